@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from metaeval.results.graded import GradedResult, GradedStatistics
+from metaeval.results.graded import SATURATED, GradedResult, GradedStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs.records import PaperValue, paper_value
 
@@ -44,6 +44,12 @@ def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]
         yield (
             "no corruption changed a caption: all versions of an image are the same, and these "
             "numbers say nothing about the metrics"
+        )
+    if len(saturated := result.saturated()) > 1:
+        yield (
+            f"{len(saturated)} of {len(metrics)} metrics order nearly every version of an image (ρ "
+            f"within ≥ {SATURATED}), and this run cannot tell them apart: {', '.join(saturated)}; "
+            "use lower rates (corruption.rates=[0.05,0.1]) or a subtler corruption"
         )
     yield from _spreads(metrics)
     counted: dict[str, None] = {}

@@ -21,6 +21,7 @@ from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunResult
 from metaeval.stats.significance.comparison import is_significant, replicates_needed
 
+LONG = 1.5  # times the references' length, from which a line says so
 FEW_PAIRS = 30  # below this an accuracy is shown with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
 
@@ -68,7 +69,18 @@ def _ratings(result: JudgmentsResult) -> Iterator[str]:
         yield from _not_above(result, dimension)
         yield from _nearly_all_tied(rows, dimension)
         yield from _few_values(rows, dimension, statistic)
+    yield from _length(result)
     yield from _unscored(done)
+
+
+def _length(result: JudgmentsResult) -> Iterator[str]:
+    """A line where captions are much longer or shorter than their references."""
+    ratio = result.facts.length_ratio
+    if ratio is not None and not 1 / LONG <= ratio <= LONG:
+        yield (
+            f"captions have {result.facts.candidate_words:.1f} words on average, {ratio:.1f} times "
+            "as many as their references: scores against references are about length, too"
+        )
 
 
 def results_of(result: RunResult[Any]) -> list[MetricResult[Any]]:

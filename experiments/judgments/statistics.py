@@ -97,7 +97,9 @@ def statistics(
         title=judged.title,
         settings=settings,
         protocol=ProtocolInfo.model_validate(judged.protocol.as_dict()),
-        facts=JudgmentFacts.model_validate({**judged.facts, "rows": row_counts(judged)}),
+        facts=JudgmentFacts.model_validate(
+            {**judged.facts, "rows": row_counts(judged), **_mean_words(judged)}
+        ),
         dimensions=judged.dimensions,
         published=published(
             judged, config.dataset.get("limit"), bool(config.dataset.get("human_reference"))
@@ -141,6 +143,16 @@ def statistics(
             for name, given in sample.ratings.items()
         },
     )  # fmt: skip
+
+
+def _mean_words(judged: Judgments) -> dict[str, float | None]:
+    """The mean numbers of words of the captions and of their references."""
+    candidates = [len(j.candidate.split()) for j in judged.judged]
+    references = [len(text.split()) for j in judged.judged for text in j.references]
+    return {
+        "candidate_words": float(np.mean(candidates)) if candidates else None,
+        "reference_words": float(np.mean(references)) if references else None,
+    }
 
 
 def _of_fitted(control: FittedResult, sample: Sample) -> MetricResult[JudgmentStatistics]:

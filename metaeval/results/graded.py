@@ -357,6 +357,9 @@ SWEEP_MEASURES = (
 )
 
 
+SATURATED = 0.995  # ρ within an image, from which a metric can hardly be told from a better one
+
+
 class GradedResult(RunResult[GradedStatistics]):
     """The result of a run of graded corruption.
 
@@ -412,6 +415,17 @@ class GradedResult(RunResult[GradedStatistics]):
                 numbers.inversion_rate,
             )
             yield from zip(SWEEP_MEASURES, values, strict=True)
+
+    def saturated(self) -> list[str]:
+        """The metrics, without controls and parts, whose ρ within an image is nearly 1."""
+        return [
+            m.name
+            for m in self.metrics
+            if m.statistics is not None
+            and not m.column.control
+            and m.column.part_of is None
+            and (m.statistics.rank_order_rho_within.value or 0.0) >= SATURATED
+        ]
 
     @property
     def unchanged(self) -> bool:

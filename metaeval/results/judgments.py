@@ -288,7 +288,10 @@ class ProtocolInfo(Model):
 
 
 class JudgmentFacts(Model):
-    """Counts of captions and images; `rows` is dimension → rows of the correlations."""
+    """Counts of captions and images; `rows` is dimension → rows of the correlations.
+
+    `candidate_words` and `reference_words` are the mean numbers of words between white space.
+    """
 
     judged_in_files: int
     images_in_files: int
@@ -298,6 +301,15 @@ class JudgmentFacts(Model):
     without_references: int
     documents: int
     rows: Mapping[str, int]
+    candidate_words: Number = None
+    reference_words: Number = None
+
+    @property
+    def length_ratio(self) -> float | None:
+        """How many times as long as the references the captions are; `None` without references."""
+        if not self.candidate_words or not self.reference_words:
+            return None
+        return self.candidate_words / self.reference_words
 
 
 class PublishedAgreement(Model):

@@ -20,6 +20,7 @@ from metaeval.reports.shared.formatting import (
     spelled,
 )
 from metaeval.results.base import Estimate
+from metaeval.results.graded import SATURATED
 
 MARGIN = 0.05  # a ρ whose interval lies within this distance of 0 is not better than chance
 
@@ -30,6 +31,7 @@ def summary(run: GradedRun) -> list[Finding]:
     findings = [
         _order(run, rows),
         _learned(run),
+        saturation(run),
         offset(every),
         against_controls(run),
         floor_isolates(run),
@@ -67,6 +69,18 @@ def _order(run: GradedRun, rows: list[Metric]) -> Finding:
             f"the intervals, pooled and within an image, lie within ±{MARGIN} of 0."
         )
     return Finding("Order.", text)
+
+
+def saturation(run: GradedRun) -> Finding | None:
+    """Which metrics reach the ceiling together; `None` for fewer than two."""
+    names = run.result.saturated()
+    if len(names) < 2:
+        return None
+    text = (
+        f"{listed(names)} order nearly every version of an image (ρ within at least {SATURATED}): "
+        "these corruptions cannot tell them apart. Lower rates or a subtler corruption can."
+    )
+    return Finding("Saturation.", text)
 
 
 def _learned(run: GradedRun) -> Finding | None:

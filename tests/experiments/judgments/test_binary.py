@@ -67,3 +67,23 @@ def test_ratings_of_more_than_two_values_have_none(tmp_path: Path) -> None:
         "metrics=[length]", *FAST,
     )  # fmt: skip
     assert result.metric("Length").numbers.human["human"].binary is None
+
+
+@pytest.mark.parametrize(("words", "said"), [(3, False), (12, True)])
+def test_captions_much_longer_than_references_are_said(
+    words: int, said: bool, tmp_path: Path
+) -> None:
+    rows = [
+        {"image_id": f"i{k}", "candidate": "long " * (words - 1) + f"w{k}",
+         "references": ["a b c"], "human": k % 3}
+        for k in range(6)
+    ]  # fmt: skip
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(rows))
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
+        "metrics=[rouge_l]", *FAST,
+    )  # fmt: skip
+    assert result.facts.length_ratio == pytest.approx(words / 3)
+    line = f"captions have {words:.1f} words on average, {words / 3:.1f} times as many"
+    assert (line in printout(result, tmp_path / "statistics.json")) == said
