@@ -70,7 +70,7 @@ def test_counts_are_reported_once_per_metric() -> None:
 
 def test_controls_stand_below_whatever_they_get() -> None:
     lines = _printed(_metric("Model", 0.75, control=True), _metric("Metric", 0.25)).splitlines()
-    assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls,", "Model"]
+    assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls", "Model"]
 
 
 def test_the_spread_over_seeds_is_reported_if_known() -> None:
