@@ -101,7 +101,7 @@ def test_without_metrics_a_run_writes_what_is_to_be_scored(tmp_path: Path) -> No
     assert {(r["image_id"], r["caption"]) for r in records} == asked
     assert len(records) == len(asked)  # each item once
     assert {len(r["references"]) for r in records} == {4}
-    assert f"{len(records)} captions to be scored: " in done.stdout
+    assert f"{len(records)} captions to score: " in done.stdout
     assert not (tmp_path / "OUT" / files.SCORES).exists()
 
 

@@ -17,7 +17,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.judgments import FurtherAgreement, JudgmentsResult, PreferredShare
 
 Of = tuple[str, FurtherAgreement]
-_ACROSS, _WIDE, _HIGH, _TEXT = 4, 1.85, 1.35, 8  # curves in a row; inches each; points
+_ACROSS, _WIDE, _HIGH, _TEXT = 4, 1.85, 1.35, 9  # curves in a row; inches each; points
 _MOST = 5  # names that a sentence lists
 
 
@@ -149,5 +149,5 @@ def _axes(axes: Axes, name: str, points: Sequence[PreferredShare], labelled: boo
     axes.set_ylim(0.35, 1.02)
     axes.set_xlim(0, x[-1])
     axes.set_yticks([0.5, 0.75, 1.0], ["50 %", "75 %", "100 %"] if labelled else ["", "", ""])
-    axes.tick_params(labelsize=_TEXT - 1, colors=SOFT, length=2)
+    axes.tick_params(labelsize=_TEXT - 0.7, colors=SOFT, length=2)
     axes.set_title(name, fontsize=_TEXT, color=INK, pad=3)

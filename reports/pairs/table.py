@@ -47,18 +47,18 @@ def accuracy_table(result: PairsResult) -> MetricsTable:
             ColumnHead(f"kind-{i}", f"{kind} ({count(n)})", f"{count(n)} pairs. {ties}")
             for i, (kind, n) in enumerate(result.kinds.items())
         ),
-        ColumnHead("ties", "Ties", "Share of pairs with equal scores, mean over the kinds."),
-        ColumnHead("untied", "Untied", "Accuracy on the pairs that are not tied."),
         ColumnHead(
-            "pooled",
-            "Pooled AUROC",
-            "True and false captions of all images together: the probability that a true one "
-            "scores higher than a false one of any image.",
+            "ties",
+            "Ties",
+            "Share of pairs with equal scores, mean over the kinds. The tip of a cell has the "
+            "accuracy on the other pairs.",
         ),
         ColumnHead(
-            "pooled-ap",
-            "Pooled AP",
-            "Average precision of the false captions among all; 50% by chance.",
+            "pooled",
+            "AUROC",
+            "True and false captions of all images together: the probability that a true one "
+            "scores higher than a false one of any image. The tip of a cell has its interval and "
+            "the average precision of the false captions, 50% by chance.",
         ),
         ColumnHead("n", "n", "Pairs that the metric could score."),
     ]
@@ -112,14 +112,11 @@ def _cells(
         cells.append(Cell(f"kind-{i}", percent(a.value), a.value, hover, note, "outside"))
     if statistics.pooled is not None:
         auroc, precision = statistics.pooled.auroc, statistics.pooled.average_precision
-        cells += [
-            Cell("pooled", percent(auroc.value), auroc.value, _ends_of(auroc)),
-            Cell("pooled-ap", percent(precision.value), precision.value, _ends_of(precision)),
-        ]
+        hover = f"{_ends_of(auroc)}; AP {percent(precision.value)}, {_ends_of(precision)}"
+        cells.append(Cell("pooled", percent(auroc.value), auroc.value, hover))
     return [
         *cells,
-        Cell("ties", percent(mean.ties), mean.ties),
-        Cell("untied", percent(mean.untied), mean.untied),
+        Cell("ties", percent(mean.ties), mean.ties, f"the others: {percent(mean.untied)}"),
         Cell("n", count(mean.n or 0), mean.n),
     ]
 

@@ -233,7 +233,7 @@ def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
     assert result.controls[TRUE]["add_obj"].shows == "nothing"
     printed = capsys.readouterr().out
     assert "pairs on SugarCrepe: 15 pairs of 4 images, 7 kinds; the true caption of 15" in printed
-    assert "add_obj shows nothing: " in printed
+    assert "add_obj does not test metrics: " in printed
     assert "(Brevity)" in printed
     assert "not run: clipscore (skipped)" in printed
     assert "pairs of metrics: cannot be decided with 100 permutations for 10 hypotheses" in printed
