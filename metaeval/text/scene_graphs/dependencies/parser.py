@@ -18,7 +18,7 @@ from metaeval.text.scene_graphs.dependencies.lemmas import lemma
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 from metaeval.text.scene_graphs.dependencies.tuples import Tuples, read_tuples
 
-VERSION = "rules-2"  # raised when the code comes to give another tuple
+VERSION = "rules-3"  # raised when the code comes to give another tuple
 _REMEMBERED = 50_000  # texts whose tuples are kept: references come again with other captions
 MODEL = Path(__file__).parent / "model"
 
