@@ -36,7 +36,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ from benchmarks.side_by_side import (
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.scan.attention import l2norm
-from metaeval.metrics.scan.base import RECTIFIERS
+from metaeval.metrics.scan.base import Rectifier
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.tiger import Tiger
@@ -285,13 +285,16 @@ def print_rectifiers(data: CaptionDataset) -> None:
     """How far scores with Eq. 3's max(0, ·) are from those with the code's LeakyReLU."""
     captions, index = joined(replace_sets(data))
     scores = []
-    for name in RECTIFIERS:
+    for name in get_args(Rectifier):
         scorer = available(Tiger(GoldRegions(), device="cpu", rectifier=name).bind(data))
         scorer.prepare()
         scores.append(scorer.score(captions, index))
     difference = np.abs(scores[0] - scores[1])
     n = len(data.image_ids)
-    print(f"mean |difference| of {' and '.join(RECTIFIERS)}, {n:,} images, Human and all four sets")
+    print(
+        f"mean |difference| of {' and '.join(get_args(Rectifier))}, {n:,} images, "
+        "Human and all four sets"
+    )
     for k, column in enumerate(scorer.columns):
         human, every = difference[:n, k].mean(), difference[:, k].mean()
         print(f"  {column.name:12}{human:9.4f}{every:9.4f}")

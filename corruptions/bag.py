@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from metaeval.corruptions.base import RatedCorruption
 from metaeval.corruptions.tokens import split, words
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError, require_count
-from metaeval.options import PositiveInt, Rate
+from metaeval.errors import ConfigError
+from metaeval.options import PositiveInt, Rate, checked
 
 MIN_COUNT = 4
 
@@ -25,6 +25,7 @@ class FromBag(RatedCorruption):
         How often a word must occur in the human captions to be in the bag.
     """
 
+    @checked
     def __init__(self, rate: Rate, min_count: PositiveInt = MIN_COUNT) -> None:
         super().__init__(rate)
         self.min_count = min_count
@@ -45,7 +46,7 @@ class FromBag(RatedCorruption):
         return {"bag_words": len(self.bag), "bag_min_count": self.min_count}
 
 
-def bag_of_words(captions: Iterable[str], min_count: int = MIN_COUNT) -> tuple[str, ...]:
+def bag_of_words(captions: Iterable[str], min_count: PositiveInt = MIN_COUNT) -> tuple[str, ...]:
     """The distinct words that occur at least `min_count` times, in alphabetical order.
 
     Captions are lower-cased, split at white space, and stripped of the ASCII punctuation around
@@ -55,7 +56,6 @@ def bag_of_words(captions: Iterable[str], min_count: int = MIN_COUNT) -> tuple[s
 
     Raises ConfigError where no word occurs often enough.
     """
-    require_count("corruption.min_count", min_count)
     counts: Counter[str] = Counter()
     n = 0
     for n, caption in enumerate(captions, 1):  # noqa: B007  (n is the number of captions)

@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
-from metaeval.errors import ConfigError
-from metaeval.options import Rate
+from metaeval.options import Rate, checked
 from metaeval.runs.records import Edit, Version
 from metaeval.text.language import language_of
 
@@ -221,14 +220,13 @@ class RatedCorruption(Corruption):
     Parameters
     ----------
     rate
-        The share of words to change, in (0, 1]. Raises ConfigError for any other.
+        The share of words to change, in (0, 1].
     """
 
     severity_by_rate: ClassVar[tuple[tuple[float, Severity], ...]] = ()
 
+    @checked
     def __init__(self, rate: Rate) -> None:
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
-            raise ConfigError(f"{self.name}: the rate must be in (0, 1], not {rate!r}")
         self.rate = float(rate)
         for from_rate, severity in self.severity_by_rate:
             if self.rate >= from_rate:

@@ -237,7 +237,7 @@ def corrupt(
         compose_config([f"corruption={corruption}"]).corruption, resolve=True
     )
     has_rate = node.get("rates") is not None
-    for key in Degrees.__dataclass_fields__:  # of a run's levels and seeds, not of the corruption
+    for key in Degrees.__annotations__:  # of a run's levels and seeds, not of the corruption
         node.pop(key, None)
     if has_rate and rate is None:
         raise ConfigError(f"corrupt: '{corruption}' needs a rate in (0, 1]")

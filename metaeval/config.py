@@ -19,7 +19,7 @@ from metaeval import choices, installation
 from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
-from metaeval.options import did_you_mean
+from metaeval.options import OptionError, did_you_mean
 
 # what composing a configuration raises where it makes none
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
@@ -34,9 +34,11 @@ def component(node: Any, what: str, **more: Any) -> Any:
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
     """
     try:
-        return instantiate(node, **more)
+        return instantiate(node, _convert_="all", **more)
     except InstantiationException as error:
         cause = error.__cause__
+        if isinstance(cause, OptionError):
+            raise cause.under(what) from None
         if isinstance(cause, MetaevalError):
             raise cause from None
         problem = " ".join(str(cause or error).split())
@@ -98,7 +100,7 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             and (f"metric.{name}" not in _all_keys(overrides))
         ):
             return ConfigError(f"{key}: this option is known only with metric=[{name}]")
-        return ConfigError(f"there is no option {key}{did_you_mean(key, _all_keys(overrides))}")
+        return ConfigError(f"{key}: unknown option{did_you_mean(key, _all_keys(overrides))}")
     relevant = [line for line in lines if not line.startswith("See https://")]
     return ConfigError(" ".join(" ".join(relevant[:2]).split()))
 

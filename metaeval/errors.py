@@ -50,12 +50,6 @@ class ConfigError(MetaevalError):
     """A configuration that cannot be run: an unknown metric, a rate outside (0, 1], …"""
 
 
-def require_count(name: str, value: object) -> None:
-    """Raise ConfigError unless an option's value is a whole number from 1 (`True` is none)."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"{name} must be a whole number from 1, not {value!r}")
-
-
 class StageError(MetaevalError):
     """A stage after the statistics failed (the report); scores and statistics are complete."""
 

@@ -1,78 +1,61 @@
-"""What an option may be: its type is the annotation of the argument or field that takes it.
+"""Options: the annotation of an argument or field is the only validation of its value.
 
-`problems` holds a value of the configuration against an annotation. What a type cannot say, a
-marker does: `Annotated[int, Range(1)]` is `PositiveInt` below. Mappings are held against the fields
-of a dataclass or TypedDict. Where a component is expected, the value is a node with a `_target_`,
-and `metaeval.schema` looks into it.
+pydantic holds values against annotations, strictly: `true` is not a number, `"1"` is not `1`.
+`problems` does so for the values of a configuration, `checked` for callers from Python.
+
+Not in pydantic, therefore here: the options that a class takes (`options_of` follows `**options`
+to the base classes), options of a class that is imported late (`OptionsOf`), and one line per wrong
+value, whatever number of types it might have had (`problems`, `described`).
 """
 
 from __future__ import annotations
 
-import collections.abc
 import difflib
 import inspect
-import math
-import re
-import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, wraps
 from importlib import import_module
-from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+
+from annotated_types import Ge, Gt, Interval
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+from typing_extensions import is_typeddict
 
 from metaeval.errors import ConfigError
 
 TARGET = "_target_"  # the key by which Hydra knows a component
+STRICT = ConfigDict(
+    strict=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True
+)  # fmt: skip
 
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+Draws = Annotated[int, Interval(ge=1, le=1_000_000)]  # of a permutation test
+Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
+Limit = PositiveInt | None  # only the first so many; None for all
+Share = Annotated[float, Interval(ge=0, le=1)]
+Below1 = Annotated[float, Interval(ge=0, lt=1)]
+OpenShare = Annotated[float, Interval(gt=0, lt=1)]
+Rate = Annotated[float, Interval(gt=0, le=1)]
+Positive = Annotated[float, Gt(0)]
+NotNegative = Annotated[float, Ge(0)]
+Device = Annotated[
+    str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:1")
+]
+DataType = Literal["float32", "bfloat16", "float16"]
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A number from `low` to `high`; the ends belong to it unless they are `open_`."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    open_low: bool = False
-    open_high: bool = False
-
-    def holds(self, value: float) -> bool:
-        above = value > self.low if self.open_low else value >= self.low
-        below = value < self.high if self.open_high else value <= self.high
-        return above and below
-
-    def __str__(self) -> str:
-        if self.high == math.inf:
-            return f"{'above' if self.open_low else 'from'} {self.low:.12g}"
-        ends = "(" if self.open_low else "[", ")" if self.open_high else "]"
-        return f"in {ends[0]}{self.low:.12g}, {self.high:.12g}{ends[1]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Text that matches a regular expression as a whole; `words` say what that is."""
-
-    expression: str
-    words: str
-
-    def holds(self, value: str) -> bool:
-        return re.fullmatch(self.expression, value) is not None
+Made = TypeVar("Made", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class OptionsOf:
     """A mapping of options for the class or function at `path` ("package.module.Class").
 
-    It is imported when something is held against it. Those in `also_none` may be `None`, those in
+    It is imported when a value is held against it. Those in `also_none` may be `None`, those in
     `without` are not set by this mapping.
     """
 
@@ -89,80 +72,159 @@ class OptionsOf:
             if key not in self.without
         }
 
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        options = {
+            key: core_schema.typed_dict_field(handler.generate_schema(kind), required=False)
+            for key, kind in self.known().items()
+        }
+        config = core_schema.CoreConfig(strict=True, allow_inf_nan=False)
+        return core_schema.typed_dict_schema(options, config=config, extra_behavior="forbid")
 
-PositiveInt = Annotated[int, Range(1)]
-NonNegativeInt = Annotated[int, Range(0)]
-Draws = Annotated[int, Range(1, 1_000_000)]  # of a permutation test
-Seed = Annotated[int, Range(0, 2**32 - 1)]
-Limit = PositiveInt | None  # only the first so many; None for all
-Share = Annotated[float, Range(0, 1)]
-Below1 = Annotated[float, Range(0, 1, open_high=True)]
-OpenShare = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
-Rate = Annotated[float, Range(0, 1, open_low=True)]
-Positive = Annotated[float, Range(0, open_low=True)]
-NotNegative = Annotated[float, Range(0)]
-Device = Annotated[str, Pattern(r"auto|cpu|cuda(:\d+)?", "auto, cpu, cuda or cuda:1")]
-DataType = Literal["float32", "bfloat16", "float16"]
 
-_WORDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    Path: "a path",
-    type(None): "null",
-}
+class Elsewhere:
+    """Stands in a configuration for a value that is checked at another place.
+
+    It is accepted everywhere: pydantic could not be told so for every type.
+    """
+
+
+class _Words(GenerateJsonSchema):
+    """A JSON schema in which a class or function has no type: it stands for a component."""
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
+        return {}
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    """Validates values of an annotation; accepts everything where pydantic does not know it."""
+    try:
+        return TypeAdapter(annotation, config=None if is_typeddict(annotation) else STRICT)
+    except (PydanticUserError, NameError):
+        return TypeAdapter(Any)
+
+
+@cache
+def schema_of(annotation: Any) -> dict[str, Any]:
+    """The JSON schema of an annotation; {} for what only a component can be."""
+    return _adapter(annotation).json_schema(schema_generator=_Words)
 
 
 def problems(value: Any, annotation: Any, key: str) -> Iterator[str]:
-    """What is wrong with a value for this annotation, a sentence each: "stats.seed is 'abc', …".
+    """What is wrong with a value for this annotation, a line each: "stats.seed: 'x' is not …".
 
-    Nodes of components, mappings with `_target_`, are right for any class and looked into by
-    nobody here.
+    Of a value that may be of several types, what is wrong within it counts more than its type:
+    [0.5, 2] is a list of numbers with a wrong number.
     """
-    origin = get_origin(annotation)
-    if annotation is Any or (isinstance(value, Mapping) and TARGET in value):
+    try:
+        _adapter(annotation).validate_python(value)
         return
-    if isinstance(value, str) and value == "???":
-        yield f"{key} is missing: it has to be given"
-    elif origin is Annotated:
-        yield from _marked(value, annotation, key)
-    elif origin in (Union, types.UnionType):
-        yield from _of_any(value, get_args(annotation), key)
-    elif origin in (list, tuple, collections.abc.Sequence):
-        yield from _of_list(value, annotation, key)
-    elif origin in (dict, collections.abc.Mapping):
-        yield from _of_mapping(value, annotation, key)
-    elif is_dataclass(annotation) or is_typeddict(annotation):
-        yield from unknown_and_wrong(value, fields_of(annotation), key)
-        required: frozenset[str] = getattr(annotation, "__required_keys__", frozenset())
-        if isinstance(value, Mapping):
-            yield from (f"{key}.{name} is missing" for name in sorted(required - set(value)))
-    elif not _is(value, annotation):
-        yield f"{key} is {shown(value)}, not {described(annotation)}"
-
-
-def unknown_and_wrong(value: Any, known: Mapping[str, Any], key: str) -> Iterator[str]:
-    """What is wrong with a mapping whose keys have these annotations."""
-    if not isinstance(value, Mapping):
-        yield f"{key} is {shown(value)}, not a mapping of options"
-        return
-    for name, each in value.items():
-        full = f"{key}.{name}" if key else str(name)
-        if name in known:
-            yield from problems(each, known[name], full)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False)
+    wrong = {
+        _place(value, e["loc"], missing=e["type"] == "missing"): e
+        for e in errors
+        if not isinstance(e["input"], Elsewhere) and e["loc"][-1:] != ("[key]",)
+    }
+    schema = schema_of(annotation)
+    for place, each in wrong.items():
+        if any(len(other) > len(place) and other[: len(place)] == place for other in wrong):
+            continue
+        where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place)
+        where = f"{key}{where}".lstrip(".")
+        if each["type"] == "extra_forbidden":
+            around = _inner(schema, place[:-1], schema)
+            kinds = [_inner(kind, (), schema) for kind in around.get("anyOf", [around])]
+            known = [name for kind in kinds for name in kind.get("properties", ())]
+            yield unknown_option(where, known)
+        elif each["type"] == "missing":
+            yield f"{where}: a value is missing"
         else:
-            yield f"there is no option {full}{did_you_mean(str(name), known)}"
+            expected = _in_words(_inner(schema, place, schema), schema)
+            yield f"{where}: {shown(each['input'])} is not {expected}"
 
 
-def fields_of(made: Any) -> dict[str, Any]:
-    """Name → annotation of a dataclass or TypedDict."""
-    return get_type_hints(made, include_extras=True)
+def unknown_option(key: str, known: Iterable[str]) -> str:
+    """The line about an option that does not exist; `known` are those at the same place."""
+    return f"{key}: unknown option{did_you_mean(key.rpartition('.')[2], known)}"
 
 
-def required_fields(made: type) -> set[str]:
-    """The fields of a dataclass that have no default."""
-    return {f.name for f in fields(made) if f.default is f.default_factory is MISSING}
+def _place(value: Any, location: Sequence[int | str], missing: bool) -> tuple[int | str, ...]:
+    """Where in a value an error is: its location without the names of the types tried.
+
+    The last part of the location of a missing value is a key that the value does not have.
+    """
+    place: list[int | str] = []
+    for i, step in enumerate(location):
+        if isinstance(value, Mapping):
+            inside = step in value or (missing and i == len(location) - 1)
+        else:
+            inside = isinstance(value, list | tuple) and isinstance(step, int)
+        if inside:
+            place.append(step)
+            value = value.get(step) if isinstance(value, Mapping) else value[int(step)]
+    return tuple(place)
+
+
+def _inner(schema: Any, place: tuple[int | str, ...], root: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a JSON schema for the value at a place; {} where there is none."""
+    if "$ref" in schema:
+        return _inner(root["$defs"][schema["$ref"].rpartition("/")[2]], place, root)
+    if not place:
+        return dict(schema)
+    for each in schema.get("anyOf", ()):
+        if inner := _inner(each, place, root):
+            return inner
+    step, *rest = place
+    if isinstance(step, int):
+        inner = schema.get("items", {})
+    else:
+        inner = schema.get("properties", {}).get(step) or schema.get("additionalProperties")
+    return _inner(inner, tuple(rest), root) if isinstance(inner, dict) else {}
+
+
+_WORDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "null": "null",
+    "object": "a mapping",
+    "array": "a list",
+}
+
+
+def described(annotation: Any) -> str:
+    """An annotation in words: "a whole number from 1 or null"."""
+    schema = schema_of(annotation)
+    return _in_words(schema, schema)
+
+
+def _in_words(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
+    schema = _inner(schema, (), root)
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_in_words(each, root) for each in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        values = [str(value) for value in schema.get("enum", [schema.get("const")])]
+        return f"one of {', '.join(values)}" if len(values) > 1 else f"{values[0]}, the only choice"
+    if schema.get("type") == "string":
+        return schema.get("description") or ("a path" if "format" in schema else _WORDS["string"])
+    if schema.get("items"):
+        return f"a list of {_in_words(schema['items'], root)}"
+    words = _WORDS.get(schema.get("type", ""), "a component (a node with a _target_)")
+    return f"{words}{_range(schema)}"
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    """The limits of a number: " from 1", " in (0, 1]"; nothing where there are none."""
+    open_low, open_high = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    low, high = schema.get("minimum", open_low), schema.get("maximum", open_high)
+    if high is None:
+        return "" if low is None else f" {'from' if open_low is None else 'above'} {low:.12g}"
+    left, right = "[" if open_low is None else "(", "]" if open_high is None else ")"
+    return f" in {left}{low:.12g}, {high:.12g}{right}"
 
 
 class Options(NamedTuple):
@@ -192,7 +254,8 @@ def options_of(maker: Callable[..., Any]) -> Options:
         if others is None:
             return Options(known, False)
         if others is not Any:
-            known |= fields_of(get_args(others)[0] if get_args(others) else others)
+            unpacked = get_args(others)[0] if get_args(others) else others
+            known |= get_type_hints(unpacked, include_extras=True)
             return Options(known, False)
     return Options(known, True)
 
@@ -213,6 +276,7 @@ def _takes_nothing() -> None:
     """The signature of a class without `__init__`."""
 
 
+@cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """Name → annotation; `Any` for what is only imported for type checkers."""
     try:
@@ -222,7 +286,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
             name: _evaluated(annotation, function)
             for name, annotation in function.__annotations__.items()
         }
-    except TypeError:  # no function of Python's
+    except TypeError:  # not a function of Python's
         return {}
 
 
@@ -235,14 +299,43 @@ def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
         return Any
 
 
-def require_fields(made: Any, key: str) -> None:
-    """Raise ConfigError unless the fields of a dataclass are what their annotations say.
+def checked(made: Made) -> Made:
+    """A function or class that refuses arguments which do not fit their annotations.
 
-    `key` is where the configuration has them: "task.training".
+    It raises ConfigError with one line for all of them. A decorator; above `@dataclass`.
     """
-    values = {field.name: getattr(made, field.name) for field in fields(made)}
-    if wrong := list(unknown_and_wrong(values, fields_of(type(made)), key)):
-        raise ConfigError("; ".join(wrong))
+    if inspect.isclass(made):
+        setattr(made, "__init__", checked(made.__init__))  # noqa: B010
+        return made
+    signature, method = inspect.signature(made), made.__name__ == "__init__"
+
+    @wraps(made)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        name, hints = type(args[0]).__name__ if method else made.__name__, _hints(made)
+        wrong = [
+            line
+            for option, value in given.items()
+            if signature.parameters[option].kind is not inspect.Parameter.VAR_KEYWORD
+            for line in problems(value, hints.get(option, Any), f"{name}.{option}")
+        ]
+        if wrong:
+            raise OptionError(name, wrong)
+        return made(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+class OptionError(ConfigError):
+    """Arguments that `checked` refused; `under` names them as the configuration does."""
+
+    def __init__(self, name: str, lines: list[str]) -> None:
+        super().__init__("; ".join(lines))
+        self.name, self.lines = name, lines
+
+    def under(self, key: str) -> ConfigError:
+        """The same error for the options of the component at a key: "metric.bleu"."""
+        return ConfigError("; ".join(key + line.removeprefix(self.name) for line in self.lines))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -259,100 +352,10 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def described(annotation: Any) -> str:
-    """An annotation in words: "a whole number from 1 or null"."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        marks = [str(m) for m in arguments[1:] if isinstance(m, Range)]
-        marks += [m.words for m in arguments[1:] if isinstance(m, Pattern)]
-        whole = described(arguments[0])
-        return marks[0] if marks and arguments[0] is str else " ".join([whole, *marks])
-    if origin in (Union, types.UnionType):
-        words = dict.fromkeys(described(a) for a in arguments)
-        return " or ".join(words)
-    if origin is Literal:
-        return "one of " + ", ".join(map(str, arguments))
-    if origin in (list, tuple, collections.abc.Sequence):
-        return f"a list of {described(arguments[0])}" if arguments else "a list"
-    if origin in (dict, collections.abc.Mapping):
-        return "a mapping"
-    return _WORDS.get(annotation, "a component (a node with a _target_)")
-
-
-def _is(value: Any, annotation: Any) -> bool:
-    """Whether a value is of a plain type, as a configuration has them: a path is text."""
-    if get_origin(annotation) is Literal:
-        return any(
-            value is a or (type(value) is type(a) and value == a) for a in get_args(annotation)
-        )
-    if annotation in (None, type(None)):
-        return value is None
-    if annotation is bool:
-        return isinstance(value, bool)
-    if annotation is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if annotation is float:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and abs(value) < 2.0**1023 and math.isfinite(value)
-    if annotation in (str, Path):
-        return isinstance(value, str) and "\0" not in value and is_unicode(value)
-    return False  # a class: the value would have to be a node
-
-
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8: a path that is none comes with half characters."""
+    """Whether a text can be written as UTF-8: an undecodable path has unpaired surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _marked(value: Any, annotation: Any, key: str) -> Iterator[str]:
-    kind, *marks = get_args(annotation)
-    for mark in marks:
-        if isinstance(mark, OptionsOf):
-            yield from unknown_and_wrong(value, mark.known(), key)
-            return
-    if list(problems(value, kind, key)) or not all(mark.holds(value) for mark in marks):
-        yield f"{key} is {shown(value)}, not {described(annotation)}"
-
-
-def _of_any(value: Any, kinds: tuple[Any, ...], key: str) -> Iterator[str]:
-    tried = [list(problems(value, kind, key)) for kind in kinds]
-    if all(tried):
-        # the closest: what is wrong within a list or mapping, or out of a range
-        many = isinstance(value, list | Mapping)
-        inner = [p for p, k in zip(tried, kinds, strict=True) if many and _shape_fits(value, k)]
-        all_kinds = " or ".join(dict.fromkeys(described(kind) for kind in kinds))
-        yield from inner[0] if inner else [f"{key} is {shown(value)}, not {all_kinds}"]
-
-
-def _shape_fits(value: Any, annotation: Any) -> bool:
-    """Whether a value is of the right kind, whatever is wrong with what is in it."""
-    if get_origin(annotation) is Annotated:
-        return _shape_fits(value, get_args(annotation)[0])
-    origin = get_origin(annotation)
-    if origin in (list, tuple, collections.abc.Sequence):
-        return isinstance(value, list)
-    if origin in (dict, collections.abc.Mapping) or is_typeddict(annotation):
-        return isinstance(value, Mapping)
-    return _is(value, annotation)
-
-
-def _of_list(value: Any, annotation: Any, key: str) -> Iterator[str]:
-    if not isinstance(value, list | tuple):
-        yield f"{key} is {shown(value)}, not {described(annotation)}"
-        return
-    kinds = [a for a in get_args(annotation) if a is not Ellipsis]
-    for i, each in enumerate(value):
-        yield from problems(each, kinds[0] if kinds else Any, f"{key}[{i}]")
-
-
-def _of_mapping(value: Any, annotation: Any, key: str) -> Iterator[str]:
-    if not isinstance(value, Mapping):
-        yield f"{key} is {shown(value)}, not {described(annotation)}"
-        return
-    kinds = get_args(annotation)
-    for name, each in value.items():
-        yield from problems(each, kinds[1] if kinds else Any, f"{key}.{name}")

@@ -1,98 +1,93 @@
 """The schema of the whole configuration, and the check of it before any work begins.
 
-What stands at the root is declared here. Everything else is an option of some component, a node
-with a `_target_`, and declared where it is used: by the annotations of the arguments of the class
-or function that the node names (see `metaeval.options`). A component of one's own is checked in
-the same way, as far as its arguments have annotations.
+The keys at the root are declared here. Everything else is an option of some component, a node with
+a `_target_`, and declared where it is used: by the annotations of the arguments of the class or
+function that the node names (see `metaeval.options`). A user's own component is checked in the same
+way, as far as its arguments have annotations.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
+from annotated_types import Interval
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from pydantic import with_config
+from typing_extensions import TypedDict, get_type_hints
 
 from metaeval import installation
 from metaeval.compute import device
 from metaeval.errors import ConfigError
 from metaeval.options import (
+    STRICT,
     TARGET,
     Device,
+    Elsewhere,
     OpenShare,
     PositiveInt,
-    Range,
     Rate,
     Seed,
-    did_you_mean,
-    fields_of,
+    is_unicode,
     options_of,
     problems,
-    required_fields,
     shown,
-    unknown_and_wrong,
+    unknown_option,
 )
 from metaeval.runs.print_style import PrintStyle
 
 _HYDRA = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "_args_"})
-_REFERENCE = re.compile(r"\$\{[\w.]+\}")  # a value that stands at another key, and is checked there
+_REFERENCE = re.compile(r"\$\{[\w.]+\}")  # stands for the value of another key, checked there
+_ELSEWHERE = Elsewhere()
 
 
 class Component:
     """What Hydra makes of a node with a `_target_`."""
 
 
-@dataclass
-class Cache:
+class Cache(TypedDict):
     """Where scores are kept: `cache`."""
 
     enabled: bool
-    batch_size: PositiveInt | None = None
+    batch_size: NotRequired[PositiveInt | None]
 
 
-@dataclass
-class Statistics:
+class Statistics(TypedDict):
     """Resampling and tie-breaking: `stats`."""
 
-    replicates: Annotated[int, Range(0, 100_000)]  # all are in memory at once
+    replicates: Annotated[int, Interval(ge=0, le=100_000)]  # all are in memory at once
     confidence: OpenShare
-    tie_seeds: Annotated[int, Range(1, 10_000)]
+    tie_seeds: Annotated[int, Interval(ge=1, le=10_000)]
     seed: Seed
 
 
-@dataclass
-class Paths:
+class Paths(TypedDict):
     """Folders: `paths`."""
 
     cache: str
     runs: str
-    data: str | None = None
+    data: NotRequired[str | None]
 
 
-@dataclass
-class SweepOptions:
+class SweepOptions(TypedDict, total=False):
     """What the jobs of a `-m` run do: `sweep`."""
 
-    reports: bool = False
+    reports: bool
 
 
-@dataclass
-class TrustOptions:
+class TrustOptions(TypedDict, total=False):
     """The battery of experiment=trust: `trust`."""
 
-    battery: str = "standard"
-    runs: list[str] = field(default_factory=list)
-    seeds: list[Seed] = field(default_factory=list)
-    uses: str | None = None
+    battery: str
+    runs: list[str]
+    seeds: list[Seed]
+    uses: str | None
 
 
-@dataclass
-class Configuration:
-    """The keys at the root. Those without a default have to be there."""
+@with_config(STRICT)
+class Configuration(TypedDict):
+    """The keys at the root."""
 
     seed: Seed
     metrics: str | list[str]
@@ -107,23 +102,22 @@ class Configuration:
     dataset: Component
     regions: Component
     task: Component
-    sweep: SweepOptions = field(default_factory=SweepOptions)
-    corruption: Component | None = None
-    vectors: Component | None = None
-    report: Component | dict[str, Any] | None = None  # report=none is an empty node
-    captions: str | list[str] | Mapping[str, str] | None = None  # of experiment=captioners
-    variant: str | int | None = None  # of experiment=train_faier
-    bleu_smooth: str | None = None
-    trust: TrustOptions = field(default_factory=TrustOptions)
+    sweep: NotRequired[SweepOptions]
+    corruption: NotRequired[Component | None]
+    vectors: NotRequired[Component | None]
+    report: NotRequired[Component | dict[str, Any] | None]  # report=none is an empty node
+    captions: NotRequired[str | list[str] | Mapping[str, str] | None]  # experiment=captioners
+    variant: NotRequired[str | int | None]  # experiment=train_faier
+    bleu_smooth: NotRequired[str | None]
+    trust: NotRequired[TrustOptions]
 
 
-@dataclass
-class Degrees:
-    """What a corruption's node has beside the options of the corruption."""
+class Degrees(TypedDict, total=False):
+    """Keys of a corruption's node that are not options of the corruption."""
 
-    rates: list[Rate] | None = None
-    seeds: PositiveInt | None = None
-    reseeded: list[str] | None = None
+    rates: list[Rate] | None
+    seeds: PositiveInt | None
+    reseeded: list[str] | None
 
 
 def check_config(config: DictConfig) -> None:
@@ -131,98 +125,107 @@ def check_config(config: DictConfig) -> None:
 
     Raises ConfigError, one line. Nothing is read, loaded or computed for it.
     """
-    found = list(_all_problems(config))
-    if not found and (absent := device.missing(config.device)) is not None:
-        found = [str(absent)]
-    if found:
-        several = f"{len(found)} problems: " if len(found) > 1 else ""
-        raise ConfigError(several + "; ".join(dict.fromkeys(found)))
+    wrong = list(_all_problems(config))
+    if not wrong and (absent := device.missing(config.device)) is not None:
+        wrong = [str(absent)]
+    if wrong:
+        several = f"{len(wrong)} problems: " if len(wrong) > 1 else ""
+        raise ConfigError(several + "; ".join(dict.fromkeys(wrong)))
 
 
 def _all_problems(config: DictConfig) -> Iterator[str]:
-    names = required_fields(Configuration)
-    if lacking := [key for key in fields_of(Configuration) if key in names and _empty(config, key)]:
-        yield from map(_not_there, lacking)
+    required = Configuration.__required_keys__
+    missing = [key for key in Configuration.__annotations__ if key in required]
+    raw: Any = OmegaConf.to_container(config, resolve=False)
+    if missing := [key for key in missing if raw.get(key) is None]:
+        yield from map(_not_given, missing)
         return  # what refers to them would be wrong as well
     try:
         values: Any = OmegaConf.to_container(config, resolve=True)
     except OmegaConfBaseException as error:
         yield f"{error.full_key}: {str(error).splitlines()[0]}"
         return
-    raw: Any = OmegaConf.to_container(config, resolve=False)
-    values = _without_references(values, raw)
-    yield from unknown_and_wrong(values, fields_of(Configuration), "")
-    for name, kind in fields_of(Configuration).items():
-        if kind in (Cache, Statistics, Paths, SweepOptions) and isinstance(values[name], Mapping):
-            lacking = sorted(required_fields(kind) - set(raw[name]))
-            yield from (f"{name}.{key} is missing" for key in lacking)
-    yield from _of_components(values, "")
+    wrong: list[str] = []
+    components: dict[str, dict[str, Any]] = {}
+    root = {key: _prepared(each, raw[key], key, components, wrong) for key, each in values.items()}
+    yield from wrong
+    yield from problems(root, Configuration, "")
+    for key, node in components.items():
+        yield from _of_component(node, key)
 
 
-def _empty(config: DictConfig, key: str) -> bool:
-    """Whether nothing stands at a key; without resolving what does."""
-    if key not in config:  # also of a key that is `null`
-        return True
-    raw: Any = OmegaConf.to_container(config, resolve=False)
-    return raw[key] is None
+def _prepared(
+    value: Any, raw: Any, key: str, components: dict[str, dict[str, Any]], wrong: list[str]
+) -> Any:
+    """A value without the parts that annotations do not decide on.
 
-
-def _not_there(key: str) -> str:
-    folder = installation.conf() / key
-    if not folder.is_dir():
-        return f"{key} is null: it has to be given"
-    choices = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
-    return f"no {key} is chosen: {key}=NAME, one of {choices}"
-
-
-def _without_references(value: Any, raw: Any) -> Any:
-    """The values but for those that only stand for another key (`${seed}`)."""
-    if isinstance(raw, dict) and isinstance(value, dict):
-        return {
-            key: _without_references(each, raw.get(key))
-            for key, each in value.items()
-            if not (isinstance(raw.get(key), str) and _REFERENCE.fullmatch(raw[key]))
+    References to other keys and nodes of components become `Elsewhere`; the nodes are collected in
+    `components`, and what is wrong with any text in `wrong`.
+    """
+    if isinstance(raw, str) and _REFERENCE.fullmatch(raw):
+        return _ELSEWHERE
+    if isinstance(value, dict):
+        own = raw if isinstance(raw, dict) else value
+        inner = {
+            name: _prepared(each, own[name], f"{key}.{name}", components, wrong)
+            for name, each in value.items()
         }
+        if TARGET not in value:
+            return inner
+        components[key] = inner
+        return _ELSEWHERE
+    if isinstance(value, list):
+        parts = zip(value, raw if isinstance(raw, list) else value, strict=True)
+        return [
+            _prepared(each, of_raw, f"{key}[{i}]", components, wrong)
+            for i, (each, of_raw) in enumerate(parts)
+        ]
+    if isinstance(value, str) and (problem := _wrong_text(value)):
+        wrong.append(f"{key}: {problem}")
+        return _ELSEWHERE
     return value
 
 
-def _of_components(value: Any, key: str) -> Iterator[str]:
-    """What is wrong with the options of all components in a part of the configuration."""
-    if isinstance(value, Mapping):
-        if TARGET in value:
-            yield from _of_component(value, key)
-        for name, each in value.items():
-            yield from _of_components(each, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _of_components(each, f"{key}[{i}]")
+def _wrong_text(text: str) -> str | None:
+    """What makes a text no value of any option."""
+    if text == "???":
+        return "a value is missing"
+    if not is_unicode(text):
+        return f"{shown(text)} contains an unpaired surrogate; write UTF-8"
+    return f"{shown(text)} contains a null character; leave it out" if "\0" in text else None
+
+
+def _not_given(key: str) -> str:
+    folder = installation.conf() / key
+    if not folder.is_dir():
+        return f"{key}: null is not a value; give {key}=VALUE"
+    choices = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
+    return f"{key}: nothing is chosen; give {key}=NAME, one of {choices}"
 
 
 def _of_component(node: Mapping[str, Any], key: str) -> Iterator[str]:
+    """What is wrong with the options of a component."""
     target = node[TARGET]
     try:
         if not isinstance(target, str):
-            raise ValueError("it is no name")
+            raise ValueError("it is not a name")
         maker = _located(target)
-    except Exception as error:  # whatever importing a module of someone's own may raise
-        yield f"{key}._target_ is {shown(target)}: {' '.join(str(error).split())}"
+    except Exception as error:  # whatever importing a user's module may raise
+        reason = " ".join(str(error).split())
+        yield f"{key}._target_: {shown(target)} cannot be imported: {reason}"
         return
-    options = options_of(maker)
-    known = dict(options.known)
+    known, others = options_of(maker)
     if key == "corruption":
-        known |= fields_of(Degrees)
+        known = known | get_type_hints(Degrees, include_extras=True)
     if key == "report":
-        known |= fields_of(PrintStyle)
+        known = known | get_type_hints(PrintStyle, include_extras=True)
     if "_partial_" in node:
         yield from problems(node["_partial_"], bool, f"{key}._partial_")
     for name, value in node.items():
-        if name in _HYDRA:
-            continue
-        full = f"{key}.{name}"
         if name in known:
-            yield from problems(value, known[name], full)
-        elif not options.others:
-            yield f"there is no option {full}{did_you_mean(str(name), known)}"
+            yield from problems(value, known[name], f"{key}.{name}")
+        elif name not in _HYDRA and not others:
+            yield unknown_option(f"{key}.{name}", known)
 
 
 def _located(path: str) -> Any:

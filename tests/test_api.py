@@ -217,7 +217,7 @@ def test_corrupt_is_what_an_experiment_does() -> None:
     [
         ((["a b"], "replac"), {"rate": 0.5}, "replac"),
         ((["a b"], "shuffle"), {}, "'shuffle' needs a rate in (0, 1]"),
-        ((["a b"], "shuffle"), {"rate": 1.5}, "the rate must be in (0, 1], not 1.5"),
+        ((["a b"], "shuffle"), {"rate": 1.5}, "corruption.rate: 1.5 is not a number in (0, 1]"),
         ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
         ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
         (([], "reverse"), {}, "no caption to corrupt"),

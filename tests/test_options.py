@@ -16,8 +16,10 @@ from metaeval.config import build_all, component, compose_config, selected
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.run import check_report
+from metaeval.metrics.judge.budget import Budget, Price
 from metaeval.options import (
     Device,
+    Elsewhere,
     OptionsOf,
     PositiveInt,
     Rate,
@@ -181,23 +183,23 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
 @pytest.mark.parametrize(
     ("override", "line"),
     [
-        ("seed=abc", "seed is 'abc', not a whole number in [0, 4294967295]"),
-        ("seed=1.5", "seed is 1.5, not a whole number in [0, 4294967295]"),
-        ("seed=null", "seed is null: it has to be given"),
-        ("stats.confidence=1", "stats.confidence is 1, not a number in (0, 1)"),
-        ("report.max_bytes=abc", "report.max_bytes is 'abc', not a whole number from 1"),
-        ("metric.bleu=null", "metric.bleu is null, not a component (a node with a _target_)"),
-        ("corruption.rates=[[0.5]]", "corruption.rates[0] is [0.5], not a number in (0, 1]"),
-        ("cache.batch_size=-1", "cache.batch_size is -1, not a whole number from 1 or null"),
-        ("+corruption.rat=1", "there is no option corruption.rat; did you mean 'rate' or 'rates'?"),
-        ("+speed=0", "there is no option speed; did you mean 'seed' or 'sweep'?"),
-        ("~stats.seed", "stats.seed is missing"),
+        ("seed=abc", "seed: 'abc' is not a whole number in [0, 4294967295]"),
+        ("seed=1.5", "seed: 1.5 is not a whole number in [0, 4294967295]"),
+        ("seed=null", "seed: null is not a value; give seed=VALUE"),
+        ("stats.confidence=1", "stats.confidence: 1 is not a number in (0, 1)"),
+        ("report.max_bytes=abc", "report.max_bytes: 'abc' is not a whole number from 1"),
+        ("metric.bleu=null", "metric.bleu: null is not a component (a node with a _target_)"),
+        ("corruption.rates=[[0.5]]", "corruption.rates[0]: [0.5] is not a number in (0, 1]"),
+        ("cache.batch_size=-1", "cache.batch_size: -1 is not a whole number from 1 or null"),
+        ("+corruption.rat=1", "corruption.rat: unknown option; did you mean 'rate' or 'rates'?"),
+        ("+speed=0", "speed: unknown option; did you mean 'seed' or 'sweep'?"),
+        ("~stats.seed", "stats.seed: a value is missing"),
         ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
-        ("device=gpu", "device is 'gpu', not auto, cpu, cuda or cuda:1"),
-        ("regions._target_=no.such", "regions._target_ is 'no.such': No module named 'no'"),
+        ("device=gpu", "device: 'gpu' is not auto, cpu, cuda or cuda:1"),
+        ("regions._target_=no.such", "regions._target_: 'no.such' cannot be imported: No module"),
         ("report=judgments", "report: metaeval.reports.judgments.page.write_report reads "),
         ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
-        ("report._partial_=5", "report._partial_ is 5, not true or false"),
+        ("report._partial_=5", "report._partial_: 5 is not true or false"),
     ],
 )  # fmt: skip
 def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
@@ -211,8 +213,8 @@ def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
         (["experiment=replacement"], "unknown experiment 'replacement'; did you mean "),
         (["experiment=replace", "dataset=scene"], "unknown dataset 'scene'; did you "),
         (["experiment=replace", "dataset=null"], "dataset=null chooses nothing; choose from "),
-        (["experiment=replace", "sed=1"], "there is no option sed; did you mean 'seed'"),
-        (["experiment=replace", "stats.replicate=1"], "there is no option stats.replicate; "),
+        (["experiment=replace", "sed=1"], "sed: unknown option; did you mean 'seed'"),
+        (["experiment=replace", "stats.replicate=1"], "stats.replicate: unknown option; "),
         (["experiment=replace", "seed=[0"], "no viable alternative at input '[0'"),
     ],
 )  # fmt: skip
@@ -229,7 +231,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
         check_config(config)
     line = str(refusal.value)
     assert line.startswith("3 problems: ")
-    for key in ("seed is -1", "stats.replicates is 'x'", "strict is 5"):
+    for key in ("seed: -1 is", "stats.replicates: 'x' is", "strict: 5 is"):
         assert key in line
 
 
@@ -240,7 +242,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
 )  # fmt: skip
 def test_numbers_of_draws_have_a_limit(override: str, limits: str) -> None:
     experiment = "captioners" if override.startswith("task") else "replace"
-    with pytest.raises(ConfigError, match=f"^{override.split('=')[0]} .*{re.escape(limits)}"):
+    with pytest.raises(ConfigError, match=f"^{override.split('=')[0]}: .*{re.escape(limits)}"):
         check_config(compose_config([f"experiment={experiment}", override]))
 
 
@@ -264,8 +266,8 @@ def test_a_users_metric_is_checked_by_its_annotations() -> None:
     config = compose_config([*base, "+metric.own.scale=much", "+metric.own.scal=1"])
     with pytest.raises(ConfigError) as refusal:
         check_config(config)
-    assert "metric.own.scale is 'much', not a number" in str(refusal.value)
-    assert "there is no option metric.own.scal; did you mean 'scale'?" in str(refusal.value)
+    assert "metric.own.scale: 'much' is not a number" in str(refusal.value)
+    assert "metric.own.scal: unknown option; did you mean 'scale'?" in str(refusal.value)
 
 
 def test_annotations_and_values() -> None:
@@ -273,14 +275,21 @@ def test_annotations_and_values() -> None:
         return list(problems(value, annotation, "k"))
 
     assert said(3, PositiveInt | None) == said(None, PositiveInt | None) == []
-    assert said(0, PositiveInt | None) == ["k is 0, not a whole number from 1 or null"]
-    assert said([0.5, 2], list[Rate]) == ["k[1] is 2, not a number in (0, 1]"]
-    assert said(True, int) == ["k is true, not a whole number"]
-    assert said(10**400, float) == ["k is " + "1" + "0" * 58 + "…, not a number"]
+    assert said(0, PositiveInt | None) == ["k: 0 is not a whole number from 1 or null"]
+    assert said([0.5, 2], list[Rate]) == ["k[1]: 2 is not a number in (0, 1]"]
+    assert said(True, int) == ["k: true is not a whole number"]
+    assert said({"no": 5}, str | list[str]) == ["k: {'no': 5} is not text or a list of text"]
+    assert said([0, 1], str | list[str]) == ["k[0]: 0 is not text", "k[1]: 1 is not text"]
+    assert said({"calls": 0, "cals": 1}, Budget | None) == [
+        "k.calls: 0 is not a whole number from 1 or null",
+        "k.cals: unknown option; did you mean 'calls'?",
+    ]
+    assert said({"input": 1.0}, Price) == ["k.output: a value is missing"]
+    assert said(10**400, float) == ["k: " + "1" + "0" * 58 + "… is not a number"]
     assert said(1, Share) == []
     assert said("cuda:1", Device) == []
-    assert said({"_target_": "x"}, CaptionsOf) == []
-    assert said("x", CaptionsOf) == ["k is 'x', not a component (a node with a _target_)"]
+    assert said(Elsewhere(), CaptionsOf) == []
+    assert said("x", CaptionsOf) == ["k: 'x' is not a component (a node with a _target_)"]
     assert described(dict[str, int]) == "a mapping"
     settings = OptionsOf("metaeval.training.settings.TrainingSettings", without=("seed",))
     assert "seed" not in settings.known()

@@ -19,7 +19,7 @@ from metaeval.corruptions.language.parsed import ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
 from metaeval.corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import require_count
+from metaeval.options import PositiveInt, checked
 from metaeval.runs.records import Edit
 
 Change = tuple[Rewording, ...]
@@ -45,8 +45,8 @@ class LanguageCorruption(Corruption):
     unchanged_reason: ClassVar[str] = "has no place for the change"
     settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
 
-    def __init__(self, times: int = 1) -> None:
-        require_count(f"{self.name}: times", times)
+    @checked
+    def __init__(self, times: PositiveInt = 1) -> None:
         self.times = times
         self._known: Mapping[ImageId, Known] = {}
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from metaeval.corruptions.base import SEVERITIES, Caption, Corrupted, Corruption
 from metaeval.errors import ConfigError
+from metaeval.options import Rate, checked
 from metaeval.runs.records import Edit
 from metaeval.runs.source import imported
 
@@ -36,10 +37,11 @@ class FunctionCorruption(Corruption):
 
     name = "callable"
 
+    @checked
     def __init__(
         self,
         function: str | Callable[..., str] | None = None,
-        rate: float | None = None,
+        rate: Rate | None = None,
         title: str | None = None,
         expected: Literal["lower", "same"] = "lower",
     ) -> None:
@@ -49,16 +51,12 @@ class FunctionCorruption(Corruption):
         self.function = imported(function, option) if isinstance(function, str) else function
         if not callable(self.function):
             raise ConfigError(f"{option}: '{function}' is {type(self.function).__name__}")
-        if expected not in ("lower", "same"):
-            raise ConfigError(f"corruption.expected is '{expected}', not lower or same")
         called = getattr(self.function, "__name__", "callable")
         has_rate = "rate" in inspect.signature(self.function).parameters
         if has_rate and rate is None:
             raise ConfigError(f"{called} has a rate: give corruption.rates=[0.25,0.5]")
         if not has_rate and rate is not None:
             raise ConfigError(f"{called} has no parameter 'rate': leave out corruption.rates")
-        if rate is not None and (isinstance(rate, bool) or not 0 < rate <= 1):
-            raise ConfigError(f"{called}: the rate must be in (0, 1], not {rate!r}")
         self.rate, self.title = rate, title or called  # type: ignore[misc]  # of this object
         self.expected = expected  # type: ignore[misc]
 

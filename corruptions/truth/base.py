@@ -19,8 +19,7 @@ from metaeval.corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, 
 from metaeval.corruptions.truth.patch import Patch, patched
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NOUNS
-from metaeval.errors import require_count
-from metaeval.options import PositiveInt
+from metaeval.options import PositiveInt, checked
 
 T = TypeVar("T")
 Effect = Literal["contradiction", "hallucination", "omission"]
@@ -83,8 +82,8 @@ class TruthCorruption(Corruption):
 
     effect: ClassVar[Effect | None] = "contradiction"
 
+    @checked
     def __init__(self, times: PositiveInt = 1, finder: Finder | None = None) -> None:
-        require_count(f"{self.name}: times", times)
         self.times = times
         self.finder: Finder = finder or SceneFinder()
         self.needs = self.finder.needs  # a text-only finder needs no truth

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from metaeval.corruptions.base import Caption
 from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
@@ -90,6 +90,7 @@ def statement(mark: Mark) -> Statement:
     return mark.role, mark.target, value
 
 
+@runtime_checkable
 class Finder(Protocol):
     """Finds the statements of a caption."""
 

@@ -21,7 +21,7 @@ from metaeval.experiments.forced_choice.base import ChoiceExperiment, pairs_info
 from metaeval.experiments.forced_choice.scores import ChoiceScores, pair_columns
 from metaeval.experiments.judgments.files import write_table
 from metaeval.experiments.record import RunRecord
-from metaeval.options import Draws, NotNegative
+from metaeval.options import Draws, NotNegative, OpenShare, checked
 from metaeval.results.arena import ArenaResult, ArenaSettings
 from metaeval.runs import files
 
@@ -48,15 +48,14 @@ class Arena(ChoiceExperiment):
     question = "Which metric prefers the winner, and ranks the systems as the winners do?"
     report = "arena"
 
+    @checked
     def __init__(
         self,
         winner: str = "people",
         permutations: Draws = 2000,
-        alpha: float = 0.05,
+        alpha: OpenShare = 0.05,
         length_tolerance: NotNegative = 1,
     ) -> None:
-        if not 0 < alpha < 1:
-            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
         self.winner, self.permutations, self.alpha = winner, permutations, float(alpha)
         self.length_tolerance = float(length_tolerance)
 

@@ -18,7 +18,7 @@ from metaeval.experiments.forced_choice.printout import printout
 from metaeval.experiments.forced_choice.scores import ChoiceScores, write_pairs
 from metaeval.experiments.forced_choice.statistics import statistics
 from metaeval.experiments.record import RunRecord
-from metaeval.options import Draws
+from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.forced_choice import ForcedChoiceResult
 
 
@@ -38,9 +38,8 @@ class ForcedChoiceAgreement(ChoiceExperiment):
     question = "Which metric chooses between two captions as people do?"
     report = "forced_choice"
 
-    def __init__(self, permutations: Draws = 2000, alpha: float = 0.05) -> None:
-        if not 0 < alpha < 1:
-            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
+    @checked
+    def __init__(self, permutations: Draws = 2000, alpha: OpenShare = 0.05) -> None:
         self.permutations, self.alpha = permutations, float(alpha)
 
     def load(self, config: DictConfig) -> ForcedChoice:

@@ -23,7 +23,7 @@ def mixtures(
     nodes = [dict(compose_config([f"corruption={name}"]).corruption) for name in parts]
     rated = [node.get("rates") is not None for node in nodes]
     for node in nodes:
-        for key in Degrees.__dataclass_fields__:
+        for key in Degrees.__annotations__:
             node.pop(key, None)
 
     def mixture(rate: float | None) -> Mixture:

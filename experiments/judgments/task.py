@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
@@ -26,12 +27,11 @@ from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
-from metaeval.options import Draws
+from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.judgments import JudgmentSettings, JudgmentsResult
 from metaeval.results.run import DatasetInfo
 from metaeval.scoring import MetricScores
 
-SWAPS = ("both", "image", "system")
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
 _PAGE = "metaeval.reports.{}.page.write_report"
 
@@ -59,19 +59,14 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     question = "Which metric agrees best with what people say about captions?"
     report = "judgments"
 
+    @checked
     def __init__(
         self,
         permutations: Draws = 2000,
-        swap: str = "both",
-        alpha: float = 0.05,
+        swap: Literal["both", "image", "system"] = "both",
+        alpha: OpenShare = 0.05,
         fitted: bool = True,
     ) -> None:
-        if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
-            raise ConfigError(f"task.permutations must be at least 1, not {permutations!r}")
-        if swap not in SWAPS:
-            raise ConfigError(f"task.swap: '{swap}' is not one of {', '.join(SWAPS)}")
-        if not 0 < alpha < 1:
-            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
         self.permutations, self.swap, self.alpha = permutations, swap, float(alpha)
         self.fitted = fitted
 

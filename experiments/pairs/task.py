@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from omegaconf import DictConfig
 from metaeval.config import build_all, load_dataset, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
-from metaeval.errors import ConfigError, require_count
+from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.captions import language_note, record_counts
 from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
@@ -26,7 +25,7 @@ from metaeval.experiments.pairs.statistics import PairScores, RefineBy, statisti
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws
+from metaeval.options import Draws, OpenShare, PositiveInt, checked
 from metaeval.results.pairs import PairsResult, PairsSettings, Ties
 from metaeval.results.run import DatasetInfo
 from metaeval.runs.columns import RIVAL
@@ -57,20 +56,15 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
     report = "pairs"
     question = "Which metric prefers the truth, and where does a control do as well?"
 
+    @checked
     def __init__(
         self,
         permutations: Draws = 10_000,
-        alpha: float = 0.05,
+        alpha: OpenShare = 0.05,
         refine: str | None = None,
-        bins: int = 50,
+        bins: PositiveInt = 50,
         ties: Ties = "half",
     ) -> None:
-        require_count("task.permutations", permutations)
-        require_count("task.bins", bins)
-        if not 0 < alpha < 1:
-            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
-        if ties not in get_args(Ties):
-            raise ConfigError(f"task.ties: '{ties}' is not one of {', '.join(get_args(Ties))}")
         self.permutations, self.alpha, self.ties = permutations, float(alpha), ties
         self.refine, self.bins = refine, bins
 

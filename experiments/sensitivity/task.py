@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
 from metaeval.corruptions.base import Corrupted, Corruption
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError, require_count
+from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.captions import (
     dataset_info,
@@ -28,6 +28,7 @@ from metaeval.experiments.sensitivity.printout import printout
 from metaeval.experiments.sensitivity.statistics import HUMAN, statistics
 from metaeval.experiments.sensitivity.suite import kind_of, suite
 from metaeval.metrics.base import Metric
+from metaeval.options import PositiveInt, checked
 from metaeval.results.run import CorruptionInfo
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
@@ -58,12 +59,14 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         "which harmless ones does it punish?"
     )
 
+    @checked
     def __init__(
-        self, corruptions: str | Sequence[str] = "all", images: int = 1000, refine: bool = False
+        self,
+        corruptions: str | Sequence[str] = "all",
+        images: PositiveInt = 1000,
+        refine: bool = False,
     ) -> None:
-        require_count("task.images", images)
-        plain = list(corruptions) if isinstance(corruptions, ListConfig) else corruptions
-        self.corruptions: str | Sequence[str] = plain
+        self.corruptions = corruptions
         self.images = images
         self.refine = refine
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 from omegaconf import DictConfig
+from pydantic import with_config
+from typing_extensions import TypedDict
 
 from metaeval.config import plain
 from metaeval.data.scenes import load_scenes
@@ -25,7 +27,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.training.grounded import CHECKPOINT, HERE, NetworkTraining
 from metaeval.metrics.clipscore.text import WordTokenizer, words_of
 from metaeval.metrics.clipscore.training import PREFIX, ClipTask, captions_of, retrieval
-from metaeval.options import PositiveInt
+from metaeval.options import STRICT, PositiveInt
 from metaeval.provenance import command
 from metaeval.training.loop import fit
 from metaeval.training.spoiling import drawn_corruptions
@@ -33,6 +35,7 @@ from metaeval.weights import pretrained
 from metaeval.weights.cards import trained_on, write_card
 
 
+@with_config(STRICT)
 class VisionTower(TypedDict, total=False):
     """open_clip's `vision_cfg`: a ResNet where `layers` are four numbers, else a ViT."""
 
@@ -42,6 +45,7 @@ class VisionTower(TypedDict, total=False):
     patch_size: PositiveInt | None
 
 
+@with_config(STRICT)
 class TextTower(TypedDict, total=False):
     """open_clip's `text_cfg`."""
 

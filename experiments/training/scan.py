@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
+from typing_extensions import TypedDict
 
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.options import Limit, PositiveInt
+from metaeval.options import Limit, PositiveInt, checked
 
 STAND_IN = 1000  # scenes: with every metric a first run then ends within minutes
 
@@ -28,6 +28,7 @@ class CocoFiles(TypedDict, total=False):
     image_source: str | None
 
 
+@checked
 def load_auto(
     limit: Limit = None,
     n_references: PositiveInt = 4,

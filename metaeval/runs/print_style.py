@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
-from metaeval.options import Range
+from annotated_types import Interval
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PrintStyle:
     """
 
     columns: list[str] = field(default_factory=list)
-    scale: Annotated[int, Range(1, 1000)] = 1
+    scale: Annotated[int, Interval(ge=1, le=1000)] = 1
     width: Literal["auto", "column", "page"] = "auto"
 
     @classmethod

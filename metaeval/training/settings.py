@@ -13,10 +13,11 @@ from metaeval.options import (
     NotNegative,
     Positive,
     PositiveInt,
-    require_fields,
+    checked,
 )
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
     """How to train.
@@ -62,7 +63,6 @@ class TrainingSettings:
     bf16: bool = False
 
     def __post_init__(self) -> None:
-        require_fields(self, "task.training")
         if self.warmup > self.epochs:
             raise ConfigError(f"task.training.warmup is {self.warmup}, more than all epochs")
 

@@ -236,7 +236,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     path.write_text("image_id,caption\n1,x\n")
     with pytest.raises(ConfigError, match="dataset=own needs a file"):
         load_own()
-    with pytest.raises(ConfigError, match=r"dataset\.limit must be a whole number"):
+    with pytest.raises(ConfigError, match=r"load_own\.limit: 0 is not a whole number"):
         load_own(path, limit=0)
     with pytest.raises(ConfigError, match="this one has no splits"):
         load_own(path, split="test")

@@ -198,7 +198,7 @@ def test_rates() -> None:
     [("epochs", 0), ("learning_rate", 0.0), ("schedule", "linear"), ("clip", -1), ("average", 1.0)],
 )
 def test_settings_that_make_no_sense_are_refused(option: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=rf"task\.training\.{option}"):
+    with pytest.raises(ConfigError, match=rf"TrainingSettings\.{option}: "):
         TrainingSettings(**{option: value})
 
 

@@ -23,12 +23,13 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordC
 from metaeval.data.image_source import sources_of
 from metaeval.data.images import ImageFiles
 from metaeval.data.tidy import count_captions
-from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Limit, PositiveInt
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, PositiveInt, checked
 
 __all__ = ["find_coco_captions", "load_coco"]
 
 
+@checked
 def load_coco(
     name: str = "coco",
     split: str | None = "val2017",
@@ -77,9 +78,6 @@ def load_coco(
 
     Raises InputError for files that are not there or not as they should be.
     """
-    require_count("dataset.n_references", n_references)
-    if limit is not None:
-        require_count("dataset.limit", limit)
     if captions is not None:
         stem = Path(captions).stem
         named = stem.removeprefix("captions_")

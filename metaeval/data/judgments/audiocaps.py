@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,10 @@ from metaeval.data.dataset import Absent, CaptionDataset, RecordCount
 from metaeval.data.json_records import kind as json_type
 from metaeval.data.json_records import require_fields
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.pascal50s import TIES, ForcedChoice, ScoringTable
+from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Limit
+from metaeval.errors import InputError
+from metaeval.options import Limit, checked
 from metaeval.readers.json_text import read_json
 
 FILE = "audiocaps_eval.json"
@@ -95,13 +95,14 @@ class ClipPairs(ForcedChoice):
         return self.tables()[0].documents
 
 
+@checked
 def load_clip_pairs(
     file: str | Path | None = None,
     root: str | Path | None = None,
     data: str | Path | None = None,
     name: str = "audiocaps_eval",
     title: str = "AudioCaps-Eval",
-    ties: str = "wrong",
+    ties: Literal["half", "wrong"] = "wrong",
     limit: Limit = None,
 ) -> ClipPairs:
     """Pairs of audio captions in the layout of AudioCaps-Eval, under the protocol of FENSE.
@@ -137,10 +138,6 @@ def load_clip_pairs(
 
     Raises InputError for a file that is not there or not as it should be.
     """
-    if ties not in TIES:
-        raise ConfigError(f"dataset.ties: '{ties}' is not one of {', '.join(TIES)}")
-    if limit is not None:
-        require_count("dataset.limit", limit)
     path = _path(file, root, data)
     value, checksum = read_json(path)
     tidy = Tidy()

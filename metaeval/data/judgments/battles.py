@@ -35,8 +35,8 @@ from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.coco_references import CocoReferences
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
-from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Limit, PositiveInt, Seed
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, PositiveInt, Seed, checked
 
 REQUIRED = ("image_id", "first", "second", "winner")
 OPTIONAL = ("first_system", "second_system", "rater", "category", "references", "image_path")
@@ -144,6 +144,7 @@ class Battles(ForcedChoice):
         return self.tables()[0].documents
 
 
+@checked
 def load_battles(
     file: str | Path | None = None,
     name: str = "battles",
@@ -212,6 +213,7 @@ def load_battles(
     )  # fmt: skip
 
 
+@checked
 def load_captioner_battles(
     captions: str | list[str] | dict[str, str] | None = None,
     n_battles: PositiveInt = 1000,
@@ -292,7 +294,6 @@ def arrange_battles(
         raise ConfigError(f"dataset.own_captions: '{own_captions}' is not one of drop, keep")
     read, messages = len(battles), list(notes)
     if limit is not None:
-        require_count("dataset.limit", limit)
         first = set(sorted({b.image for b in battles})[:limit])
         battles = [b for b in battles if b.image in first]
     if not battles:
@@ -430,7 +431,6 @@ def _drawn(
     names = sorted(systems)
     images = sorted({image for captions in systems.values() for image in captions}, key=str)
     if limit is not None:
-        require_count("dataset.limit", limit)
         images = sorted(images, key=str)[:limit]
     possible = [
         (image, a, b)

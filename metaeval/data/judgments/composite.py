@@ -21,8 +21,8 @@ from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.judged import HUMAN, JudgedCaption, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Limit
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.json_text import read_json
 from metaeval.readers.tables import read_csv, read_fields
@@ -46,6 +46,7 @@ _LEAST_OWN = 0.9  # in Composite it is all of them
 _URL, _TEXT, _ANSWER = "Input.image_url", "Input.text{}", "Answer.Q{}Answer"
 
 
+@checked
 def load_composite(
     root: str | Path | None = None,
     data: str | Path | None = None,
@@ -83,7 +84,6 @@ def load_composite(
     for captions among which the first ones are not: Composite's own references hold them all.
     """
     chosen = protocol_for("composite", protocol, **choices)
-    require_count("dataset.candidates", candidates)
     written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
     for option, asked, known in (
         ("subsets", subsets, list(SUBSETS)),

@@ -18,7 +18,7 @@ from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.options import Limit
+from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.tables import read_fields
 from metaeval.readers.values import read_number
@@ -30,6 +30,7 @@ _MOST_PEOPLE = 1_000_000  # who said yes, or no
 SOURCE = "Flickr8k_text.zip of the Flickr8k dataset (Hodosh, Young and Hockenmaier, 2013)"
 
 
+@checked
 def load_expert(
     root: str | Path | None = None,
     data: str | Path | None = None,
@@ -73,6 +74,7 @@ def load_expert(
     )  # fmt: skip
 
 
+@checked
 def load_crowd(
     root: str | Path | None = None,
     data: str | Path | None = None,

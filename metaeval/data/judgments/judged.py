@@ -20,7 +20,7 @@ from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCo
 from metaeval.data.documents import documents_by_references
 from metaeval.data.judgments.protocol import Protocol
 from metaeval.data.tidy import letters_and_digits
-from metaeval.errors import InputError, require_count
+from metaeval.errors import InputError
 from metaeval.options import is_unicode
 
 HUMAN = "Human"  # what a system is called that is people
@@ -141,10 +141,8 @@ def arrange(
     `places` say where objects and image files are, `read` how many records the files held, where
     they are not all among `judged`.
 
-    Raises InputError where nothing is left, ConfigError for a limit below 1.
+    Raises InputError where nothing is left.
     """
-    if limit is not None:
-        require_count("dataset.limit", limit)
     for field_name in ("image", "system"):
         texts = (getattr(j, field_name) for j in judged)
         if half := next((text for text in texts if text and not is_unicode(text)), None):

@@ -12,10 +12,10 @@ sentences A its references. On two human captions (HC) the two sets often disagr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ from metaeval.data.dataset import CaptionDataset, RecordCount
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
 from metaeval.data.tidy import Tidy, letters_and_digits
-from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Limit, PositiveInt
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import one_line
 from metaeval.readers.matlab import read_matlab
 from metaeval.runs.digests import file_sha256
@@ -152,14 +152,15 @@ class ForcedChoice:
         )  # fmt: skip
 
 
+@checked
 def load_pascal50s(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
     n_references: PositiveInt | tuple[PositiveInt, ...] | list[PositiveInt] = (5,),
     draws: PositiveInt = 5,
-    labels: str = "consensus",
-    ties: str = "half",
+    labels: Literal["consensus", "direct"] = "consensus",
+    ties: Literal["half", "wrong"] = "half",
     limit: Limit = None,
 ) -> ForcedChoice:
     """PASCAL-50S: 4,000 pairs, 1,000 of each category.
@@ -188,11 +189,8 @@ def load_pascal50s(
     Raises InputError for files that are not there or not as they should be.
     """
     counts = (n_references,) if isinstance(n_references, int) else tuple(n_references)
-    if not counts or any(isinstance(c, bool) or not 1 <= c <= VOTES for c in counts):
+    if not counts or max(counts) > VOTES:
         raise ConfigError(f"dataset.n_references must be from 1 to {VOTES}: {counts}")
-    require_count("dataset.draws", draws)
-    _require_known("labels", labels, ("consensus", "direct"))
-    _require_known("ties", ties, TIES)
     files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
     pairs, triplets = read_matlab(files[PAIRS]), read_matlab(files[TRIPLETS])
     inputs = _variable(pairs, "new_input", files[PAIRS])
@@ -253,11 +251,6 @@ def load_pascal50s(
         images=images,
         data=data,
     )
-
-
-def _require_known(option: str, value: str, known: Collection[str]) -> None:
-    if value not in known:
-        raise ConfigError(f"dataset.{option}: '{value}' is not one of {', '.join(known)}")
 
 
 def _direct(

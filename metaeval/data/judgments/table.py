@@ -24,7 +24,7 @@ from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Limit, is_unicode
+from metaeval.options import Limit, checked, is_unicode
 from metaeval.readers.json_text import read_json
 from metaeval.readers.names import check_name
 from metaeval.readers.values import read_list, read_number
@@ -45,6 +45,7 @@ class TableOptions(Choices, total=False):
     language: str | None
 
 
+@checked
 def load_table(
     file: str | Path | None = None,
     human: str | tuple[str, ...] | list[str] = "human",

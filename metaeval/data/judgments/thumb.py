@@ -20,7 +20,7 @@ from metaeval.data.judgments.judged import HUMAN, JudgedCaption, Judgments, arra
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Limit
+from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.json_text import read_json_lines
 from metaeval.readers.names import check_name
@@ -41,6 +41,7 @@ _SCALES: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
+@checked
 def load_thumb(
     root: str | Path | None = None,
     data: str | Path | None = None,

@@ -16,7 +16,8 @@ from metaeval.data.json_records import check_id, kind
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import FORMATS, Table, TableRow, read_table, require_columns
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import read_text
 from metaeval.readers.json_text import read_json
 from metaeval.readers.values import read_list
@@ -40,14 +41,15 @@ class OwnCaption(NamedTuple):
     wanted: bool = True
 
 
+@checked
 def load_own(
     file: str | Path | None = None,
     name: str | None = None,
     split: str | None = None,
     images: str | Path | None = None,
-    n_references: int | None = None,
+    n_references: PositiveInt | None = None,
     image_source: str | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     fields: Mapping[str, str | None] | None = None,
     language: str | None = None,
 ) -> CaptionDataset:
@@ -92,9 +94,6 @@ def load_own(
 
     Raises InputError, naming file and record, for anything that is not so.
     """
-    for option, value in (("limit", limit), ("n_references", n_references)):
-        if value is not None:
-            require_count(f"dataset.{option}", value)
     if file is None:
         if images is None:
             raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")

@@ -17,18 +17,20 @@ from metaeval.data.judgments.files import find_files
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import InputError
+from metaeval.options import Limit, checked
 from metaeval.readers.json_text import read_json
 
 FILE = "foilv1.0_test_2017.json"
 SOURCE = "https://foilunitn.github.io"
 
 
+@checked
 def load_foil(
     root: str | Path | None = None,
     captions: str | Path | None = None,
     near_copies: str = "drop",
     file: str = FILE,
-    limit: int | None = None,
+    limit: Limit = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """FOIL: every foil with the caption that it was made from.

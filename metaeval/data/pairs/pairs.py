@@ -22,7 +22,7 @@ from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCo
 from metaeval.data.documents import documents_by_references
 from metaeval.data.pairs.coco_references import CocoReferences
 from metaeval.data.tidy import count_captions, letters_and_digits
-from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.errors import ConfigError, InputError
 
 NEAR_COPIES = ("keep", "drop")
 NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
@@ -134,10 +134,8 @@ def arrange_pairs(
         Where objects and image files are.
 
     A pair whose image has no captions in these files is left out, and counted in the notes. Raises
-    InputError where none is left, ConfigError for a limit below 1.
+    InputError where none is left.
     """
-    if limit is not None:
-        require_count("dataset.limit", limit)
     if near_copies not in NEAR_COPIES:
         raise ConfigError(
             f"dataset.near_copies: '{near_copies}' is not one of {', '.join(NEAR_COPIES)}"

@@ -22,7 +22,7 @@ from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs, 
 from metaeval.data.pairs.sugarcrepe import numbered_records
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import InputError
-from metaeval.options import Limit
+from metaeval.options import Limit, checked
 from metaeval.readers.json_text import read_json
 
 KINDS = ("same_concept", "diff_concept", "rand_voca", "danger")
@@ -30,6 +30,7 @@ SOURCE = "https://github.com/pseulki/rococo"
 _PUNCTUATION = re.compile(r"[^\w\s'-]|(?<!\w)['-]|['-](?!\w)")
 
 
+@checked
 def load_rococo(
     root: str | Path | None = None,
     captions: str | Path | None = None,

@@ -20,6 +20,7 @@ from metaeval.data.judgments.files import find_files
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs, chosen_kinds
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
+from metaeval.options import Limit, checked
 from metaeval.readers.json_text import read_json
 
 REPLACED_OR_SWAPPED = ("replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att")
@@ -28,12 +29,13 @@ SOURCE = "https://github.com/RAIVNLab/sugar-crepe (folder data)"
 SOURCE_PP = "https://github.com/Sri-Harsha/scpp (folder data)"
 
 
+@checked
 def load_sugarcrepe(
     root: str | Path | None = None,
     captions: str | Path | None = None,
     near_copies: str = "drop",
     kinds: tuple[str, ...] | list[str] | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """SugarCrepe: 7,511 pairs of 1,560 images of COCO val2017, in seven kinds.
@@ -65,12 +67,13 @@ def load_sugarcrepe(
     )
 
 
+@checked
 def load_sugarcrepe_pp(
     root: str | Path | None = None,
     captions: str | Path | None = None,
     near_copies: str = "drop",
     kinds: tuple[str, ...] | list[str] | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """SugarCrepe++: 4,757 triplets of a true caption, a true paraphrase and a false near-copy.

@@ -27,18 +27,20 @@ from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, checked
 
 REQUIRED = ("image_id", "true", "false")
 OPTIONAL = ("paraphrase", "kind", "references", "image_path")
 
 
+@checked
 def load_pairs_table(
     file: str | Path | None = None,
     name: str = "pairs",
     captions: str | Path | None = None,
     near_copies: str = "drop",
     image_source: str | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     fields: Mapping[str, str | None] | None = None,
     language: str | None = None,
     **places: Unpack[ImagePlaces],

@@ -20,6 +20,7 @@ from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs, 
 from metaeval.data.pairs.sugarcrepe import numbered_records
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
+from metaeval.options import Limit, checked
 from metaeval.readers.json_text import read_json
 
 KINDS = ("plurals", "relations", "foil-it")
@@ -28,13 +29,14 @@ PEOPLE = 3  # judged each pair
 VALID = 2  # of them, from where a pair counts
 
 
+@checked
 def load_valse(
     root: str | Path | None = None,
     captions: str | Path | None = None,
     near_copies: str = "drop",
     kinds: tuple[str, ...] | list[str] | None = None,
     validated: bool = True,
-    limit: int | None = None,
+    limit: Limit = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """VALSE's pieces on COCO's images: plurals, relations and foil-it.

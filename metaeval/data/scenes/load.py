@@ -7,17 +7,18 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache as once
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import PIL
+from annotated_types import Interval
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.scenes.files import captions_json, file_name, scaled
 from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import is_whole_png, save
-from metaeval.errors import ConfigError, require_count
-from metaeval.options import Limit, PositiveInt, Seed
+from metaeval.options import Limit, PositiveInt, Seed, checked
 
 
 class SceneImages:
@@ -85,6 +86,7 @@ class SceneObjects(Mapping[ImageId, Objects]):
         return f"{sum(len(g.objects) for g in self._graphs.values()):,} objects of scene graphs"
 
 
+@checked
 def load_scenes(
     name: str = "scenes",
     split: str = "val",
@@ -92,7 +94,7 @@ def load_scenes(
     seed: Seed = 0,
     n_references: PositiveInt = 4,
     images: bool = True,
-    size: PositiveInt = 336,
+    size: Annotated[int, Interval(ge=32, le=4096)] = 336,
     limit: Limit = None,
     cache: str | Path | None = None,
 ) -> CaptionDataset:
@@ -126,11 +128,6 @@ def load_scenes(
     Parts: "images" (SceneImages), "objects" (SceneObjects), "scene_graphs" (image id → SceneGraph).
     Raises ConfigError for values that make no sense.
     """
-    require_count("dataset.n_references", n_references)
-    if limit is not None:
-        require_count("dataset.limit", limit)
-    if isinstance(size, bool) or not isinstance(size, int) or not 32 <= size <= 4096:
-        raise ConfigError(f"dataset.size must be a whole number in 32…4,096: {size!r}")
     graphs: dict[ImageId, SceneGraph] = {
         g.image_id: g for g in generate(split, n, seed, 1 + n_references)
     }

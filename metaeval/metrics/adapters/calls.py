@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
-from metaeval.options import NonNegativeInt, Positive
+from metaeval.options import NonNegativeInt, Positive, checked
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,7 @@ class CallOptions(TypedDict, total=False):
     timeout: Positive | None
 
 
+@checked
 @dataclass
 class Calls:
     """How calls are made; the fields are options of `OwnMetric`."""

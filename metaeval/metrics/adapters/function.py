@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, require_count
+from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import (
     OwnMetric,
     OwnScorer,
-    require_batch_size,
 )
 from metaeval.metrics.base import Scores
+from metaeval.options import PositiveInt, checked
 from metaeval.runs.source import imported
 from metaeval.runs.store import Store
 
@@ -59,13 +59,14 @@ class FunctionMetric(OwnMetric):
         See `OwnMetric`; the name is by default the function's.
     """
 
+    @checked
     def __init__(
         self,
         function: str | Callable[..., Any] | None = None,
         name: str | None = None,
         batched: bool = True,
-        batch_size: int = 5000,
-        workers: int = 1,
+        batch_size: PositiveInt = 5000,
+        workers: PositiveInt = 1,
         **own: Any,
     ) -> None:
         option = "metric.callable.function"
@@ -76,8 +77,7 @@ class FunctionMetric(OwnMetric):
             raise ConfigError(f"{option}: '{function}' is {type(self.function).__name__}")
         super().__init__(name or str(getattr(self.function, "__name__", "callable")), **own)
         self.batched = batched
-        self.batch_size = require_batch_size(batch_size, "metric.callable.batch_size")
-        require_count("metric.callable.workers", workers)
+        self.batch_size = batch_size
         self.workers = workers
         self.is_class = inspect.isclass(self.function)
         self.title = str(getattr(self.function, "__name__", self.name))

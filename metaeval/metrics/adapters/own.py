@@ -15,10 +15,9 @@ import numpy.typing as npt
 
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, require_count
+from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.calls import CallOptions, Calls
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
-from metaeval.options import require_fields
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
@@ -75,7 +74,6 @@ class OwnMetric(Metric):
         self.options = dict(options or {})
         self.files = tuple(str(file) for file in files)
         self.calls = Calls(**calls)
-        require_fields(self.calls, name)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -270,9 +268,3 @@ def _title(code: Any) -> str:
     """The path by which code is imported."""
     kind = code if hasattr(code, "__qualname__") else type(code)
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def require_batch_size(value: int, option: str) -> int:
-    """A number of captions per call, from 1."""
-    require_count(option, value)
-    return value

@@ -20,15 +20,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import check_dtype, check_name, precision_of
+from metaeval.compute.device import precision_of
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.compute.threads import divide_products_only
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences
+from metaeval.options import DataType, Device, Positive, PositiveInt, checked
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
@@ -69,27 +70,24 @@ class BertScore(Metric):
 
     name = "bertscore"
 
+    @checked
     def __init__(
         self,
         model: str = "auto",
-        layer: int | None = None,
+        layer: PositiveInt | None = None,
         idf: bool = False,
         rescale: bool | str = False,
-        device: str = "auto",
-        dtype: str = "float32",
-        memory_gib: float = 1.0,
+        device: Device = "auto",
+        dtype: DataType = "float32",
+        memory_gib: Positive = 1.0,
         download: bool = False,
         offline: bool | str | int = False,
         cache: str | Path | None = None,
     ) -> None:
-        if layer is not None and (isinstance(layer, bool) or layer < 1):
-            raise ConfigError(f"metric.bertscore.layer must be a whole number from 1: {layer!r}")
-        if memory_gib <= 0:
-            raise ConfigError(f"metric.bertscore.memory_gib must be positive: {memory_gib!r}")
         self.model, self.layer, self.idf, self.rescale = model, layer, idf, rescale
         if model == "auto":  # models of English
             self.languages = frozenset({"en"})
-        self.device, self.dtype = check_name(device), check_dtype(dtype)
+        self.device, self.dtype = device, dtype
         self.memory_gib = memory_gib
         self.download, self.offline = download, truthy(offline)
         self.cache = Path(cache).expanduser() if cache is not None else None

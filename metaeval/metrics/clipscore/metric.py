@@ -21,16 +21,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import check_dtype, check_name, precision_of
+from metaeval.compute.device import precision_of
 from metaeval.compute.embedding_cache import EmbeddingCache, text_key
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
+from metaeval.options import DataType, Device, Positive, checked
 from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
@@ -209,25 +209,24 @@ class ClipScore(Metric):
     needs = frozenset({"images"})
     scorer_class: ClassVar[type[ClipScorer]] = ClipScorer
 
+    @checked
     def __init__(
         self,
         model: str = "ViT-B-32",
         pretrained: str = "auto",
         prefix: str = "A photo depicts ",
-        weight: float = 2.5,
-        device: str = "auto",
-        dtype: str = "float32",
+        weight: Positive = 2.5,
+        device: Device = "auto",
+        dtype: DataType = "float32",
         download: bool = False,
         offline: bool | str | int = False,
         cache: str | Path | None = None,
     ) -> None:
-        if not weight > 0:
-            raise ConfigError(f"metric.{self.name}.weight must be positive: {weight!r}")
         self.model, self.pretrained = model, pretrained
         if model == "ViT-B-32":  # whose weights have learned from English captions
             self.languages = frozenset({"en"})
         self.prefix, self.weight = prefix, float(weight)
-        self.device, self.dtype = check_name(device), check_dtype(dtype)
+        self.device, self.dtype = device, dtype
         self.download, self.offline = download, truthy(offline)
         self.cache = Path(cache).expanduser() if cache is not None else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores, round_scores
+from metaeval.options import checked
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 
@@ -47,6 +48,7 @@ class Mean(Metric):
         The metrics, given by the reader of the configuration.
     """
 
+    @checked
     def __init__(
         self,
         of: Sequence[str],
@@ -56,12 +58,8 @@ class Mean(Metric):
         parts: Sequence[Metric] = (),
     ) -> None:
         self.name = name  # type: ignore[misc]  # of this object: there may be several in a run
-        if isinstance(of, str) or len(of) < 2:
+        if len(of) < 2:
             raise ConfigError(f"metric.{name}.of must name at least two metrics: [vifidel,cider]")
-        if scale not in get_args(Scale):
-            raise ConfigError(
-                f"metric.{name}.scale must be one of {', '.join(get_args(Scale))}: '{scale}'"
-            )
         self.of, self.scale, self.title = tuple(map(str, of)), scale, title
         self.parts = tuple(parts)
         if len(self.parts) != len(self.of):

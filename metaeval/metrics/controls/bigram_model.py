@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
@@ -50,9 +50,8 @@ class BigramModel(Metric):
         ScoreColumn("Bigram model per word", bounds=(float("-inf"), 0.0), control=True),
     )
 
-    def __init__(self, k: float = 0.1, tokenizer: str = "ptb") -> None:
-        if not k > 0:
-            raise ConfigError(f"k must be above 0, not {k}")
+    @checked
+    def __init__(self, k: Positive = 0.1, tokenizer: str = "ptb") -> None:
         self.k = float(k)
         self.tokenizer = tokenizers.get(tokenizer)
 

@@ -23,6 +23,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.faier.variants import UNSEEN, VARIANTS, Variant
 from metaeval.metrics.region_scorer import RegionScorer
+from metaeval.options import Device, NonNegativeInt, checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS, parser_of
@@ -74,23 +75,18 @@ class Faier(Metric):
     languages = frozenset({"en"})
     needs = frozenset()  # the regions say themselves what they lack
 
+    @checked
     def __init__(
         self,
         regions: RegionSource,
         variant: str | int = "r",
         weights: str = pretrained.AUTO,
-        references: int | None = 4,
+        references: NonNegativeInt | None = 4,
         calibrate: bool = False,
         parser: str = "auto",
-        device: str = "auto",
+        device: Device = "auto",
         cache: str | Path | None = None,
     ) -> None:
-        if isinstance(references, bool) or not (
-            references is None or (isinstance(references, int) and references >= 0)
-        ):
-            raise ConfigError(
-                f"metric.faier.references must be a whole number or null, not {references!r}"
-            )
         if str(variant) not in VARIANTS:
             known = ", ".join(VARIANTS)
             raise ConfigError(f"unknown metric.faier.variant '{variant}'; choose from {known}")
@@ -103,7 +99,7 @@ class Faier(Metric):
             raise ConfigError(f"unknown metric.faier.parser '{parser}'; choose from {known}")
         self.regions, self.variant, self.weights = regions, str(variant), str(weights)
         self.references, self.calibrate, self.parser = references, bool(calibrate), parser
-        self.device = devices.check_name(device)
+        self.device = device
         self.cache = Path(cache).expanduser() if cache is not None else None
 
     @property

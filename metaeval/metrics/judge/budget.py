@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
+
+from typing_extensions import TypedDict
 
 from metaeval.errors import MetaevalError
 from metaeval.options import NotNegative, PositiveInt

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from omegaconf import OmegaConf
-
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
@@ -23,7 +21,7 @@ from metaeval.metrics.judge.parsers import PARSERS, Choice, Json, Parser, Regex
 from metaeval.metrics.judge.prompts import Prompt
 from metaeval.metrics.judge.replay import ReplayFiles
 from metaeval.metrics.judge.scorer import JudgeScorer
-from metaeval.options import NonNegativeInt, Positive, PositiveInt, Seed, require_fields
+from metaeval.options import NonNegativeInt, Positive, PositiveInt, Seed, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 
@@ -33,6 +31,7 @@ _EXTRA = ("httpx", "tenacity", "aiolimiter")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Judge(Metric):
     """A metric whose scores are a model's answers to a prompt about each caption.
@@ -138,11 +137,6 @@ class Judge(Metric):
         return frozenset(image | ({"references"} if self.references != 0 else set()))
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if OmegaConf.is_config(value):
-                object.__setattr__(self, field.name, OmegaConf.to_container(value, resolve=True))
-        require_fields(self, "metric.judge")
         self._check_endpoint()
         if self.bounds is not None and (len(self.bounds) != 2 or self.bounds[0] >= self.bounds[1]):
             raise ConfigError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,10 @@ from metaeval.compute.batching import fill_rows, group_rows_by_length
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.metrics.base import Metric, Scores, reference_digests
 from metaeval.metrics.region_scorer import RegionScorer
+from metaeval.options import checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
@@ -51,9 +52,10 @@ class LearnToEval(Metric):
     name = "learn_to_eval"
     languages = frozenset({"en"})
 
-    def __init__(self, regions: RegionSource, variant: str = IMAGE, weights: str = AUTO) -> None:
-        if variant not in (IMAGE, TEXT):
-            raise ConfigError(f"metric.learn_to_eval.variant must be '' or text: '{variant}'")
+    @checked
+    def __init__(
+        self, regions: RegionSource, variant: Literal["", "text"] = "", weights: str = AUTO
+    ) -> None:
         self.regions, self.variant, self.weights = regions, variant, str(weights)
 
     @property

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.java.shared_services import borrow, give_back
 from metaeval.metrics.base import Scores
 from metaeval.metrics.meteor.score import NAMES, make_summable, scores
 from metaeval.metrics.meteor.server import Installation, MeteorServer, find_installation
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.options import PositiveInt, checked
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -56,18 +57,14 @@ class Meteor(SummableMetric):
     columns = (ScoreColumn("METEOR"),)
     statistics_names = NAMES
 
+    @checked
     def __init__(
         self,
         tokenizer: str = "ptb",
-        language: str = "en",
-        heap_mib: int | None = None,
-        threads: int | None = None,
+        language: Literal["en"] = "en",
+        heap_mib: PositiveInt | None = None,
+        threads: PositiveInt | None = None,
     ) -> None:
-        if language != "en":
-            raise ConfigError(f"unknown language '{language}': METEOR here has English ('en') only")
-        for option, value in (("heap_mib", heap_mib), ("threads", threads)):
-            if value is not None and value < 1:
-                raise ConfigError(f"{option} must be at least 1, not {value}")
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
         self.language, self.languages = language, frozenset({language})
         self.heap_mib, self.threads = heap_mib, threads

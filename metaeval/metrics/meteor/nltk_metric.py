@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.wordnet import FILES, find_wordnet, read_wordnet
+from metaeval.options import checked
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -51,14 +51,13 @@ class MeteorNltk(Metric):
     languages = frozenset({"en"})
     columns = (ScoreColumn("METEOR (nltk)", variant_of="METEOR", model="nltk"),)
 
+    @checked
     def __init__(
         self,
         tokenizer: str = "whitespace",
         references: Literal["best", "mean"] = "best",
         cache: str | Path | None = None,
     ) -> None:
-        if references not in ("best", "mean"):
-            raise ConfigError(f"meteor_nltk: references must be best or mean, not {references!r}")
         self.references = references
         self.tokenizer = tokenizers.get(tokenizer)
         self.cache = Path(cache).expanduser() if cache else None

@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.ngrams import Trie, distinct_ngrams, split_tokens_containing_spaces
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.options import PositiveInt, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.numbered import FlatReferences, Ints, WordIndex, flatten_references
@@ -64,11 +64,13 @@ class Bleu(SummableMetric):
 
     name = "bleu"
 
-    def __init__(self, smooth: str = "none", tokenizer: str = "ptb", max_n: int = 4) -> None:
-        if smooth not in SMOOTHING:
-            raise ConfigError(f"unknown smooth '{smooth}'; choose from {', '.join(SMOOTHING)}")
-        if max_n < 1:
-            raise ConfigError(f"max_n must be at least 1, not {max_n}")
+    @checked
+    def __init__(
+        self,
+        smooth: Literal["none", "coco"] = "none",
+        tokenizer: str = "ptb",
+        max_n: PositiveInt = 4,
+    ) -> None:
         self.smooth, self.max_n = smooth, max_n
         self.tokenizer = tokenizers.get(tokenizer)
 
@@ -176,6 +178,7 @@ class Matcher:
     """The references of all images, of which these are the `words`, ready to be compared with
     candidates by n-grams of the orders 1 … max_n."""
 
+    @checked
     def __init__(
         self, words: Sequence[Sequence[str]], references: FlatReferences, max_n: int
     ) -> None:

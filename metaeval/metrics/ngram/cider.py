@@ -17,7 +17,6 @@ from metaeval.compute.networks import load_once
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.ngram.document_frequencies import (
     ORDERS,
@@ -33,6 +32,7 @@ from metaeval.metrics.ngram.ngrams import (
     distinct_ngrams,
     split_tokens_containing_spaces,
 )
+from metaeval.options import Positive, checked
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -87,16 +87,15 @@ class Cider(Metric):
     name = "cider"
     columns = (ScoreColumn("CIDEr", bounds=(0.0, 10.0)),)
 
+    @checked
     def __init__(
         self,
-        sigma: float = 6.0,
+        sigma: Positive = 6.0,
         tokenizer: str = "ptb",
         idf: str | Path = DATASET,
         data: str | Path | None = None,
         cache: str | Path | None = None,
     ) -> None:
-        if not sigma > 0:
-            raise ConfigError(f"sigma must be above 0, not {sigma}")
         self.sigma = float(sigma)
         self.tokenizer = tokenizers.get(tokenizer)
         self.idf, self.data, self.cache = idf, data, cache

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.ngram.ngrams import Edges
+from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.numbered import (
@@ -58,9 +58,8 @@ class RougeL(Metric):
     name = "rouge_l"
     columns = (ScoreColumn("ROUGE-L"),)
 
-    def __init__(self, beta: float = 1.2, tokenizer: str = "ptb") -> None:
-        if not beta > 0:
-            raise ConfigError(f"beta must be above 0, not {beta}")
+    @checked
+    def __init__(self, beta: Positive = 1.2, tokenizer: str = "ptb") -> None:
         self.beta = float(beta)
         self.tokenizer = tokenizers.get(tokenizer)
 

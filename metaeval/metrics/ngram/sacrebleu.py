@@ -7,23 +7,24 @@ which looks at each reference once instead of once per candidate.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.options import checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.numbered import flatten_references
 
 # those of sacrebleu's; flores200 downloads a model on first use
-TOKENIZERS = ("13a", "intl", "char", "zh", "ja-mecab", "flores200", "none")
-SMOOTHING = ("exp", "floor", "add-k", "none")
+Tokenizer = Literal["13a", "intl", "char", "zh", "ja-mecab", "flores200", "none"]
+Smoothing = Literal["exp", "floor", "add-k", "none"]
 
 
 class SacreBleu(SummableMetric):
@@ -47,16 +48,10 @@ class SacreBleu(SummableMetric):
     name = "sacrebleu"
     columns = (ScoreColumn("SacreBLEU"),)
 
+    @checked
     def __init__(
-        self, smooth: str = "exp", tokenizer: str = "13a", lowercase: bool = False
+        self, smooth: Smoothing = "exp", tokenizer: Tokenizer = "13a", lowercase: bool = False
     ) -> None:
-        if smooth not in SMOOTHING:
-            raise ConfigError(f"unknown smooth '{smooth}'; choose from {', '.join(SMOOTHING)}")
-        if tokenizer not in TOKENIZERS:
-            raise ConfigError(
-                f"unknown tokenizer '{tokenizer}' for SacreBLEU; choose from "
-                f"{', '.join(TOKENIZERS)}"
-            )
         self._spaced = tokenizer in ("13a", "intl")
         self.bleu = BLEU(
             smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True

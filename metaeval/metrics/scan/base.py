@@ -6,16 +6,18 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Interval
 
 from metaeval.compute import device as devices
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.metrics.scan.weights import ScanWeights, choose_weights, official_weights
+from metaeval.options import Device, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
@@ -23,7 +25,9 @@ from metaeval.weights.pretrained import AUTO
 from metaeval.weights.training_facts import training_facts
 
 SMOOTH = 9.0
-RECTIFIERS = LEAKY, RELU = "leaky", "relu"
+LEAKY, RELU = "leaky", "relu"
+Rectifier = Literal["leaky", "relu"]
+Smooth = Annotated[float, Interval(gt=0, le=40)]
 SUFFIX = " (trained on corruptions)"
 
 
@@ -55,27 +59,21 @@ class ScanMetric(Metric):
     needs = frozenset()  # the regions say themselves what they lack
     plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # with weights that saw no corrupted caption
 
+    @checked
     def __init__(
         self,
         regions: RegionSource,
         weights: str = AUTO,
-        variant: str = "",
+        variant: Literal["", "corruptions"] = "",
         vocabulary: str | Path | None = None,
-        smooth: float | None = None,
-        device: str = "auto",
-        rectifier: str = LEAKY,
+        smooth: Smooth | None = None,
+        device: Device = "auto",
+        rectifier: Rectifier = "leaky",
     ) -> None:
-        if rectifier not in RECTIFIERS:
-            known = " or ".join(RECTIFIERS)
-            raise ConfigError(f"metric.{self.name}.rectifier must be {known}: '{rectifier}'")
-        if variant not in ("", "corruptions"):
-            raise ConfigError(f"metric.{self.name}.variant must be '' or corruptions: '{variant}'")
-        if smooth is not None and not 0 < smooth <= 40:
-            raise ConfigError(f"metric.{self.name}.smooth must be in (0, 40]: {smooth!r}")
         self.regions, self.weights, self.variant = regions, str(weights), variant
         self.vocabulary = Path(vocabulary).expanduser() if vocabulary is not None else None
         self.smooth = SMOOTH if smooth is None else float(smooth)
-        self.device = devices.check_name(device)
+        self.device = device
         self.rectifier = rectifier
 
     @property

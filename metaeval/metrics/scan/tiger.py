@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,10 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores, reference_digests
-from metaeval.metrics.scan.base import LEAKY, ScanMetric, ScanScorer
-from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU, compare_groundings
+from metaeval.metrics.scan.base import Rectifier, ScanMetric, ScanScorer, Smooth
+from metaeval.metrics.scan.tiger_score import TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
+from metaeval.options import Device, Positive, checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
@@ -51,24 +53,21 @@ class Tiger(ScanMetric):
         ScoreColumn("TIGEr-WDS", part_of="TIGEr", precision=NETWORK_PRECISION),
     )
 
+    @checked
     def __init__(
         self,
         regions: RegionSource,
         weights: str = AUTO,
-        variant: str = "",
+        variant: Literal["", "corruptions"] = "",
         vocabulary: str | Path | None = None,
-        smooth: float | None = None,
-        tau: float = TAU,
-        gains: str = MIN_MAX,
+        smooth: Smooth | None = None,
+        tau: Positive = TAU,
+        gains: Literal["min-max", "raw"] = "min-max",
         clamp: bool = False,
-        device: str = "auto",
-        rectifier: str = LEAKY,
+        device: Device = "auto",
+        rectifier: Rectifier = "leaky",
     ) -> None:
         super().__init__(regions, weights, variant, vocabulary, smooth, device, rectifier)
-        if not tau > 0:
-            raise ConfigError(f"metric.tiger.tau must be positive: {tau!r}")
-        if gains not in GAINS:
-            raise ConfigError(f"metric.tiger.gains must be one of {', '.join(GAINS)}: '{gains}'")
         self.tau, self.gains, self.clamp = float(tau), gains, bool(clamp)
 
     def _unfit(self, weights: ScanWeights) -> Absent | None:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Interval
 
 from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
 from metaeval.metrics.vifidel.detector import Detector
 from metaeval.metrics.vifidel.distance import BagDistance
@@ -27,12 +27,10 @@ from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.objects import Labels, ObjectSources
 from metaeval.metrics.vifidel.plan import explain_transport
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
-from metaeval.options import OptionsOf
+from metaeval.options import Device, OptionsOf, checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
-
-OBJECTS = ("counts", "presence")
 
 
 class Vifidel(Metric):
@@ -66,25 +64,21 @@ class Vifidel(Metric):
     languages = frozenset({"en"})
     needs = frozenset({"objects"})  # of "gold"; other sources say themselves what they lack
 
+    @checked
     def __init__(
         self,
         vectors: WordVectors,
-        p: int = 2,
-        objects: str = "counts",
+        p: Annotated[int, Interval(ge=1, le=2)] = 2,
+        objects: Literal["counts", "presence"] = "counts",
         sources: Sequence[str] = ("gold",),
         detector: Annotated[
             Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.detector.Detector")
         ]
         | None = None,
-        device: str = "auto",
+        device: Device = "auto",
     ) -> None:
-        if p not in (1, 2):
-            raise ConfigError(f"metric.vifidel.p must be 1 or 2, not {p}")
-        if objects not in OBJECTS:
-            known = ", ".join(OBJECTS)
-            raise ConfigError(f"unknown metric.vifidel.objects '{objects}'; choose from {known}")
         self.vectors, self.p, self.objects = vectors, p, objects
-        self.device = devices.check_name(device)
+        self.device = device
         self.sources = ObjectSources(sources, Detector(**(detector or {})))
 
     @property

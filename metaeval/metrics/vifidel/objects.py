@@ -31,7 +31,7 @@ class ObjectSources:
     """
 
     def __init__(self, sources: Sequence[str], detector: Detector | None = None) -> None:
-        if isinstance(sources, str) or not sources:
+        if not sources:
             raise ConfigError("metric.vifidel.sources must be a list: [gold], [gold,FILE], …")
         self.sources = tuple(str(source) for source in sources)
         self.detector = detector or Detector()

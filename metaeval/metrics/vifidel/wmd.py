@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Interval
 
 from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.vifidel.distance import BagDistance
 from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
+from metaeval.options import Device, checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.base import WordVectors
@@ -53,11 +55,15 @@ class Wmd(Metric):
         ScoreColumn("WMD-best", precision=NETWORK_PRECISION),
     )
 
-    def __init__(self, vectors: WordVectors, p: int = 1, device: str = "auto") -> None:
-        if p not in (1, 2):
-            raise ConfigError(f"metric.wmd.p must be 1 or 2, not {p}")
+    @checked
+    def __init__(
+        self,
+        vectors: WordVectors,
+        p: Annotated[int, Interval(ge=1, le=2)] = 1,
+        device: Device = "auto",
+    ) -> None:
         self.vectors, self.p = vectors, p
-        self.device = devices.check_name(device)
+        self.device = device
 
     def fetch(self, dataset: CaptionDataset) -> None:
         self.vectors.fetch()

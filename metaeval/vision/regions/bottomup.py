@@ -12,7 +12,8 @@ import numpy as np
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.identity import image_key
-from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import PositiveInt, checked
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
 from metaeval.vision.regions.feature_arrays import Array, One, read_folder, read_npy
@@ -43,16 +44,15 @@ class BottomUpRegions(RegionSource):
 
     name: ClassVar[str] = "bottomup"
 
+    @checked
     def __init__(
         self,
         file: str | Path,
         ids: str | Path | None = None,
         boxes: str | Path | None = None,
-        dim: int = 2048,
-        most: int = MOST,
+        dim: PositiveInt = 2048,
+        most: PositiveInt = MOST,
     ) -> None:
-        for name, value in (("dim", dim), ("most", most)):
-            require_count(f"regions.{name}", value)
         self.file = Path(file).expanduser()
         self.ids = Path(ids).expanduser() if ids is not None else None
         self.boxes = Path(boxes).expanduser() if boxes is not None else None

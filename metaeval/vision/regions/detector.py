@@ -12,7 +12,8 @@ import numpy as np
 
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.errors import InputError
+from metaeval.options import Device, PositiveInt, Share, checked
 from metaeval.progress import progress_bar
 from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
@@ -47,17 +48,15 @@ class DetectorRegions(RegionSource):
     name: ClassVar[str] = "detector"
     dim: int = FEATURES
 
+    @checked
     def __init__(
         self,
         weights: str | None = None,
-        most: int = MOST,
-        threshold: float = 0.05,
-        device: str = "auto",
+        most: PositiveInt = MOST,
+        threshold: Share = 0.05,
+        device: Device = "auto",
         cache: str | Path | None = None,
     ) -> None:
-        require_count("regions.most", most)
-        if not 0 <= threshold <= 1:
-            raise ConfigError(f"regions.threshold must be in [0, 1]: {threshold!r}")
         self._weights, self._device = weights, device
         self.most, self.threshold = most, threshold
         self._cache = Path(cache).expanduser() if cache is not None else None

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset, Objects
-from metaeval.errors import require_count
+from metaeval.options import PositiveInt, checked
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
 
@@ -57,8 +57,8 @@ class GoldRegions(RegionSource):
     name: ClassVar[str] = "gold"
     dim: int = len(CATEGORIES) + 1 + GEOMETRY
 
-    def __init__(self, most: int = MOST) -> None:
-        require_count("regions.most", most)
+    @checked
+    def __init__(self, most: PositiveInt = MOST) -> None:
         self.most = most
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:

@@ -68,9 +68,9 @@ def test_empty_bag_and_bad_options_are_refused():
         bag_of_words(["one two three"])
     for bad in (0, -1, 2.5, True):
         with pytest.raises(ConfigError, match="min_count"):
-            bag_of_words(["a"], bad)
+            Replace(0.5, min_count=bad)
     for rate in (0, -0.1, 1.01, True, "0.5", float("nan")):
-        with pytest.raises(ConfigError, match=r"replace: the rate must be in \(0, 1\]"):
+        with pytest.raises(ConfigError, match=r"Replace\.rate: .* is not a number in \(0, 1\]"):
             Replace(rate)
 
 

@@ -59,9 +59,9 @@ def test_a_function_with_a_rate_has_its_levels_and_its_own_generator() -> None:
         ({}, "give the function: corruption.function=my_module.corrupt"),
         ({"function": "no_such_module.corrupt"}, "no module named 'no_such_module'"),
         ({"function": drop}, "drop has a rate: give corruption.rates"),
-        ({"function": drop, "rate": 1.5}, "the rate must be in (0, 1], not 1.5"),
+        ({"function": drop, "rate": 1.5}, "rate: 1.5 is not a number in (0, 1]"),
         ({"function": shout, "rate": 0.5}, "shout has no parameter 'rate'"),
-        ({"function": shout, "expected": "up"}, "corruption.expected is 'up'"),
+        ({"function": shout, "expected": "up"}, "expected: 'up' is not one of lower, same"),
     ],
 )
 def test_a_function_that_cannot_be_is_refused(options: dict[str, object], problem: str) -> None:

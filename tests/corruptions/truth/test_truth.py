@@ -453,7 +453,7 @@ def test_times_changes_more_places(data: CaptionDataset) -> None:
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, True])
 def test_times_is_a_whole_number(times: Any) -> None:
-    with pytest.raises(ConfigError, match="replace_count: times must be a whole number from 1"):
+    with pytest.raises(ConfigError, match=r"ReplaceCount\.times: .* is not a whole number from 1"):
         ReplaceCount(times=times)
 
 

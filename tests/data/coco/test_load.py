@@ -126,7 +126,7 @@ def test_limit_keeps_the_pool_and_the_parts(val2017, coco_root):
     assert few.pool == val2017.pool
     assert few.part("objects")[few.image_ids[3]].labels
     for bad in (0, -1, True, 1.5):
-        with pytest.raises(ConfigError, match=r"dataset\.limit"):
+        with pytest.raises(ConfigError, match=r"load_coco\.limit"):
             load_coco(root=coco_root, limit=bad)
 
 

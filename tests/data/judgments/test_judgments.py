@@ -386,7 +386,7 @@ def test_pascal50s(tmp_path: Path, layout: str) -> None:
     direct = load_pascal50s(root=tmp_path, labels="direct", ties="wrong")
     assert direct.votes.tolist() == [[4, 7], [10, 0]]
     assert (direct.labels, direct.ties) == ("direct", "wrong")
-    with pytest.raises(ConfigError, match=r"dataset\.labels: 'both' is not one of consensus, dir"):
+    with pytest.raises(ConfigError, match=r"load_pascal50s\.labels: 'both' is not one of "):
         load_pascal50s(root=tmp_path, labels="both")
     few, many = pairs.documents(3, 0, 0), pairs.documents(48, 0, 0)
     assert few.references[0] == many.references[0][:3]

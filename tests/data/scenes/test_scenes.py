@@ -247,12 +247,12 @@ def test_images_can_be_switched_off() -> None:
     ("options", "problem"),
     [
         ({"split": "test"}, "dataset.split must be one of val, dev, train, not 'test'"),
-        ({"n": 0}, "n must be a whole number"),
-        ({"n": True}, "n must be a whole number"),
-        ({"limit": 0}, "dataset.limit"),
-        ({"n_references": 0}, "dataset.n_references"),
-        ({"size": 8}, "dataset.size"),
-        ({"seed": "x"}, "dataset.seed"),
+        ({"n": 0}, "n: 0 is not a whole number"),
+        ({"n": True}, "n: true is not a whole number"),
+        ({"limit": 0}, "load_scenes.limit: 0 is not"),
+        ({"n_references": 0}, "load_scenes.n_references: 0 is"),
+        ({"size": 8}, "load_scenes.size: 8 is not"),
+        ({"seed": "x"}, "load_scenes.seed: 'x' is not"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], problem: str) -> None:

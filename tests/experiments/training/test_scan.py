@@ -243,7 +243,7 @@ def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:
 
 def test_wrong_losses_are_refused() -> None:
     for wrong in ({"way": "sideways"}, {"margin": 0}, {"smooth": 50}, {"batch": 1}, {"unknown": 1}):
-        with pytest.raises(ConfigError, match=f"task.losses.{next(iter(wrong))}"):
+        with pytest.raises(ConfigError, match=f"ScanLosses.{next(iter(wrong))}: "):
             ScanLosses(**wrong)  # type: ignore[arg-type]
 
 

@@ -187,7 +187,7 @@ def bad_second(captions, refs):  # type: ignore[no-untyped-def]
         (overlap, {"options": {"lang": "en"}}, "overlap has no parameter 'lang'"),
         (lambda: [], {}, "its first parameter must take the captions"),
         (overlap, {"bounds": [1, 0]}, "bounds must be [lowest, highest]"),
-        (overlap, {"batch_size": 0}, "batch_size must be a whole number from 1"),
+        (overlap, {"batch_size": 0}, "batch_size: 0 is not a whole number from 1"),
     ],
 )
 def test_what_cannot_be_called_is_refused_at_once(function, options, problem) -> None:  # type: ignore[no-untyped-def]

@@ -156,7 +156,7 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
         (["metric.mean.of=[cider]"], "at least two metrics"),
         (["metric.mean.of=[cider,bleuu]"], "unknown metric 'bleuu'; did you mean 'bleu'"),
         (["metric.mean.of=[cider,mean]"], "mean would be made of itself"),
-        (["metric.mean.scale=z"], "scale must be one of none, standard, rank"),
+        (["metric.mean.scale=z"], "scale: 'z' is not one of none, standard, rank"),
     ],
 )
 def test_what_is_no_mean(overrides: list[str], message: str) -> None:

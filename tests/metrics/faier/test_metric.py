@@ -252,12 +252,12 @@ def test_missing_parts_are_reported(weights: dict[str, Path], scenes: CaptionDat
     ("options", "message"),
     [
         ({"variant": "x"}, "unknown metric.faier.variant 'x'"),
-        ({"references": -1}, "metric.faier.references"),
-        ({"references": True}, "metric.faier.references"),
+        ({"references": -1}, "Faier.references: "),
+        ({"references": True}, "Faier.references: "),
         ({"calibrate": True, "references": 0}, "calibrate needs references"),
         ({"variant": "aier", "references": 0}, "variant=aier needs references"),
         ({"parser": "magic"}, "unknown metric.faier.parser 'magic'"),
-        ({"device": "gpu"}, "unknown device"),
+        ({"device": "gpu"}, "device: 'gpu' is not auto, cpu"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:

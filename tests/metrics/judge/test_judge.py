@@ -455,11 +455,11 @@ def test_the_key_is_not_needed_on_loopback_and_named_elsewhere() -> None:
         ({"bounds": [1, 0]}, "metric.judge.bounds"),
         ({"budget": {"usd": 1}}, "needs prices"),
         ({"budget": {"cals": 1}}, "did you mean 'calls'"),
-        ({"price": {"input": 1}}, "metric.judge.price.output is missing"),
-        ({"temperature": "hot"}, "metric.judge.temperature is 'hot'"),
-        ({"concurrency": 0}, "metric.judge.concurrency is 0"),
+        ({"price": {"input": 1}}, "Judge.price.output: a value is missing"),
+        ({"temperature": "hot"}, "Judge.temperature: 'hot' is not a number"),
+        ({"concurrency": 0}, "Judge.concurrency: 0 is not"),
         ({"prompt": "nonsense"}, "neither a shipped prompt"),
-        ({"n_samples": 0}, "metric.judge.n_samples is 0"),
+        ({"n_samples": 0}, "Judge.n_samples: 0 is not"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:

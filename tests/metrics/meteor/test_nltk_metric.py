@@ -84,7 +84,7 @@ def test_the_mean_over_references_is_that_of_nltks_scores(cache: Path) -> None:
     assert scorer.score([caption], np.zeros(1, dtype=np.intp))[0, 0] == sum(each) / 2
     assert scorer.columns[0].name == bound(data, cache).columns[0].name
     assert scorer.settings != bound(data, cache).settings
-    with pytest.raises(ConfigError, match="must be best or mean, not 'first'"):
+    with pytest.raises(ConfigError, match="references: 'first' is not one of best, mean"):
         MeteorNltk(references="first")  # type: ignore[arg-type]
 
 

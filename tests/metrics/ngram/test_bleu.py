@@ -170,7 +170,7 @@ def test_configuration_and_signature() -> None:
     assert [column.headline for column in scorer.columns] == [False, False, False, True]
     other = bound(configured("bleu", smooth="coco", tokenizer="whitespace"), BASEBALL.dataset)
     assert other.signatures[0] == "bleu-1|tok:whitespace|smooth:coco|ref:closest|v:1"
-    with pytest.raises(ConfigError, match="unknown smooth 'exp'"):
+    with pytest.raises(ConfigError, match=r"Bleu\.smooth: 'exp' is not one of none, coco"):
         Bleu(smooth="exp")
     with pytest.raises(ConfigError, match="max_n"):
         Bleu(max_n=0)

@@ -189,8 +189,8 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
         ({"gains": "cubic"}, "gains"),
         ({"smooth": 0}, "smooth"),
         ({"variant": "x"}, "variant"),
-        ({"device": "gpu"}, "unknown device"),
-        ({"rectifier": "elu"}, "rectifier must be leaky or relu: 'elu'"),
+        ({"device": "gpu"}, "device: 'gpu' is not auto, cpu"),
+        ({"rectifier": "elu"}, "rectifier: 'elu' is not one of leaky, relu"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:

@@ -83,5 +83,5 @@ def test_alone_as_together_and_unchanged(tmp_path: Path) -> None:
     alone = [ready(metric, references).score([c], index[k : k + 1]) for k, c in enumerate(captions)]
     assert_same_scores(np.concatenate(alone), together)
     assert pickle.dumps(metric) == before
-    with pytest.raises(ConfigError, match=r"metric\.wmd\.p"):
+    with pytest.raises(ConfigError, match=r"Wmd\.p: 3 is not"):
         Wmd(vector_file(tmp_path), p=3)

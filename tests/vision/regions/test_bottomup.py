@@ -297,8 +297,8 @@ def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert BottomUpRegions(tmp_path / "no.npy", dim=4).identity().startswith("bottomup-4-")
     for options, message in (
         ({"file": "a.pkl"}, r"must end in \.npy"),
-        ({"file": "a.npy", "dim": 0}, r"regions\.dim"),
-        ({"file": "a.npy", "most": True}, r"regions\.most"),
+        ({"file": "a.npy", "dim": 0}, r"BottomUpRegions\.dim: 0 is not"),
+        ({"file": "a.npy", "most": True}, r"BottomUpRegions\.most: true is"),
     ):
         with pytest.raises(ConfigError, match=message):
             BottomUpRegions(**options)  # type: ignore[arg-type]

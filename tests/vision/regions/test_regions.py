@@ -71,7 +71,7 @@ def test_the_smallest_are_left_out_but_counted() -> None:
     assert regions.labels[0] == (WHOLE, "person")
     assert regions.features[0, 0, DOG] == pytest.approx(math.log(3))
     assert GoldRegions(most=2).identity() != GoldRegions().identity()
-    with pytest.raises(ConfigError, match=r"regions\.most"):
+    with pytest.raises(ConfigError, match=r"GoldRegions\.most: 0 is not"):
         GoldRegions(most=0)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from annotated_types import Ge
+
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.variants import find_variant
 from metaeval.options import (
@@ -13,12 +15,12 @@ from metaeval.options import (
     NotNegative,
     Positive,
     PositiveInt,
-    Range,
     Share,
-    require_fields,
+    checked,
 )
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class FaierSettings:
     """Settings of a variant's training, in addition to `TrainingSettings`.
@@ -63,7 +65,7 @@ class FaierSettings:
     """
 
     variant: str = "r"
-    batch: Annotated[int, Range(2)] = 100
+    batch: Annotated[int, Ge(2)] = 100
     splits: PositiveInt = 5
     margin: NotNegative = 0.2
     similarity_margin: NotNegative = 0.0
@@ -82,6 +84,5 @@ class FaierSettings:
 
     def __post_init__(self) -> None:
         find_variant(self.variant)
-        require_fields(self, "task.model")
         if self.spoiled > self.splits:
             raise ConfigError(f"task.model.spoiled is {self.spoiled}, of {self.splits} splits")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from annotated_types import Ge, Interval
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.scan.attention import WAYS
@@ -20,7 +21,7 @@ from metaeval.metrics.scan.training.loss import (
 )
 from metaeval.metrics.scan.training.pairs import Pairs
 from metaeval.metrics.scan.training.retrieval import all_pairs, retrieval
-from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, Range, require_fields
+from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, checked
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training import spoiling
 from metaeval.training.caption_similarity import CaptionSimilarity
@@ -29,6 +30,7 @@ from metaeval.vision.regions.augment import flipped, staying, to_front
 from metaeval.vision.regions.gold import GoldRegions
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class ScanLosses:
     """What is made small.
@@ -61,23 +63,20 @@ class ScanLosses:
     """
 
     margin: Positive = 0.2
-    smooth: Annotated[float, Range(0, 40, open_low=True)] = 9.0
+    smooth: Annotated[float, Interval(gt=0, le=40)] = 9.0
     similarity_margin: bool = False
     way: Literal["i2t", "t2i", "both"] = "both"
     easy_epochs: NonNegativeInt = 1
-    anchor: Annotated[float, Range(-1, 1)] = 0.5
+    anchor: Annotated[float, Interval(ge=-1, le=1)] = 0.5
     anchor_weight: NotNegative = 1.0
     corrupted_weight: NotNegative = 0.0
     corrupted_margin: Positive = 0.2
-    batch: Annotated[int, Range(2)] = 128
+    batch: Annotated[int, Ge(2)] = 128
     dropout: Below1 = 0.0
     unknown: Below1 = 0.0
     lost_regions: Below1 = 0.0
     lost_whole: Below1 = 0.0
     mirrored: Below1 = 0.0
-
-    def __post_init__(self) -> None:
-        require_fields(self, "task.losses")
 
 
 @dataclass(frozen=True, slots=True)
