@@ -92,5 +92,5 @@ def test_a_network_that_is_here_runs_offline_and_the_device_is_recorded(tmp_path
 def test_a_device_that_there_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
     done, _ = run(tmp_path, "metrics=[bertscore]", "device=gpu")
     assert done.returncode == 2
-    assert "device is 'gpu', not auto, cpu" in done.stderr
+    assert "device: 'gpu' is not auto, cpu" in done.stderr
     assert not (tmp_path / "OUT" / results.CAPTIONS).exists()
