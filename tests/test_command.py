@@ -193,7 +193,7 @@ def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: P
     assert done.returncode == 0, done.stderr
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     scan = records[-1]
-    assert (scan["column"]["name"], scan["status"]) == ("SCAN-sum", "skipped")
+    assert (scan["column"]["name"], scan["status"]) == ("SCAN-sum (gold objects)", "skipped")
     assert scan["statistics"] is None
     assert "no weights 'typo'" in scan["reason"]
     strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path)
@@ -224,7 +224,7 @@ def test_a_metric_that_the_list_leaves_out_is_a_name_like_any_other(tmp_path: Pa
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert [r["column"]["name"] for r in records if r["column"]["part_of"] is None] == [
         "BLEU-1",
-        "FAIEr (no references)",
+        "FAIEr (gold objects, no references)",
     ]
 
 

@@ -84,7 +84,7 @@ SIGNED = {"task.losses.anchor"}
 # `null` means something there, though it is not the default
 NULLABLE = {
     "paths.data", "metric.cider.data", "metric.cider.cache", "regions.cache", "dataset.split",
-    "corruption.reseeded",
+    "corruption.reseeded", "metric.vifidel.noise", "metric.gold_labels.noise",
     "dataset.n", "dataset.file", "dataset.captions", "dataset.title",
     "dataset.layout", "dataset.image_source",
     "dataset.protocol", "dataset.statistic", "metric.faier.references", "variant", "vectors.path",

@@ -11,7 +11,13 @@ from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import rank_order
 
-SHOWN = ("CIDEr", "METEOR", "FAIEr", "TIGEr", "VIFIDEL")
+SHOWN = (
+    "CIDEr",
+    "METEOR",
+    "FAIEr (gold objects)",
+    "TIGEr (gold objects)",
+    "VIFIDEL (gold objects)",
+)
 
 
 def against_human(results: Sequence[Result]) -> str:

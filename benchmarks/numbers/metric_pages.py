@@ -51,11 +51,22 @@ PAGES = {
     "cider": Page(("CIDEr",), RULES),
     "spice": Page(("SPICE (rules)",), SPICE, quick=False),  # CoreNLP's parser takes an hour
     "bertscore": Page(("BERTScore (MiniLM)",), NETWORKS, quick=False),
-    "tiger": Page(("TIGEr", "SCAN-i2t", "SCAN-t2i"), NETWORKS, quick=False),
-    "faier": Page(
-        ("FAIEr", "FAIEr (no references)", "FAIEr (trained on corruptions)"), NETWORKS, quick=False
+    "tiger": Page(
+        tuple(f"{c} (gold objects)" for c in ("TIGEr", "SCAN-i2t", "SCAN-t2i")),
+        NETWORKS,
+        quick=False,
     ),
-    "vifidel": Page(("VIFIDEL", "VIFIDEL-ref"), NETWORKS, quick=False),
+    "faier": Page(
+        tuple(
+            f"FAIEr (gold objects{note})"
+            for note in ("", ", no references", ", trained on corruptions")
+        ),
+        NETWORKS,
+        quick=False,
+    ),
+    "vifidel": Page(
+        ("VIFIDEL (gold objects)", "VIFIDEL-ref (gold objects)"), NETWORKS, quick=False
+    ),
     "clipscore": Page(("CLIPScore (scenes)", "RefCLIPScore (scenes)"), CLIP, quick=False),
     "controls": Page(("Length", "Random score", "Bigram model", FLUENCY, "Longest copy"), RULES),
 }

@@ -23,16 +23,34 @@ TAUGHT = "²"  # learned from corrupted captions
 # name, column of the run that says how many captions have a score, page, words in the head of the
 # table there, its row; the page has Replace and Shuffle, with ρ within an image where it is known
 TRAINED = (
-    (f"FAIEr{CHOSEN}, four references", "FAIEr", "faier.md", "FAIEr-r | Replace", "4 references"),
-    (f"FAIEr{CHOSEN}, no references", "FAIEr", "faier.md", "FAIEr-r | Replace", "no references"),
     (
-        f"FAIEr{CHOSEN} (trained on corruptions){TAUGHT}",
-        "FAIEr",
+        f"FAIEr (gold objects){CHOSEN}, four references",
+        "FAIEr (gold objects)",
+        "faier.md",
+        "FAIEr-r | Replace",
+        "4 references",
+    ),
+    (
+        f"FAIEr (gold objects){CHOSEN}, no references",
+        "FAIEr (gold objects)",
+        "faier.md",
+        "FAIEr-r | Replace",
+        "no references",
+    ),
+    (
+        f"FAIEr (gold objects, trained on corruptions){CHOSEN}{TAUGHT}",
+        "FAIEr (gold objects)",
         "faier.md",
         "FAIEr (trained on corruptions) | Replace",
         "4 references",
     ),
-    (f"TIGEr{CHOSEN}", "TIGEr", "tiger.md", "| | Replace | Shuffle |\n|---|---|---|", "TIGEr"),
+    (
+        f"TIGEr (gold objects){CHOSEN}",
+        "TIGEr (gold objects)",
+        "tiger.md",
+        "| | Replace | Shuffle |\n|---|---|---|",
+        "TIGEr",
+    ),
 )
 
 

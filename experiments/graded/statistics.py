@@ -131,7 +131,8 @@ def statistics(
                     seeds=None
                     if training is None
                     else training_seeds(
-                        training.seeds, column.name, experiment, dataset.name,
+                        training.seeds, column.signature_name or column.name, experiment,
+                        dataset.name,
                         len(images) if not (numbers and numbers.n_nan) else 0, config.seed,
                         corruptions,
                     ),

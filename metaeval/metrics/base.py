@@ -227,7 +227,13 @@ class Scorer(ABC):
     def signatures(self) -> tuple[str, ...]:
         settings = [f"{key}:{value}" for key, value in self.settings.items()]
         return tuple(
-            "|".join([column.name.lower(), *settings, *_precision_part(column)])
+            "|".join(
+                [
+                    (column.signature_name or column.name).lower(),
+                    *settings,
+                    *_precision_part(column),
+                ]
+            )
             for column in self.columns
         )
 

@@ -57,6 +57,13 @@ class ScoreColumn:
         The step of the grid that scores are rounded to before they are stored or used; `None`
         where the arithmetic is exact on every machine. A network's float32 sums depend on the
         processor, the number of threads and the batch; its scores hold to this step only.
+    sees
+        What it reads of the image in place of pixels, as the name says in brackets: "gold objects"
+        (annotated by people), "detected objects", "bottom-up features"; `None` where it reads
+        pixels, or nothing of the image.
+    signature_name
+        What signatures call it, `None` if as tables do. A column that is renamed while its scores
+        stay keeps its signature by it, and with that its cached scores.
     """
 
     name: str
@@ -70,6 +77,22 @@ class ScoreColumn:
     learned_from_corruptions: bool = False
     control: bool = False
     precision: float | None = None
+    sees: str | None = None
+    signature_name: str | None = None
+
+
+GOLD_OBJECTS, DETECTED_OBJECTS = "gold objects", "detected objects"  # values of `sees`
+BOTTOM_UP_FEATURES = "bottom-up features"
+
+
+def with_notes(name: str, *notes: str | None) -> str:
+    """A column's name with what is unusual about it in brackets.
+
+    >>> with_notes("FAIEr", "gold objects", None, "no references"), with_notes("AIEr")
+    ('FAIEr (gold objects, no references)', 'AIEr')
+    """
+    said = ", ".join(note for note in notes if note)
+    return f"{name} ({said})" if said else name
 
 
 NETWORK_PRECISION = 1e-5  # of a score from a float32 network: 30 times what its kernels differ by

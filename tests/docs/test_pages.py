@@ -27,7 +27,8 @@ PAGE_OF = {
     "faier_rel": "faier", "faier_corruptions": "faier", "faier_1": "faier", "faier_4": "faier",
     "fier": "faier", "aier": "faier", "fier_aier": "faier", "length": "controls",
     "brevity": "controls", "random_score": "controls", "bigram_model": "controls",
-    "longest_copy": "controls", "refpacscore": "pacscore", "spider": "mean",
+    "longest_copy": "controls", "gold_labels": "controls",
+    "refpacscore": "pacscore", "spider": "mean",
     "vifidel_cider": "mean", "vifidel_lm": "mean",
 }  # fmt: skip
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}  # docs/own.md, judges.md

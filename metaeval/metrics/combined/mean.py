@@ -13,7 +13,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores, round_scores
 from metaeval.options import checked
-from metaeval.runs.records import ScoreColumn, TrainingFacts
+from metaeval.runs.records import ScoreColumn, TrainingFacts, with_notes
 from metaeval.runs.store import Store, content_digest
 
 Scale = Literal["none", "standard", "rank"]
@@ -86,15 +86,18 @@ class Mean(Metric):
         if self.scale != "none":
             models.append("ranks" if self.scale == "rank" else "standardised")
         model = ", ".join(models) or None
+        sees = " and ".join(dict.fromkeys(c.sees for c in chosen if c.sees)) or None
         return ScoreColumn(
-            f"{title} ({model})" if model else title,
+            with_notes(title, sees, model),
             bounds=self._bounds(chosen),
-            variant_of=title if model else None,
+            variant_of=title if model or sees else None,
             model=model,
             untrained=any(column.untrained for column in chosen),
             learned_from_corruptions=any(column.learned_from_corruptions for column in chosen),
             control=all(column.control for column in chosen),
             precision=max((c.precision for c in chosen if c.precision is not None), default=None),
+            sees=sees,
+            signature_name=with_notes(title, model),  # the parts are in the signature
         )
 
     def _bounds(self, chosen: Sequence[ScoreColumn]) -> tuple[float, float]:
@@ -117,6 +120,8 @@ class Mean(Metric):
                 places.append(headlines[0] if headlines else 0)
             elif wanted in names:
                 places.append(names.index(wanted))
+            elif wanted in (published := [column.variant_of for column in of_metric]):
+                places.append(published.index(wanted))
             else:
                 raise ConfigError(
                     f"metric.{self.name}.of: '{asked}' has no such column: {', '.join(names)}"

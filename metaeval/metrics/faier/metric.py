@@ -24,7 +24,7 @@ from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.faier.variants import UNSEEN, VARIANTS, Variant
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.options import Device, NonNegativeInt, checked
-from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, with_notes
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS, parser_of
 from metaeval.text.scene_graphs.triplets import TripletParser
@@ -121,23 +121,26 @@ class Faier(Metric):
     ) -> tuple[ScoreColumn, ...]:
         """The columns under weights of a variant; their names state deviations from the paper."""
         variant = VARIANTS[name]
-        notes = [variant.note] if variant.note else []
-        if self.references == 0 and variant.fused:
-            notes.append("no references")
-        if self.calibrate:
-            notes.append("calibrated")
-        behind = f" ({', '.join(notes)})" if notes else ""
+        sees = self.regions.title if variant.seen else None
+        options = (
+            variant.note,
+            "no references" if self.references == 0 and variant.fused else None,
+            "calibrated" if self.calibrate else None,
+        )
         levels = ("", "-object", "-relation") if variant.relations else ("",)
         return tuple(
             ScoreColumn(
-                f"{variant.title}{level}{behind}",
-                part_of=f"{variant.title}{behind}" if level else None,
+                (full_name := with_notes(title, sees, *options)),
+                part_of=with_notes(variant.title, sees, *options) if level else None,
                 bounds=(-np.inf, np.inf),
-                variant_of=f"{variant.title}{level}" if behind else None,
+                variant_of=title if full_name != title else None,
                 learned_from_corruptions=learned_from_corruptions or variant.corruptions,
                 precision=NETWORK_PRECISION,
+                sees=sees,
+                signature_name=with_notes(title, *options),  # `regions` is in the signature
             )
             for level in levels
+            for title in [f"{variant.title}{level}"]
         )
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FaierScorer | Absent:
@@ -191,6 +194,7 @@ class FaierScorer(RegionScorer):
     """FAIEr with the images and references of a dataset."""
 
     usual_ms = 0.5
+    explanation_version = 2  # its values are named by columns, which say what is seen since
 
     def __init__(
         self,

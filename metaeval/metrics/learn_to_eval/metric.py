@@ -68,7 +68,7 @@ class LearnToEval(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return (_column(self.variant == TEXT),)
+        return (_column(None if self.variant == TEXT else self.regions.title),)
 
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None
@@ -88,16 +88,18 @@ class LearnToEval(Metric):
         return absent or LearnToEvalScorer(self, dataset, store, weights)
 
 
-def _column(text: bool) -> ScoreColumn:
-    if text:
-        return ScoreColumn(
-            "LearnToEval (text)",
-            variant_of="LearnToEval",
-            model="text",
-            learned_from_corruptions=True,
-            precision=NETWORK_PRECISION,
-        )
-    return ScoreColumn("LearnToEval", learned_from_corruptions=True, precision=NETWORK_PRECISION)
+def _column(sees: str | None) -> ScoreColumn:
+    """The column of a network that sees this of an image; `None`: the text alone."""
+    return ScoreColumn(
+        f"LearnToEval ({sees or TEXT})",
+        variant_of="LearnToEval",
+        model=None if sees else TEXT,
+        learned_from_corruptions=True,
+        precision=NETWORK_PRECISION,
+        sees=sees,
+        # `regions` is in the signature
+        signature_name="LearnToEval" if sees else f"LearnToEval ({TEXT})",
+    )
 
 
 class LearnToEvalScorer(RegionScorer):
@@ -120,7 +122,7 @@ class LearnToEvalScorer(RegionScorer):
             "refs": "mean",
             "v": 1,  # raised when this comes to give another number for the same caption
         }
-        column = _column(not self._looks)
+        column = _column(metric.regions.title if self._looks else None)
         super().__init__(
             (column,), settings, dataset, metric.regions, store, weights.overlap(dataset)
         )

@@ -18,7 +18,7 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.metrics.scan.weights import ScanWeights, choose_weights, official_weights
 from metaeval.options import Device, checked
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights.pretrained import AUTO
@@ -28,7 +28,7 @@ SMOOTH = 9.0
 LEAKY, RELU = "leaky", "relu"
 Rectifier = Literal["leaky", "relu"]
 Smooth = Annotated[float, Interval(gt=0, le=40)]
-SUFFIX = " (trained on corruptions)"
+NOTE = "trained on corruptions"
 
 
 class ScanMetric(Metric):
@@ -57,7 +57,7 @@ class ScanMetric(Metric):
     """
 
     needs = frozenset()  # the regions say themselves what they lack
-    plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # with weights that saw no corrupted caption
+    plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # as published: without notes in brackets
 
     @checked
     def __init__(
@@ -90,15 +90,16 @@ class ScanMetric(Metric):
 
     def columns_of(self, learned_from_corruptions: bool) -> tuple[ScoreColumn, ...]:
         """The columns under weights that were, or were not, trained on corrupted captions too."""
-        if not learned_from_corruptions:
-            return self.plain_columns
+        sees, note = self.regions.title, NOTE if learned_from_corruptions else None
         return tuple(
             replace(
                 column,
-                name=column.name + SUFFIX,
-                part_of=column.part_of and column.part_of + SUFFIX,
+                name=with_notes(column.name, sees, note),
+                part_of=column.part_of and with_notes(column.part_of, sees, note),
                 variant_of=column.name,
-                learned_from_corruptions=True,
+                learned_from_corruptions=learned_from_corruptions,
+                sees=sees,
+                signature_name=with_notes(column.name, note),  # `regions` is in the signature
             )
             for column in self.plain_columns
         )
@@ -142,6 +143,7 @@ class ScanScorer(RegionScorer):
     """
 
     usual_ms = 0.15
+    explanation_version = 2  # its values are named by columns, which say what is seen since
 
     def __init__(
         self,

@@ -28,9 +28,10 @@ from metaeval.metrics.vifidel.objects import Labels, ObjectSources
 from metaeval.metrics.vifidel.plan import explain_transport
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
 from metaeval.options import Device, OptionsOf, checked
-from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts, with_notes
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
+from metaeval.vision.regions.noise import BoxNoise
 
 
 class Vifidel(Metric):
@@ -58,6 +59,8 @@ class Vifidel(Metric):
         The detector's options: weights, threshold, device.
     device
         "auto", "cpu", "cuda", "cuda:1": where transport is computed.
+    noise
+        What is made worse of the objects of "gold": the options of `BoxNoise`.
     """
 
     name = "vifidel"
@@ -76,15 +79,25 @@ class Vifidel(Metric):
         ]
         | None = None,
         device: Device = "auto",
+        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.noise.BoxNoise")]
+        | None = None,
     ) -> None:
         self.vectors, self.p, self.objects = vectors, p, objects
         self.device = device
-        self.sources = ObjectSources(sources, Detector(**(detector or {})))
+        self.sources = ObjectSources(sources, Detector(**(detector or {})), BoxNoise.of(noise))
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
+        sees = self.sources.title
         return tuple(
-            ScoreColumn(name, precision=NETWORK_PRECISION) for name in ("VIFIDEL", "VIFIDEL-ref")
+            ScoreColumn(
+                with_notes(name, sees),
+                variant_of=name,
+                precision=NETWORK_PRECISION,
+                sees=sees,
+                signature_name=name,  # `src` is in the signature
+            )
+            for name in ("VIFIDEL", "VIFIDEL-ref")
         )
 
     def fetch(self, dataset: CaptionDataset) -> None:
@@ -104,6 +117,7 @@ class VifidelScorer(Scorer):
     """VIFIDEL of captions of the images of a dataset."""
 
     usual_ms = 0.4
+    explanation_version = 2  # its plans are named by columns, which say what is seen since
     batch_size = 50_000
     counted = MappingProxyType(
         {

@@ -18,7 +18,9 @@ from metaeval.data.json_records import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.detector import Detector
 from metaeval.readers.json_text import read_json
+from metaeval.runs.records import DETECTED_OBJECTS, GOLD_OBJECTS
 from metaeval.runs.store import Store
+from metaeval.vision.regions.noise import BoxNoise
 
 GOLD, DETECTOR = "gold", "detector"
 Labels = Counter[str]
@@ -30,11 +32,24 @@ class ObjectSources:
     Each is "gold" (the dataset's part "objects"), "detector" or the path of a labels file.
     """
 
-    def __init__(self, sources: Sequence[str], detector: Detector | None = None) -> None:
+    def __init__(
+        self,
+        sources: Sequence[str],
+        detector: Detector | None = None,
+        noise: BoxNoise | None = None,
+    ) -> None:
         if not sources:
             raise ConfigError("metric.vifidel.sources must be a list: [gold], [gold,FILE], …")
         self.sources = tuple(str(source) for source in sources)
-        self.detector = detector or Detector()
+        self.detector, self.noise = detector or Detector(), noise or BoxNoise()
+
+    @property
+    def title(self) -> str:
+        """What is seen of an image, as columns say in brackets: "gold objects"."""
+        gold = ", ".join(filter(None, (GOLD_OBJECTS, self.noise.title)))
+        names = {GOLD: gold, DETECTOR: DETECTED_OBJECTS}
+        titles = [names.get(source, "labels of a file") for source in self.sources]
+        return " and ".join(dict.fromkeys(titles))
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """The first source that is not there."""
@@ -58,7 +73,7 @@ class ObjectSources:
         names = []
         for source in self.sources:
             if source == GOLD:
-                names.append(GOLD)
+                names.append(GOLD + self.noise.identity)
             elif source == DETECTOR:
                 names.append(self.detector.identity(store))
             else:
@@ -72,7 +87,8 @@ class ObjectSources:
             if source == GOLD:
                 objects: Any = dataset.part("objects")
                 labels = [
-                    Labels(objects[i].labels if i in objects else ()) for i in dataset.image_ids
+                    Labels(self.noise.apply(objects[i], i).labels if i in objects else ())
+                    for i in dataset.image_ids
                 ]
             elif source == DETECTOR:
                 labels = self.detector.labels(dataset, store)

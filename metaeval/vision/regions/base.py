@@ -99,11 +99,14 @@ class RegionSource(ABC):
     ----------------
     name
         "gold", "bottomup" or "detector", as in `conf/regions/`.
+    title
+        What is seen, as columns say in brackets: "gold objects".
     dim
         The width of the features.
     """
 
     name: ClassVar[str]
+    title: str
     dim: int
 
     @abstractmethod

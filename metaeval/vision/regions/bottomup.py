@@ -14,6 +14,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import PositiveInt, checked
+from metaeval.runs.records import BOTTOM_UP_FEATURES
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
 from metaeval.vision.regions.feature_arrays import Array, One, read_folder, read_npy
@@ -43,6 +44,7 @@ class BottomUpRegions(RegionSource):
     """
 
     name: ClassVar[str] = "bottomup"
+    title: str = BOTTOM_UP_FEATURES
 
     @checked
     def __init__(

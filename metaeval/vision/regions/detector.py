@@ -17,6 +17,7 @@ from metaeval.options import Device, PositiveInt, Share, checked
 from metaeval.progress import progress_bar
 from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
+from metaeval.runs.records import DETECTED_OBJECTS
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.vision.faster_rcnn import FEATURES, FasterRcnn
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
@@ -46,6 +47,7 @@ class DetectorRegions(RegionSource):
     """
 
     name: ClassVar[str] = "detector"
+    title: str = DETECTED_OBJECTS
     dim: int = FEATURES
 
     @checked

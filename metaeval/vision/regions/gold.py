@@ -7,33 +7,24 @@ the whole image, which counts the categories: what the image is about, at a glan
 from __future__ import annotations
 
 import logging
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset, Objects
-from metaeval.options import PositiveInt, checked
+from metaeval.options import OptionsOf, PositiveInt, checked
+from metaeval.runs.records import GOLD_OBJECTS
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
+from metaeval.vision.regions.categories import CATEGORIES, category_of
+from metaeval.vision.regions.noise import BoxNoise
 
 log = logging.getLogger(__name__)
 
-# COCO's categories in ascending order of their ids
-_NAMES = """
-person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire hydrant,
-stop sign, parking meter, bench, bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe,
-backpack, umbrella, handbag, tie, suitcase, frisbee, skis, snowboard, sports ball, kite,
-baseball bat, baseball glove, skateboard, surfboard, tennis racket, bottle, wine glass, cup, fork,
-knife, spoon, bowl, banana, apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake,
-chair, couch, potted plant, bed, dining table, toilet, tv, laptop, mouse, remote, keyboard,
-cell phone, microwave, oven, toaster, sink, refrigerator, book, clock, vase, scissors, teddy bear,
-hair drier, toothbrush
-"""
-CATEGORIES: tuple[str, ...] = tuple(" ".join(name.split()) for name in _NAMES.split(","))
 WHOLE = "whole image"
 GEOMETRY = 7  # x1, y1, x2, y2, width, height, area
-_COLUMN = {name: i for i, name in enumerate(CATEGORIES)}
 
 
 class GoldRegions(RegionSource):
@@ -52,14 +43,26 @@ class GoldRegions(RegionSource):
     most
         Regions of an image, the whole image included; the smallest objects beyond are left out
         (but still counted in region 0).
+    noise
+        What is made worse of the objects before they become regions: `BoxNoise`'s options.
     """
 
     name: ClassVar[str] = "gold"
     dim: int = len(CATEGORIES) + 1 + GEOMETRY
 
     @checked
-    def __init__(self, most: PositiveInt = MOST) -> None:
-        self.most = most
+    def __init__(
+        self,
+        most: PositiveInt = MOST,
+        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.noise.BoxNoise")]
+        | None = None,
+    ) -> None:
+        self.most, self.noise = most, BoxNoise.of(noise)
+
+    @property
+    def title(self) -> str:  # type: ignore[override]  # it depends on the options
+        """As columns say: "gold objects", "gold objects, 30 % dropped"."""
+        return ", ".join(filter(None, (GOLD_OBJECTS, self.noise.title)))
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """The dataset's own `Absent`, or one that says that its objects are not COCO's."""
@@ -67,19 +70,29 @@ class GoldRegions(RegionSource):
         if isinstance(objects, Absent):
             return objects
         names = {name for i in dataset.image_ids if i in objects for name in objects[i].labels}
-        if names and not any(_key(name) in _COLUMN for name in names):
+        if names and all(category_of(name) is None for name in names):
             known = f"none of its {len(names):,} categories is one of COCO's 80"
             return Absent("objects", f"the objects of '{dataset.name}' cannot be used: {known}")
         return None
 
     def identity(self, store: Store | None = None) -> str:
+        return self._clean_identity() + self.noise.identity
+
+    def suits(self, trained_on: str, store: Store | None = None) -> bool:
+        """Regions of the same objects, with noise or without."""
+        return trained_on == self._clean_identity()
+
+    def _clean_identity(self) -> str:
         return "gold-v1" if self.most == MOST else f"gold-v1-{self.most}"
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
         objects: Any = dataset.part("objects")
-        annotated: list[Objects | None] = [objects.get(i) for i in dataset.image_ids]
+        annotated: list[Objects | None] = [
+            None if (given := objects.get(i)) is None else self.noise.apply(given, i)
+            for i in dataset.image_ids
+        ]
         labels_of = (each.labels for each in annotated if each is not None)
-        unknown = sum(_key(name) not in _COLUMN for names in labels_of for name in names)
+        unknown = sum(category_of(name) is None for names in labels_of for name in names)
         if unknown:
             log.warning("%s objects are outside COCO's categories; their regions have a place, but "
                         "no category", f"{unknown:,}")  # fmt: skip
@@ -96,7 +109,9 @@ def regions_of(objects: Objects, most: int = MOST) -> tuple[Floats, Floats, tupl
     corners = objects.boxes
     area = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
     order = np.argsort(-area, kind="stable")[: most - 1]
-    columns = np.array([_COLUMN.get(_key(name), -1) for name in objects.labels], dtype=np.intp)
+    columns = np.array(
+        [-1 if (k := category_of(name)) is None else k for name in objects.labels], dtype=np.intp
+    )
     c = len(CATEGORIES)
     boxes = np.concatenate([[[0.0, 0.0, 1.0, 1.0]], corners[order]])
     features = np.zeros((len(boxes), c + 1 + GEOMETRY))
@@ -114,12 +129,3 @@ def geometry(boxes: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Boxes [r, 4] to the seven numbers that describe a region's place, [r, 7]."""
     size = boxes[:, 2:] - boxes[:, :2]
     return np.concatenate([boxes, size, size.prod(axis=1, keepdims=True)], axis=1)
-
-
-def _key(name: str) -> str:
-    """A category's name however it is joined: "dining-table", "dining_table"."""
-    return (
-        name
-        if name in _COLUMN
-        else " ".join(name.lower().replace("-", " ").replace("_", " ").split())
-    )

@@ -27,6 +27,7 @@ WHAT_IT_IS = {
     "length": "the number of words alone",
     "random_score": "a random number",
     "longest_copy": "the longest run of words copied from a reference",
+    "gold_labels": "the names of the annotated objects alone",
 }
 
 

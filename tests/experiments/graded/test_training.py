@@ -85,6 +85,8 @@ def test_training_seeds_apply_only_to_the_measured_run() -> None:
     seeds = training_seeds([SPREAD], *RUN)
     assert seeds is not None
     assert (seeds.seeds, seeds.rank_order_rho) == ((0, 1, 2), Spread(mean=0.8, sd=0.001))
+    with_values = replace(SPREAD, rank_order_rho={"mean": 0.8, "sd": 0.001, "values": (0.8, 0.8)})
+    assert training_seeds([with_values], *RUN) == seeds  # as the shipped cards have it
     others = (
         ("FAIEr-object", *RUN[1:]),
         (*RUN[:1], "graded", *RUN[2:]),

@@ -102,7 +102,7 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     scores = scorer.score(fresh.human, np.arange(40))
     assert np.isfinite(scores).all()
     assert np.unique(scores[:, 0].round(9)).size > 30
-    assert scorer.columns[0].name == "TIGEr (trained on corruptions)"
+    assert scorer.columns[0].name == "TIGEr (gold objects, trained on corruptions)"
     assert scorer.columns[0].learned_from_corruptions
 
 

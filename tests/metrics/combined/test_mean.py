@@ -126,7 +126,7 @@ def test_options_of_the_parts_are_those_of_the_configuration() -> None:
 def test_parts_bring_what_they_need() -> None:
     """VIFIDEL's vectors are not an option of its own: they are at the root."""
     metric = build("vifidel_cider", compose_config(["metric=[vifidel_cider]"]))
-    assert metric.columns[0].name == "VIFIDEL+CIDEr"
+    assert metric.columns[0].name == "VIFIDEL+CIDEr (gold objects)"
     assert metric.columns[0].bounds == (0, 5.5)
     assert metric.needs == {"references", "objects"}
 

@@ -35,22 +35,26 @@ from metaeval.weights import pretrained
 from tests.precision import assert_same_scores
 
 COLUMNS = {
-    ("r", 4): ("FAIEr", "FAIEr-object", "FAIEr-relation"),
+    ("r", 4): (
+        "FAIEr (gold objects)",
+        "FAIEr-object (gold objects)",
+        "FAIEr-relation (gold objects)",
+    ),
     ("r", 0): (
-        "FAIEr (no references)",
-        "FAIEr-object (no references)",
-        "FAIEr-relation (no references)",
+        "FAIEr (gold objects, no references)",
+        "FAIEr-object (gold objects, no references)",
+        "FAIEr-relation (gold objects, no references)",
     ),
     ("corruptions", 4): (
-        "FAIEr (trained on corruptions)",
-        "FAIEr-object (trained on corruptions)",
-        "FAIEr-relation (trained on corruptions)",
+        "FAIEr (gold objects, trained on corruptions)",
+        "FAIEr-object (gold objects, trained on corruptions)",
+        "FAIEr-relation (gold objects, trained on corruptions)",
     ),
-    ("rel", 4): ("FAIEr (object level alone)",),
+    ("rel", 4): ("FAIEr (gold objects, object level alone)",),
     ("fier", 4): (
-        "FIEr (no references)",
-        "FIEr-object (no references)",
-        "FIEr-relation (no references)",
+        "FIEr (gold objects, no references)",
+        "FIEr-object (gold objects, no references)",
+        "FIEr-relation (gold objects, no references)",
     ),
     ("aier", 4): ("AIEr", "AIEr-object", "AIEr-relation"),
 }
@@ -188,7 +192,7 @@ def test_calibration_is_in_units_of_the_references(
     done = scored(own, scenes, texts, index)
     found = done.scores
     plain = scored(metric(weights), scenes, texts, index).scores
-    assert done.columns[0].name == "FAIEr (calibrated)"
+    assert done.columns[0].name == "FAIEr (gold objects, calibrated)"
     assert "|cal:references|" in done.signatures[0]
     units = []
     for i in index:
@@ -225,7 +229,8 @@ def test_explanations_can_be_written_and_add_up(
     assert explanation["kind"] == "matches"
     assert list(explanation["values"]) == [column.name for column in own.columns]
     best = np.array(explanation["matches"]).max(axis=1)
-    assert best.mean() == pytest.approx(explanation["values"]["FAIEr-object"], abs=2e-4)
+    object_level = explanation["values"]["FAIEr-object (gold objects)"]
+    assert best.mean() == pytest.approx(object_level, abs=2e-4)
     assert len(explanation["references"]) == 4
     assert explanation["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
     assert own.explain(scenes.human[0], 0) is None

@@ -115,11 +115,11 @@ def test_weights_trained_on_corruptions_are_marked(tmp_path: Path) -> None:
     for kind in (Tiger, ScanSimilarity):
         scorer = bound(kind(GoldRegions(), weights=str(place)), dataset())
         for column, plain in zip(scorer.columns, kind.plain_columns, strict=True):
-            assert column.name == f"{plain.name} (trained on corruptions)"
+            assert column.name == f"{plain.name} (gold objects, trained on corruptions)"
             assert column.variant_of == plain.name
             assert column.learned_from_corruptions
             if plain.part_of is not None:
-                assert column.part_of == f"{plain.part_of} (trained on corruptions)"
+                assert column.part_of == f"{plain.part_of} (gold objects, trained on corruptions)"
         assert "variant:trained-on-corruptions" in scorer.signatures[0]
         assert kind(GoldRegions(), variant="corruptions").columns == scorer.columns
 

@@ -53,7 +53,7 @@ def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
     assert (explanation["kind"], explanation["p"]) == ("transport", p)
     assert (explanation["unknown_words"], explanation["unknown_objects"]) == (["quux"], [])
     plans = explanation["plans"]
-    moved = {(f["object"], f["word"]): f["mass"] for f in plans["VIFIDEL"]["flows"]}
+    moved = {(f["object"], f["word"]): f["mass"] for f in plans["VIFIDEL (gold objects)"]["flows"]}
     assert moved == pytest.approx(
         {("dog", "dog"): 1 / 2, ("dog", "man"): 1 / 6, ("cat", "man"): 1 / 3}
     )
@@ -263,10 +263,11 @@ def test_a_metric_is_its_options(tmp_path: Path) -> None:
 
 def test_no_column_is_a_part_of_the_other(tmp_path: Path) -> None:
     columns = Vifidel(vector_file(tmp_path)).columns
-    assert [column.name for column in columns] == ["VIFIDEL", "VIFIDEL-ref"]
-    assert {(column.part_of, column.variant_of, column.bounds) for column in columns} == {
-        (None, None, (0.0, 1.0))
-    }
+    assert [column.name for column in columns] == [
+        "VIFIDEL (gold objects)",
+        "VIFIDEL-ref (gold objects)",
+    ]
+    assert {(column.part_of, column.bounds) for column in columns} == {(None, (0.0, 1.0))}
 
 
 def test_importing_it_imports_no_heavy_package() -> None:

@@ -28,7 +28,7 @@ from tests.reports.run_files import write_run
 
 ROOT = Path(__file__).parents[3]
 # controls, and what users bring
-WITHOUT = {"length", "brevity", "random_score", "bigram_model", "longest_copy"} | {
+WITHOUT = {"length", "brevity", "random_score", "bigram_model", "longest_copy", "gold_labels"} | {
     "callable", "coco", "torchmetrics", "evaluate", "scores", "judge",
 }  # fmt: skip
 VARIANTS = re.compile("_(noref|rel|corruptions)$")  # of FAIEr, whose family is faier
