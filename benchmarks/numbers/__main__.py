@@ -21,6 +21,7 @@ from benchmarks.numbers import (
     judgments,
     metric_pages,
     networks,
+    noise,
     pairs,
     scenes,
     sensitivity,
@@ -41,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = (
     graded,
     networks,
+    noise,
     scenes,
     judgments,
     pairs,
