@@ -8,6 +8,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
+from metaeval.experiments.fitted import FAMILY, column_of, signature
 from metaeval.experiments.judgments.agreement import (
     agreement_of,
     on_common_rows,
@@ -20,12 +21,7 @@ from metaeval.experiments.judgments.differences import (
     against_controls,
     differences,
 )
-from metaeval.experiments.judgments.fitted import (
-    FittedResult,
-    column_of,
-    fitted_results,
-    signature,
-)
+from metaeval.experiments.judgments.fitted import FittedResult, fitted_results
 from metaeval.experiments.judgments.further import further_agreement
 from metaeval.experiments.judgments.people import people_agreement
 from metaeval.experiments.judgments.published import published
@@ -160,7 +156,7 @@ def _of_fitted(control: FittedResult, sample: Sample) -> MetricResult[JudgmentSt
     first = next(iter(control.columns.values()))
     return MetricResult[JudgmentStatistics](
         column=column_of(control.name),
-        family="fitted",
+        family=FAMILY,
         signature=signature(control.name),
         statistics=_of_column(first.scores, sample, control.human),
     )

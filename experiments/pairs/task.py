@@ -19,7 +19,9 @@ from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.captions import language_note, record_counts
+from metaeval.experiments.fitted import TEXT, as_scores
 from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
+from metaeval.experiments.pairs.fitted import fitted_text
 from metaeval.experiments.pairs.printout import printout
 from metaeval.experiments.pairs.statistics import PairScores, RefineBy, statistics
 from metaeval.experiments.record import RunRecord
@@ -49,6 +51,9 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
     ties
         How equal scores count, for metrics and controls alike: "half", as if a coin decided, or
         "wrong".
+    fitted
+        Whether a control is fitted to the answers: a ridge regression on the caption alone, out of
+        fold by image.
     """
 
     name = "pairs"
@@ -64,9 +69,10 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         refine: str | None = None,
         bins: PositiveInt = 50,
         ties: Ties = "half",
+        fitted: bool = True,
     ) -> None:
         self.permutations, self.alpha, self.ties = permutations, float(alpha), ties
-        self.refine, self.bins = refine, bins
+        self.refine, self.bins, self.fitted = refine, bins, fitted
 
     def check(self, config: DictConfig) -> None:
         self._control(config)
@@ -159,7 +165,11 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
             ties=self.ties,
         )
         refine = None if self.refine is None else RefineBy(self.refine, self.bins)
-        result = statistics(data, scores, pair_scores(scores, len(data)), settings, refine)
+        table = pair_scores(scores, len(data))
+        if self.fitted:
+            scores = [*scores, as_scores(TEXT)]
+            table[TEXT] = fitted_text(data, stats.seed)
+        result = statistics(data, scores, table, settings, refine)
         write_accuracies(record.out, result)
         return result
 

@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
+from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.controls import is_control, is_ranked
+from metaeval.experiments.fitted import FAMILY, TEXT, as_scores
 from metaeval.experiments.graded.statistics import matrix
 from metaeval.experiments.sensitivity.alike import seriation
 from metaeval.experiments.sensitivity.combinations import together
@@ -20,6 +22,7 @@ from metaeval.experiments.sensitivity.comparison import (
     against_controls,
     differences,
 )
+from metaeval.experiments.sensitivity.fitted import fitted_text
 from metaeval.experiments.sensitivity.kinds import (
     MeanAuc,
     Sets,
@@ -67,17 +70,19 @@ BINS = 2  # sizes of a control's gap that the refinement separates
 
 def statistics(
     out: Path,
-    dataset: str,
+    dataset: CaptionDataset,
     results: Sequence[MetricScores],
     config: DictConfig,
     sets: Sets,
     refine: bool = False,
+    fitted: bool = False,
 ) -> SensitivityResult:
     """The result of a run, from its captions.parquet, references.parquet and scores.parquet.
 
     `sets` are the corruptions in the order of their levels. Resampled are images, the same for all;
     p-values are Holm-corrected over all metrics and sets. With `refine`, each cell has its numbers
-    also on images on which the controls are balanced.
+    also on images on which the controls are balanced. With `fitted`, a control fitted to what
+    harms is one of the columns.
     """
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
@@ -90,6 +95,9 @@ def statistics(
     fluency = _first_column(tables, results, LANGUAGE_MODEL)
     texts = CaptionsBySet(captions, images, names)
     sorts = _sorts(out, texts, applied, sets)
+    if fitted:
+        results = [*results, as_scores(TEXT)]
+        tables[TEXT] = fitted_text(dataset, texts.table, applied, sets, config.stats.seed)
     profiles = {
         name: profile(table, sets, counts, fluency, texts, confidence)
         for name, table in tables.items()
@@ -145,7 +153,7 @@ def statistics(
     order = seriation([m.name for m in shown], auc.reshape(len(shown), len(sets)), sets)
     return SensitivityResult(
         experiment="sensitivity",
-        dataset=dataset,
+        dataset=dataset.name,
         metrics=entries,
         n_images=len(images),
         settings=SensitivitySettings(
@@ -243,7 +251,7 @@ def _refine(
     controls = [
         tables[column.name]
         for scored in results
-        if scored.status == "ok" and scored.family != CHANCE
+        if scored.status == "ok" and scored.family not in (CHANCE, FAMILY)
         for column in scored.columns
         if column.control
     ]

@@ -48,6 +48,9 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         How many images at most, the first by id.
     refine
         Give each number also on a part of the images on which the controls are balanced.
+    fitted
+        Whether a control is fitted to what harms: a ridge regression on the caption alone, out of
+        fold by image.
     """
 
     name = "sensitivity"
@@ -65,10 +68,11 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         corruptions: str | Sequence[str] = "all",
         images: PositiveInt = 1000,
         refine: bool = False,
+        fitted: bool = True,
     ) -> None:
         self.corruptions = corruptions
         self.images = images
-        self.refine = refine
+        self.refine, self.fitted = refine, fitted
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset = load_dataset(config)
@@ -123,7 +127,9 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> SensitivityResult:
         sets = record.info.corruptions or ()
-        return statistics(record.out, data.name, scores, record.config, sets, self.refine)
+        return statistics(
+            record.out, data, scores, record.config, sets, refine=self.refine, fitted=self.fitted
+        )
 
     def printout(self, result: SensitivityResult, record: RunRecord, file: Path) -> str:
         return printout(result, file)

@@ -27,7 +27,8 @@ from metaeval.runs import files
 
 SCHEMA_1 = Path(__file__).parent / "schema_1"
 RUN = [
-    "dataset=scenes", "dataset.limit=12", "metrics=[bleu,rouge_l,controls]",
+    "dataset=scenes", "dataset.limit=12",
+    "metrics=[bleu,rouge_l,length,random_score,bigram_model,longest_copy]",
     "stats.replicates=40", "report=none", "cache.enabled=false",
 ]  # fmt: skip
 GRADED = [

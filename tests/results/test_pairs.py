@@ -30,7 +30,8 @@ def now(tmp_path_factory: pytest.TempPathFactory) -> PairsResult:
     folder = tmp_path_factory.mktemp("pairs")
     sugarcrepe_pp(coco(folder))
     return run_in(
-        folder, "dataset=sugarcrepe_pp", "metrics=[bleu,rouge_l,clipscore,controls]",
+        folder, "dataset=sugarcrepe_pp", "task.fitted=false",
+        "metrics=[bleu,rouge_l,clipscore,length,random_score,bigram_model,longest_copy,brevity]",
         "task.refine=Brevity", "task.ties=wrong", "dataset.near_copies=keep",
         "metric.bleu.smooth=coco",
     )  # fmt: skip

@@ -50,7 +50,8 @@ def test_every_number_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     config = compose_config(
         [
             "experiment=score", f"captions={tmp_path / 'captions.jsonl'}",
-            "metrics=[bleu,rouge_l,cider,bigram_model,controls]", "metric.bleu.smooth=none",
+            "metrics=[bleu,rouge_l,cider,length,random_score,bigram_model,longest_copy]",
+            "metric.bleu.smooth=none",
             "task.block=16", "report=none", f"paths.cache={tmp_path / 'cache'}",
         ]
     )  # fmt: skip

@@ -53,7 +53,7 @@ def test_every_cell_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
         [
             "experiment=sensitivity", "dataset=scenes", "dataset.n=40",
             "task.corruptions=[wrong_colour,typos,there_is,truth_replace_object,random]",
-            "task.refine=true", "metrics=[bleu,rouge_l,length,bigram_model]",
+            "task.refine=true", "task.fitted=false", "metrics=[bleu,rouge_l,length,bigram_model]",
             "metric.bleu.smooth=none", "stats.replicates=200", "report=none",
             f"paths.cache={tmp_path / 'cache'}",
         ]

@@ -22,8 +22,8 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.fitted import predictions
 from metaeval.experiments.judgments.agreement import on_common_rows
-from metaeval.experiments.judgments.fitted import predictions
 from metaeval.experiments.judgments.people import people_agreement
 from metaeval.experiments.judgments.published import published
 from metaeval.experiments.judgments.sample import RankedScores, Ratings

@@ -1,0 +1,116 @@
+"""Fitted controls of pairs and of sensitivity: they find what texts give away, and no more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.config import component, compose_config
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.pairs.table import load_pairs_table
+from metaeval.experiments.fitted import TEXT, reference_features, text_features
+from metaeval.experiments.pairs.fitted import fitted_text as fitted_pairs
+from metaeval.experiments.pairs.outcomes import TRUE
+from metaeval.experiments.run import run as carry_out
+from metaeval.experiments.sensitivity.fitted import fitted_text as fitted_sets
+from metaeval.results.files import read_result
+from metaeval.results.pairs import PairsResult
+from metaeval.results.run import CorruptionInfo
+from metaeval.runs import files
+
+NOUNS = ("dog", "cat", "bus", "horse", "plate", "tree", "boat", "clock", "bench", "kite")
+
+
+def sentence(rng: np.random.Generator, mark: str = "") -> str:
+    """A random sentence of some six words; a mark is what gives a false caption away."""
+    nouns = rng.choice(NOUNS, int(rng.integers(3, 6)))
+    return f"a {nouns[0]} near the {' '.join(nouns[1:])}{mark}"
+
+
+def pairs_file(folder: Path, mark: str, n: int = 120) -> Path:
+    """Pairs of random sentences, the false ones with a mark; references are other sentences."""
+    rng = np.random.default_rng(4)
+    records = [
+        {"image_id": i, "true": sentence(rng), "false": sentence(rng, mark), "kind": "random",
+         "references": [sentence(rng), sentence(rng)]}
+        for i in range(n)
+    ]  # fmt: skip
+    path = folder / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    return path
+
+
+def test_a_mark_of_falsehood_is_found_on_other_images(tmp_path: Path) -> None:
+    """“while” stands in every false caption. Without it there is nothing to find: of 120 pairs a
+    share in [.35, .65] is right (3.3 standard errors)."""
+    for mark, low, high in ((" while", 0.97, 1.0), ("", 0.35, 0.65)):
+        pairs = load_pairs_table(pairs_file(tmp_path, mark))
+        scores = fitted_pairs(pairs, seed=0)
+        assert low <= (scores.true > scores.false).mean() <= high
+
+
+def test_no_control_of_references_or_images_can_tell_a_pair(tmp_path: Path) -> None:
+    pairs = load_pairs_table(pairs_file(tmp_path, " while"))
+    groups = [pairs.dataset.references[i] for i in pairs.image_index]
+    table = reference_features([*groups, *groups])
+    assert table is not None
+    assert np.array_equal(table[: len(pairs)], table[len(pairs) :])
+
+
+def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
+    """Two words too many give every false caption away; no metric is above the control then."""
+    path = pairs_file(tmp_path, " while while")
+    config = compose_config(
+        ["experiment=pairs", "dataset=pairs", f"dataset.file={path}", "report=none",
+         "metrics=[rouge_l,random_score]", "task.permutations=500", "stats.replicates=200",
+         f"paths.cache={tmp_path / 'cache'}"]
+    )  # fmt: skip
+    carry_out(component(config.task, "task"), config, tmp_path / "OUT")
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, PairsResult)
+    fitted = result.metric(TEXT)
+    assert fitted.column.control
+    assert (fitted.numbers.accuracy[TRUE].mean.value or 0) > 0.97
+    against = result.controls[TRUE]["random"]
+    assert (against.control, against.above) == (TEXT, ())
+
+
+@pytest.mark.parametrize("mark", [" while", ""])
+def test_what_harms_is_found_on_other_images(mark: str) -> None:
+    """Two sets: a harmless one and one that harms, with a mark or without. 100 images."""
+    rng = np.random.default_rng(8)
+    ids = tuple(range(100))
+    human = tuple(sentence(rng) for _ in ids)
+    dataset = CaptionDataset("toy", ids, human, tuple((sentence(rng),) for _ in ids), ids, human)
+    texts = np.array([[h, sentence(rng), sentence(rng, mark)] for h in human], dtype=object)
+    applied = np.ones(texts.shape, dtype=bool)
+    applied[:10, 2] = False  # not changed: no score
+    sets = [
+        CorruptionInfo(
+            set=expected, name=expected, kind="words", expected=expected, n=100, n_applied=100,
+            mean_share_changed=None, median_edits=None, reasons={},
+        )
+        for expected in ("same", "lower")
+    ]  # fmt: skip
+    table = fitted_sets(dataset, texts, applied, sets, seed=0)
+    assert np.array_equal(np.isnan(table), ~applied)
+    harm = (table[10:, 0] > table[10:, 2]).mean()
+    harmless = (table[:, 0] > table[:, 1]).mean()
+    # the harmless one looks like the human caption, whatever is found: .5 within 3.6 errors
+    assert 0.32 < harmless < 0.68
+    assert harm > 0.95 if mark else 0.3 < harm < 0.7
+
+
+def test_features_are_of_one_caption_alone() -> None:
+    rng = np.random.default_rng(2)
+    ids = tuple(range(20))
+    human = tuple(sentence(rng) for _ in ids)
+    dataset = CaptionDataset("toy", ids, human, ((),) * 20, ids, human)
+    texts, image = [*human, ""], np.array([*ids, 3])
+    together = text_features(dataset, texts, image)
+    alone = [text_features(dataset, [t], image[k : k + 1])[0] for k, t in enumerate(texts)]
+    assert np.array_equal(together, np.array(alone), equal_nan=True)
+    assert not np.isnan(together).any()
