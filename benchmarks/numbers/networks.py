@@ -41,7 +41,7 @@ TRAINED = (
         f"FAIEr (gold objects, trained on corruptions){CHOSEN}{TAUGHT}",
         "FAIEr (gold objects)",
         "faier.md",
-        "FAIEr (trained on corruptions) | Replace",
+        "FAIEr (gold objects, trained on corruptions) | Replace",
         "4 references",
     ),
     (
@@ -49,7 +49,7 @@ TRAINED = (
         "TIGEr (gold objects)",
         "tiger.md",
         "| | Replace | Shuffle |\n|---|---|---|",
-        "TIGEr",
+        "TIGEr (gold objects)",
     ),
 )
 
