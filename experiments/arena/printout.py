@@ -12,6 +12,7 @@ from metaeval.experiments.judgments.printout import (
     results_of,
     tests_line,
     too_few_draws,
+    which_bleu,
 )
 from metaeval.experiments.text_table import text_table
 from metaeval.results.arena import ALL, ArenaResult
@@ -26,6 +27,7 @@ def printout(result: ArenaResult, file: Path) -> str:
             len(result.differences.pairs), settings.permutations, settings.replicates,
             settings.alpha,
         ),
+        *which_bleu(result),
         *not_run(result),
         f"{file.stem}: {file}",
     ]  # fmt: skip
