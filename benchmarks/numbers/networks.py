@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.numbers.graded import graded, head, read, row, three
-from benchmarks.numbers.tables import Result, Table
+from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "metrics"
@@ -90,6 +90,35 @@ def table(results: Sequence[Result], pages: Path = PAGES) -> str:
     return re.sub(r" +", " ", "\n".join(lines))
 
 
+RESEEDED = "corruption.reseeded=[faier,faier_noref] corruption.seeds=5"
+
+
+def faier_seeds(results: Sequence[Result]) -> str:
+    """FAIEr's shipped weights over corruption seeds: mean ± standard deviation."""
+    runs = [read(result).metrics for result in results]
+    lines = head("FAIEr-r", "Replace", "within", "Shuffle", "within")
+    rows = (
+        ("4 references", "FAIEr (gold objects)"),
+        ("no references", "FAIEr (gold objects, no references)"),
+    )
+    for name, column in rows:
+        cells = []
+        for run in runs:
+            seeds = run[column].numbers.seeds
+            assert seeds is not None
+            spreads = (seeds.rank_order_rho, seeds.rank_order_rho_within)
+            cells += [f"{three(spread.mean)} ± {three(spread.sd)}" for spread in spreads]
+        lines.append(row(name, *cells))
+    return "\n".join(lines)
+
+
+def reseeded(experiment: str) -> Command:
+    """experiment=replace or shuffle with FAIEr over five corruption seeds."""
+    line = f"-m metaeval experiment={experiment} dataset=coco_val2017 metric=[faier,faier_noref]"
+    return Command(f"{line} {RESEEDED}")
+
+
 TABLES = (
+    Table("faier-seeds", (reseeded("replace"), reseeded("shuffle")), faier_seeds),
     Table("networks", tuple(graded(e, METRICS) for e in ("replace", "shuffle")), table, quick=True),
 )
