@@ -16,6 +16,7 @@ import pytest
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.errors import MetaevalError
+from metaeval.experiments.captioners.printout import printout
 from metaeval.experiments.captioners.scores import with_all_references
 from metaeval.experiments.captioners.task import Captioners
 from metaeval.experiments.run import run as carry_out
@@ -161,6 +162,27 @@ def test_neighbours_are_corrected_within_a_ranking(karpathy: Path) -> None:
             assert {t.method for t in tests} == {method}
             raw = [t.p if t.p is not None else np.nan for t in tests]
             assert [t.p_adjusted for t in tests] == holm(raw).tolist()
+
+
+@pytest.mark.coco
+@pytest.mark.falsifies("experiments.captioners.printout.printout")
+def test_a_star_is_about_the_next_system_of_the_ranking(karpathy: Path) -> None:
+    """Columns are in the order of mean ranks; where a metric ranks otherwise, a star says nothing
+    of the next column, and the line below says so."""
+    result = result_of(karpathy / "one")
+    lines = printout(result, Path("x")).splitlines()
+    names = result.by_mean_rank()
+    elsewhere = 0
+    for metric, line in zip(result.scores, lines[1:], strict=False):
+        cells = re.findall(r"(?<= )(\S+?)(\*?)(?= |$)", line.removeprefix(metric.name))
+        stars = {name for name, (_, star) in zip(names, cells, strict=True) if star}
+        pairs = metric.numbers.neighbours.pairs
+        assert stars == {
+            p.a for p in pairs if p.tests[0].p_adjusted is not None and p.tests[0].p_adjusted < 0.05
+        }
+        elsewhere += any(names.index(p.b) != names.index(p.a) + 1 for p in pairs if p.a in stars)
+    assert elsewhere > 0
+    assert "next by this metric (which need not be the next column)" in "\n".join(lines)
 
 
 @pytest.mark.coco

@@ -211,7 +211,7 @@ def test_refinement_leaves_a_control_no_use() -> None:
 def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
     """Accuracies again by pandas from scores.parquet, and in the CSV; printed best first."""
     sugarcrepe(coco(tmp_path))
-    result = run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]")
+    result = run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]", "task.fitted=false")
     assert result.kinds["replace_obj"] == len(SAID) == result.kinds["add_obj"]
     pairs = pd.read_parquet(tmp_path / "OUT" / "pairs.parquet")
     scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES).merge(pairs, on="pair")
@@ -238,7 +238,7 @@ def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
     assert "not run: clipscore (skipped)" in printed
     assert "pairs of metrics: cannot be decided with 100 permutations for 10 hypotheses" in printed
     assert "metrics × kinds against a control: cannot be decided with 100" in printed
-    run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]", out="AGAIN")
+    run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]", "task.fitted=false", out="AGAIN")
     for name in ("pairs.parquet", results.SCORES, results.STATISTICS, "accuracies.csv"):
         assert (tmp_path / "AGAIN" / name).read_bytes() == (tmp_path / "OUT" / name).read_bytes()
 

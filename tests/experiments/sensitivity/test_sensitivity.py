@@ -30,6 +30,7 @@ from metaeval.experiments.sensitivity.statistics import HUMAN
 from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main
 from metaeval.reports.sensitivity.dendrogram import dendrogram
+from metaeval.reports.sensitivity.findings import findings
 from metaeval.reports.sensitivity.page import write_report
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
@@ -393,3 +394,30 @@ def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown corruption 'colour'"):
         suite(dataset(), ["colour"])
+
+
+@pytest.mark.falsifies("reports.sensitivity.findings._by_metric")
+def test_what_is_not_decided_is_counted_in_both_directions(result: SensitivityResult) -> None:
+    """Of the first metric's cells two sets that harm and one harmless are undecided, and no more;
+    another harmless one is punished."""
+    metric = next(m for m in result.metrics if m.ok and not m.column.control)
+    harmful, harmless = (
+        [e.set for e in result.sets if e.expected == expected and e.n_applied]
+        for expected in ("lower", "same")
+    )
+    verdicts = dict.fromkeys(harmful, "sees") | dict.fromkeys(harmless, "spares")
+    verdicts |= {harmful[0]: "unsure", harmful[1]: "unsure", harmless[0]: "unsure"}
+    verdicts[harmless[1]] = "punishes"
+    profile = {
+        name: cell.model_copy(update={"verdict": verdicts.get(name, "sees")})
+        for name, cell in metric.numbers.profile.items()
+    }
+    changed = metric.model_copy(
+        update={"statistics": metric.numbers.model_copy(update={"profile": profile})}
+    )
+    others = tuple(changed if m.name == metric.name else m for m in result.metrics)
+    said = findings(result.model_copy(update={"metrics": others}))
+    (sentence,) = [f.text for f in said if f.lead == metric.name]
+    assert "not decided by this many images: 2 that harm, 1 harmless" in sentence
+    assert "punishes one harmless set" in sentence
+    assert "misses no set that harms" in sentence
