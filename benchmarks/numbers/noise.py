@@ -15,7 +15,7 @@ METRICS = "metrics=[faier,tiger,scan,vifidel,gold_labels]"
 REPLACE = f"-m metaeval experiment=replace dataset=coco_val2017 dataset.limit=1000 {METRICS}"
 COMPOSITE = (
     f"-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco] {METRICS} "
-    "task.fitted=false task.permutations=1"
+    "task.fitted=false task.permutations=1 stats.replicates=20"
 )
 SHOWN = ("FAIEr", "TIGEr", "SCAN-sum", "VIFIDEL", "VIFIDEL-ref", "Gold label F1")
 
