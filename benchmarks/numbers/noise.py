@@ -66,6 +66,6 @@ def composite_tau(result: Result) -> dict[str, float | None]:
 
 
 TABLES = (
-    Table("noise-replace", commands(REPLACE), table(replace_rho)),
-    Table("noise-composite", commands(COMPOSITE), table(composite_tau)),
+    Table("noise-replace", commands(REPLACE), table(replace_rho), show=False),
+    Table("noise-composite", commands(COMPOSITE), table(composite_tau), show=False),
 )
