@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.base import Floats, Regions
-from metaeval.vision.regions.gold import CATEGORIES, GEOMETRY, GoldRegions, geometry
+from metaeval.vision.regions.categories import CATEGORIES
+from metaeval.vision.regions.gold import GEOMETRY, GoldRegions, geometry
 
 _MOST = 12  # cells a side: beyond, the attention has little else to compute
 _ROWS = {2: ("top", "bottom"), 3: ("top", "", "bottom")}
