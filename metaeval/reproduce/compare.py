@@ -118,8 +118,10 @@ def _without(
     result: RunResult[Any],
 ) -> ReproducedValue:
     """The row of a column that did not run; a variant with another model is shown in its place."""
-    for other in result.metrics:
-        if other.ok and other.column.variant_of == column and other.column.part_of is None:
+    variants = [m for m in result.metrics if m.column.variant_of == column]
+    metric = metric or next((m for m in variants if not m.ok), None)  # its reason is this one's
+    for other in variants:
+        if other.ok and other.column.part_of is None:
             ours = _value(other, item.value.replace("{cell}", cell))
             row = _row(paper, item, column, cell, printed, ours)
             return row.model_copy(update={"verdict": "other model", "reason": other.name})

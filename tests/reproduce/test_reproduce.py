@@ -41,6 +41,10 @@ RESULT = RunResult[Numbers](
             column=ScoreColumn("SPICE"), family="spice", status="skipped", reason="no parser",
             remedy="install it",
         ),
+        MetricResult[Numbers](
+            column=ScoreColumn("TIGEr (gold objects)", variant_of="TIGEr"), family="tiger",
+            status="skipped", reason="no objects",
+        ),
     ),
 )  # fmt: skip
 
@@ -55,17 +59,26 @@ def item(**changes: object) -> PaperItem:
 
 
 def test_each_verdict_is_given_where_it_is_due() -> None:
-    cells = {"Same": 12.3, "Near": 12.3, "Far": 12.3, "BERTScore": 40, "SPICE": 50, "None": 1}
+    cells = {
+        "Same": 12.3,
+        "Near": 12.3,
+        "Far": 12.3,
+        "BERTScore": 40,
+        "SPICE": 50,
+        "TIGEr": 1,
+        "None": 1,
+    }
     rows = compare_run("p", item(cells=cells, causes={"Far": "another rule"}), RESULT)
     assert [row.verdict for row in rows] == [
-        "equal", "within", "differs", "other model", "not run", "not run",
+        "equal", "within", "differs", "other model", "not run", "not run", "not run",
     ]  # fmt: skip
-    same, near, far, other, spice, none = rows
+    same, near, far, other, spice, tiger, none = rows
     assert same.ours == pytest.approx(12.344)
     assert near.difference == pytest.approx(0.7)
     assert (far.difference, far.reason) == (pytest.approx(7.7), "another rule")
     assert (other.ours, other.reason) == (pytest.approx(40), "BERTScore (small)")
     assert spice.reason == "no parser; install it"
+    assert tiger.reason == "no objects"  # that of the variant that did not run
     assert none.reason == "the run has no such column"
 
 
