@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Interval
 
 from metaeval.data.dataset import ImageId, Objects
 from metaeval.errors import ConfigError
-from metaeval.options import NonNegativeInt, Range, Share
+from metaeval.options import NonNegativeInt, Share
 from metaeval.vision.regions.categories import CATEGORIES, category_of
 
 _MOST_JITTER = 0.5  # a box that moves by more than half of its size may leave the image
@@ -41,7 +42,7 @@ class BoxNoise:
 
     dropped: Share = 0.0
     confused: Share = 0.0
-    jittered: Annotated[float, Range(0, 0.5)] = 0.0
+    jittered: Annotated[float, Interval(ge=0, le=0.5)] = 0.0
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
