@@ -89,6 +89,7 @@ def test_two_columns_of_one_name_are_refused_before_any_work(tmp_path: Path) -> 
         refuse_equal_columns([("a", [ScoreColumn("x")]), ("b", [ScoreColumn("x")])])
 
 
+@pytest.mark.falsifies("experiments.run._without_metrics")
 def test_without_metrics_a_run_writes_what_is_to_be_scored(tmp_path: Path) -> None:
     done = command(
         "metaeval", "experiment=replace", *SMALL, "metrics=[]", "hydra.run.dir=OUT", cwd=tmp_path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,17 @@ class AttackScores:
     preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
     defences: list[Defence] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)  # by family
+
+
+def usable_fluency(make: Callable[[], Fluency]) -> tuple[Fluency | None, str | None]:
+    """The model of fluency that `make` gives; or `None`, and why it cannot be used."""
+    try:
+        fluency = make()
+    except ValueError as error:
+        return None, str(error)
+    if fluency.seen.all():
+        return None, "the language model has learned from all of these images"
+    return fluency, None
 
 
 class Attack(MetricExperiment[CaptionDataset, AttackScores]):
@@ -205,13 +216,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
     def _search(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], store: Store, config: DictConfig
     ) -> AttackScores:
-        fluency, reason = None, None
-        try:
-            fluency = Fluency(data, store)
-        except ValueError as error:
-            reason = str(error)
-        if fluency is not None and fluency.seen.all():
-            fluency, reason = None, "the language model has learned from all of these images"
+        fluency, reason = usable_fluency(lambda: Fluency(data, store))
         material = gather_material(data, fluency, config.seed, self.pool_images, self._systems)
         result = AttackScores(material, no_fluency=reason)
         for name, control in (

@@ -65,15 +65,20 @@ def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]
 def _spreads(metrics: list[Metric]) -> Iterator[str]:
     """The standard deviations over corruption seeds and over training seeds."""
     if spread := [(m.name, m.numbers.seeds) for m in metrics if m.numbers.seeds]:
-        sds = ", ".join(f"{name} {_number(seeds.rank_order_rho.sd):.4f}" for name, seeds in spread)
-        yield f"sd of rank-order ρ over {spread[0][1].n} corruption seeds: {sds}"
+        sds = ", ".join(
+            f"{name} {_number(seeds.rank_order_rho.sd):.4f} ({seeds.n})" for name, seeds in spread
+        )
+        yield f"sd of rank-order ρ over corruption seeds: {sds}"
         once = [m.name for m in metrics if not m.numbers.seeds and not m.column.part_of]
         if once:
             yield f"with one corruption seed only (corruption.reseeded): {', '.join(once)}"
     trained = [(m.name, m.training.seeds) for m in metrics if m.training and m.training.seeds]
     if trained:
-        sds = ", ".join(f"{name} {_number(seeds.rank_order_rho.sd):.3f}" for name, seeds in trained)
-        yield f"sd of rank-order ρ over {len(trained[0][1].seeds)} training seeds: {sds}"
+        sds = ", ".join(
+            f"{name} {_number(seeds.rank_order_rho.sd):.3f} ({len(seeds.seeds)})"
+            for name, seeds in trained
+        )
+        yield f"sd of rank-order ρ over training seeds: {sds}"
 
 
 def _row(m: Metric, width: int, paper: PaperValue | None) -> str:

@@ -149,7 +149,8 @@ def _undecidable(result: PairsResult) -> Iterator[str]:
     for n, what in ((pairs, "pairs of metrics"), (against, "metrics × kinds against a control")):
         if n and drawn < (needed := replicates_needed(n, 1, alpha)):
             yield (
-                f"{what}: cannot be decided with {drawn:,} permutations for {n:,} hypotheses; "
+                f"{what}: cannot be decided with {drawn:,} permutations for {n:,} "
+                f"hypothes{'is' if n == 1 else 'es'}; "
                 f"set task.permutations={needed} or more"
             )
     if any(is_undecidable(c) for c in result.controls.values()) and drawn >= (

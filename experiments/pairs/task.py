@@ -105,12 +105,14 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
     def describe(self, data: CaptionPairs) -> str:
         facts = data.facts
         what = "triplets" if data.triplets else "pairs"
+        near = ""
+        if n := facts["near_copies"]:
+            near = f", near-copies of {n:,} {'too' if facts['near_copies_dropped'] else 'stay'}"
         return (
             f"{data.title}: {facts['pairs']:,} {what} of {facts['images']:,} images, "
             f"{len(data.kinds)} kind{'' if len(data.kinds) == 1 else 's'}; the true caption of "
-            f"{facts['true_among_references']:,} was among the references and was taken out, "
-            f"{facts['near_copies']:,} have a near-copy there; {data.dataset.records}"
-            f"{language_note(data.dataset)}"
+            f"{facts['true_among_references']:,} was among the references and was taken out"
+            f"{near}; {data.dataset.records}{language_note(data.dataset)}"
         )
 
     def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:

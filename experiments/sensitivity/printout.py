@@ -21,11 +21,12 @@ def _rows(result: SensitivityResult) -> Iterator[str]:
     done = [m for m in result.metrics if m.statistics is not None and m.column.part_of is None]
     done.sort(key=lambda m: (m.column.control, -(m.numbers.harm.value or 0.0)))
     width = max((len(m.name) for m in done), default=0)
-    harmful = sum(entry.expected == "lower" for entry in result.sets)
-    experimental = sum(entry.experimental for entry in result.sets)
-    left_out = f"; {experimental} experimental sets are not in the means" if experimental else ""
+    sets = [entry for entry in result.sets if entry.n_applied]
+    harmful = sum(entry.expected == "lower" for entry in sets)
+    experimental = sum(entry.experimental for entry in sets)
+    left_out = f"; experimental, not in the means: {experimental}" if experimental else ""
     yield (
-        f"{harmful} sets that harm, {len(result.sets) - harmful} that do not; AUC within images, "
+        f"sets that harm: {harmful}, that do not: {len(sets) - harmful}; AUC within images, "
         f"mean over kinds, 0.5 = chance{left_out}"
     )
     yield (

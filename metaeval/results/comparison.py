@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from metaeval.results.base import Estimate, Model, Number, Test
 from metaeval.stats.significance.comparison import (
@@ -61,6 +61,14 @@ class Comparison(Model):
     def test(self) -> Test | None:
         """The test that decides; `None` where none was made."""
         return self.tests[0] if self.tests else None
+
+    @property
+    def images_needed(self) -> float | None:
+        """Images at which this difference would be found; `None` where its interval contains 0."""
+        ends = self.difference.interval
+        if self.power is None or ends is None or ends[0] <= 0 <= ends[1]:
+            return None
+        return self.power.images_needed
 
     def is_significant(self, alpha: float = ALPHA) -> bool:
         """Whether every test gives an adjusted p-value below `alpha`; False without a test."""
@@ -134,6 +142,17 @@ class Comparisons(Model):
             for pair in self.pairs
             if name in (pair.a, pair.b) and not pair.is_significant(self.alpha)
         )
+
+    def not_below(self, best: str, names: Sequence[str]) -> list[str]:
+        """The names that no test puts below `best`: not separated, above it, or never compared."""
+        below = {
+            pair.b if pair.a == best else pair.a
+            for pair in self.pairs
+            if best in (pair.a, pair.b)
+            and pair.is_significant(self.alpha)
+            and (pair.difference.value or 0.0) * (1 if pair.a == best else -1) > 0
+        }
+        return [name for name in names if name != best and name not in below]
 
 
 class AgainstControl(Model):

@@ -428,8 +428,9 @@ class TrustResult(RunResult[TrustStatistics]):
         changes = [
             f"{r.lower} change with thresholds a fifth lower",
             f"{r.higher} with thresholds a fifth higher",
-            f"at most {max(r.without.values(), default=0)} without any one experiment",
         ]
+        if r.without:
+            changes.append(f"at most {max(r.without.values())} without any one experiment")
         if r.seeds:
             n = len(r.seeds)
             most = max(r.seeds.values())
@@ -437,7 +438,8 @@ class TrustResult(RunResult[TrustStatistics]):
                 f"at most {most} with any of {n} other seeds" if n > 1
                 else f"{most} with another seed"
             )  # fmt: skip
-        return f"Of {r.cells} verdicts {', '.join(changes[:-1])}, and {changes[-1]}."
+        verdicts = f"{r.cells} verdict{'s' * (r.cells > 1)}"
+        return f"Of {verdicts} {', '.join(changes[:-1])}, and {changes[-1]}."
 
     def table(self) -> pd.DataFrame:
         """One row for each piece of evidence: all that the verdicts rest on."""

@@ -37,7 +37,9 @@ def _of_systems(run: CaptionersRun) -> Iterator[Alert]:
             text = f"No caption of {amount(s.n_missing, 'image')} of the run."
             yield Alert("warn", s.name, text)
         if s.n_empty:
-            yield Alert("warn", s.name, f"{count(s.n_empty)} captions are empty.")
+            verb = "is" if s.n_empty == 1 else "are"
+            text = f"{capital(amount(s.n_empty, 'caption'))} {verb} empty."
+            yield Alert("warn", s.name, text)
         if s.n_other_images:
             n = amount(s.n_other_images, "caption")
             yield Alert("note", s.name, f"{capital(n)} of images outside this run left aside.")
@@ -48,7 +50,8 @@ def _of_scores(run: CaptionersRun) -> Iterator[Alert]:
         r = metric.numbers
         if r.n_nan and r.aggregate != CORPUS:
             share = percent(r.n_nan / r.n)
-            text = f"{count(r.n_nan)} of {count(r.n)} captions ({share}) have no score."
+            verb = "has" if r.n_nan == 1 else "have"
+            text = f"{count(r.n_nan)} of {amount(r.n, 'caption')} ({share}) {verb} no score."
             yield Alert("note", r.sentence_column, text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
 
 from metaeval.reports.captioners.length import length_finding
@@ -10,14 +11,15 @@ from metaeval.reports.captioners.run import CaptionersRun, SystemsScore
 from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import (
     amount,
-    capital,
     count,
+    interval,
     known,
     listed,
     number,
     percent,
     spelled,
 )
+from metaeval.results.base import Estimate
 from metaeval.results.captioners import CORPUS
 
 
@@ -50,20 +52,20 @@ def _length(run: CaptionersRun) -> Finding | None:
 
 
 def _first(run: CaptionersRun) -> Finding:
+    """The systems that are first by the most scores, and by how many of them significantly."""
     heads = [m for m in run.headlines if m.numbers.ranking]
     if not heads:
         return Finding("First.", "No metric gave the systems a score.")
     firsts = Counter(m.numbers.ranking[0] for m in heads).most_common()
-    best, n = firsts[0]
-    sure = [m for m in heads if m.numbers.ranking[0] == best and m.numbers.is_ahead(0)]
-    text = f"{best} is first by {_of(n, len(heads))}"
-    if len(run.systems) > 1 and len(sure) == n:
-        text += ", each time further ahead of the second than chance explains"
-    elif len(run.systems) > 1:
-        share = spelled(len(sure)) if sure else "none"
-        text += f", by {share} of them further ahead of the second than chance explains"
+    n = firsts[0][1]
+    best = [name for name, k in firsts if k == n]
+    ahead = sum(m.numbers.ranking[0] in best and m.numbers.is_ahead(0) for m in heads)
+    each = " each" if len(best) > 1 else ""
+    text = f"{listed(best)} {_is(best)}{each} first by {_of(n, len(heads))}"
+    if len(run.systems) > 1:
+        text += f", separated from the second by {_share(ahead, n * len(best))}"
     text += "."
-    for name, _ in firsts[1:]:
+    for name, _ in firsts[len(best) :]:
         by = [m.name for m in heads if m.numbers.ranking[0] == name]
         text += f" {name} is first by {listed(by)}."
     ranks = {s.name: s.mean_rank for s in run.result.systems}
@@ -72,52 +74,51 @@ def _first(run: CaptionersRun) -> Finding:
 
 
 def _last(run: CaptionersRun) -> Finding | None:
+    """The systems that are last by the most scores, and by which of them not significantly."""
     heads = [m for m in run.headlines if len(m.numbers.ranking) > 1]
     if len(run.systems) < 3 or not heads:
         return None
-    (worst, n), *_ = Counter(m.numbers.ranking[-1] for m in heads).most_common()
-    mine = [m for m in heads if m.numbers.ranking[-1] == worst]
+    lasts = Counter(m.numbers.ranking[-1] for m in heads).most_common()
+    n = lasts[0][1]
+    worst = [name for name, k in lasts if k == n]
+    mine = [m for m in heads if m.numbers.ranking[-1] in worst]
     unsure = [m.name for m in mine if not m.numbers.is_ahead(len(m.numbers.ranking) - 2)]
-    text = f"{worst} is last by {_of(n, len(heads))}"
-    if not unsure:
-        text += ", each time further behind the last but one than chance explains."
-    else:
-        text += f"; by {listed(unsure)} no further behind the last but one than chance explains."
+    each = " each" if len(worst) > 1 else ""
+    text = f"{listed(worst)} {_is(worst)}{each} last by {_of(n, len(heads))}"
+    text += f", not separated from the last but one by {listed(unsure)}." if unsure else "."
     for m in heads:
-        last = m.numbers.ranking[-1]
-        place = m.numbers.rank(worst)
-        if last != worst and place is not None:
+        last, (name, *others) = m.numbers.ranking[-1], worst
+        if not others and last != name and (place := m.numbers.rank(name)) is not None:
             text += f" By {m.name} it is {_ordinal(place)}, and {last} is last."
     return Finding("Last.", text)
 
 
 def _human(run: CaptionersRun) -> Finding | None:
+    """The systems whose captions are ranked above people's: the interval of ρ lies below 0."""
     columns = _head_columns(run)
-    scores = [m for m in run.result.human_scores if m.name in columns]
-    if not scores:
-        return None
     above: dict[str, list[str]] = {}
     below = []
-    for m in scores:
-        names = [
-            name
-            for name in run.systems
-            if (ends := m.numbers.systems[name].rank_order_rho.interval) and ends[1] < 0
-        ]
+    for m in run.result.human_scores:
+        ends = {name: m.numbers.systems[name].rank_order_rho.interval for name in run.systems}
+        if m.name not in columns or None in ends.values():
+            continue  # without an interval nothing is known
+        names = [name for name, pair in ends.items() if pair is not None and pair[1] < 0]
         if names:
             above[m.name] = names
         else:
             below.append(m.name)
+    if not above and not below:
+        return None
     if not above:
-        n = amount(len(scores), "score")
-        return Finding("Human.", f"No system is ranked above people by any of {n}.")
+        text = f"By {listed(below)} no system's interval of ρ against people lies below 0."
+        return Finding("Human.", text)
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric, names in above.items():
         groups.setdefault(tuple(names), []).append(metric)
     parts = [f"{listed(list(names))} by {listed(by)}" for names, by in groups.items()]
     text = (
-        f"Against the same other references, machines' captions are ranked above people's: "
-        f"{'; '.join(parts)}."
+        "Against the same other references, machines' captions are ranked above people's (the "
+        f"interval of ρ lies below 0): {'; '.join(parts)}."
     )
     if below:
         text += f" By {listed(below)} no system is."
@@ -125,6 +126,7 @@ def _human(run: CaptionersRun) -> Finding | None:
 
 
 def _undecided(run: CaptionersRun) -> Finding | None:
+    """The neighbours in rankings that no test separates."""
     pairs: dict[tuple[str, str], list[str]] = {}
     total = 0
     for m in run.headlines:
@@ -136,17 +138,18 @@ def _undecided(run: CaptionersRun) -> Finding | None:
     if not total:
         return None
     if not pairs:
-        return Finding("Neighbours.", "Every ranking separates all its neighbours.")
+        return Finding("Neighbours.", "All neighbours of every ranking are separated.")
     parts = [f"{a} and {b} by {listed(by)}" for (a, b), by in pairs.items()]
     n = sum(map(len, pairs.values()))
     return Finding(
         "Neighbours.",
-        f"{capital(spelled(n))} of {spelled(total)} pairs of neighbours in rankings are not "
-        f"separated, so claim no order there: {'; '.join(parts)}.",
+        f"Of {amount(total, 'pair')} of neighbours in rankings {spelled(n)} "
+        f"{'is' if n == 1 else 'are'} not separated, so claim no order there: {'; '.join(parts)}.",
     )
 
 
 def _aggregates(run: CaptionersRun) -> Finding | None:
+    """Whether corpus scores and means of sentences order the systems alike."""
     scores = run.scores_of_systems
     means = {_column(m): m for m in scores if m.numbers.aggregate != CORPUS}
     both = [(m, means[_column(m)]) for m in scores if m.numbers.aggregate == CORPUS]
@@ -166,11 +169,9 @@ def _aggregates(run: CaptionersRun) -> Finding | None:
         )
     gaps = [(_between(*pair, s), pair, s) for pair in both for s in run.systems]
     _, (corpus, mean), name = max(gaps, key=lambda gap: gap[0])
-    text += (
-        f" They are different numbers all the same: {name}'s {_column(corpus)} is "
-        f"{number(corpus.numbers.systems[name].value)} as a corpus and "
-        f"{number(mean.numbers.systems[name].value)} as a mean."
-    )
+    one, other = (number(m.numbers.systems[name].value) for m in (corpus, mean))
+    if one != other:
+        text += f" {name}'s {_column(corpus)} is {one} as a corpus and {other} as a mean."
     return Finding("Corpus and mean.", text)
 
 
@@ -184,6 +185,7 @@ def _column(score: SystemsScore) -> str:
 
 
 def _agreement(run: CaptionersRun) -> Finding | None:
+    """The pairs of metrics that agree most and least, where their intervals do not overlap."""
     if run.result.agreement is None:
         return None
     matrix = run.result.agreement.within_image
@@ -192,27 +194,36 @@ def _agreement(run: CaptionersRun) -> Finding | None:
     pairs = [
         (tau, matrix.metrics[i], matrix.metrics[j])
         for i, j in combinations(places, 2)
-        if (tau := matrix.tau_b[i][j].value) is not None
+        if (tau := matrix.tau_b[i][j]).value is not None
     ]
     if len(pairs) < 2:
         return None
-    low, high = min(pairs), max(pairs)
-    return Finding(
-        "Agreement.",
-        f"On captions of one image, {high[1]} and {high[2]} agree most (τ-b {number(high[0], 2)}), "
-        f"{low[1]} and {low[2]} least ({number(low[0], 2)}).",
-    )
+    (low, *least), *_, (high, *most) = sorted(pairs, key=lambda pair: pair[0].value or 0.0)
+    if high.low is not None and low.high is not None and low.high < high.low:
+        between = f"lies between {_tau(low)} ({listed(least)}) and {_tau(high)} ({listed(most)})"
+    else:
+        between = (
+            f"lies between {number(low.value, 2)} and {number(high.value, 2)}, and the intervals "
+            "of the highest and the lowest are not apart"
+        )
+    return Finding("Agreement.", f"On captions of one image the τ-b of two metrics {between}.")
+
+
+def _tau(estimate: Estimate) -> str:
+    """0.52, interval 0.48 to 0.56."""
+    return f"{number(estimate.value, 2)}, interval {interval(estimate.interval, 2)}"
 
 
 def _disagreement(run: CaptionersRun) -> Finding | None:
+    """How often two metrics prefer different captions of an image."""
     disagreement = run.result.disagreement
     if disagreement.mean is None or len(disagreement.votes) < 2:
         return None
     return Finding(
         "Contradictions.",
-        f"Two metrics that both prefer one of two captions of an image contradict each other in "
-        f"{percent(disagreement.mean)} of cases, on the average image; the images with the most "
-        f"come first among the captions below.",
+        "Two metrics that both prefer one of two captions of an image contradict each other in "
+        f"{percent(disagreement.mean)} of cases, averaged over "
+        f"{amount(disagreement.n_images, 'image')}.",
     )
 
 
@@ -228,6 +239,19 @@ def _missing(run: CaptionersRun) -> Finding | None:
         if names:
             parts.append(f"{listed(names)} {words}; see the alerts for the remedy.")
     return Finding("Missing.", " ".join(parts)) if parts else None
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _share(n: int, total: int) -> str:
+    """ "each of them", "none of them", "two of four"; with one score "it" or "no score"."""
+    if total == 1:
+        return "it" if n else "no score"
+    if n in (0, total):
+        return "each of them" if n else "none of them"
+    return f"{spelled(n)} of {spelled(total)}"
 
 
 def _head_columns(run: CaptionersRun) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from metaeval.reports.captioners.run import CaptionersRun, SystemsScore
-from metaeval.reports.shared.formatting import DASH, count, interval, number, with_interval
+from metaeval.reports.shared.formatting import DASH, count, interval, number, p_value, with_interval
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -136,7 +136,8 @@ def _places(run: CaptionersRun, metric: SystemsScore) -> list[RankingPlace]:
             pair = numbers.neighbours.pairs[k - 1]
             sign = ">" if numbers.is_ahead(k - 1) else "≈"
             tests = [
-                f"{t.method} p {p_value(t.p)}, Holm {p_value(t.p_adjusted)}" for t in pair.tests
+                f"{t.method} p {p_value(t.p, 3)}, Holm {p_value(t.p_adjusted, 3)}"
+                for t in pair.tests
             ]
             title = (
                 f"{pair.a} − {pair.b}: {number(pair.difference.value, 4)} "
@@ -168,7 +169,7 @@ def _test_row(pair: Comparison) -> list[str]:
 
 
 def _p_values(test: Test) -> tuple[str, str]:
-    return p_value(test.p), p_value(test.p_adjusted)
+    return p_value(test.p, 3), p_value(test.p_adjusted, 3)
 
 
 def against_human(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
@@ -262,11 +263,6 @@ def _short(value: float | None) -> str:
     if value is None:
         return DASH
     return "1" if value == 1 else number(value, 2).replace("0.", ".", 1)
-
-
-def p_value(p: float | None) -> str:
-    """0.034, and "<0.001" below that."""
-    return "<0.001" if p is not None and p < 0.001 else number(p, 3)
 
 
 def _percent(run: CaptionersRun) -> str:

@@ -51,13 +51,15 @@ def write_dose_figure(directory: Path, panels: Sequence[Panel]) -> list[Path]:
             _draw_rho(lower, panel, colours)
             upper.set_title(panel.title, loc="left", fontsize=11, fontweight="bold")
             if k == 0:
-                upper.set_ylabel("score: change from the human caption,\nsd within an image")
+                upper.set_ylabel(
+                    "change from the human caption,\nsd within an image (lower: worse)"
+                )
                 lower.set_ylabel("rank-order ρ against the human caption")
         seeds = max(panel.n_seeds for panel in panels)
         bars = f"; bars: ± sd over {seeds} seeds" if seeds > 1 else ""
         figure.text(
             LEFT / size[0], 0.12 / size[1], fontsize=7, color=SOFT,
-            s=f"bands: 95% over images{bars}\n○ half of the effect; dashed: controls",
+            s=f"bands: intervals over images{bars}\n○ half of the effect; dashed: controls",
         )  # fmt: skip
         return save_figure(figure, directory / files.FIGURES / FIGURE, "dose and response")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metaeval.reports.dose.curves import Panel
 from metaeval.reports.shared.elements import Finding
-from metaeval.reports.shared.formatting import amount, capital, listed, number
+from metaeval.reports.shared.formatting import amount, listed, number
 from metaeval.results.graded import DoseCurve, HalfDose
 
 # reasons for a missing half-effect dose; see `metaeval.stats.dose.response`
@@ -18,31 +18,38 @@ def finding(panel: Panel) -> Finding:
 
 
 def _monotone(panel: Panel) -> str:
-    """Which metrics fall at every step, and which rise somewhere."""
+    """Which metrics get worse at every step, and which get better somewhere.
+
+    "Worse" and "better" hold in both directions: curves of scores of which lower is better are
+    negated.
+    """
     curves = {m: c for m, c in panel.results.items() if c.n}
     falling = [m for m, c in curves.items() if c.falls_throughout]
     steps = len(panel.doses) - 1
     sentences = []
     if falling:
         sentences.append(
-            f"At each of the {steps} steps the scores of {listed(falling)} fall "
-            "(the interval of every step lies below 0)."
+            f"At {'each of the ' + str(steps) + ' steps' if steps > 1 else 'the one step'} the "
+            f"scores of {listed(falling)} get worse (the interval of every step lies below 0)."
         )
     for metric, curve in curves.items():
         if curve.rises:
             where = listed([f"from {_rate(panel, k)} to {_rate(panel, k + 1)}"
                             for k in curve.rises])  # fmt: skip
-            sentences.append(f"{metric} rises {where}.")
+            sentences.append(f"{metric} gets better {where}.")
     unsure = [m for m, c in curves.items() if not c.falls_throughout and not c.rises]
     if unsure:
         sentences.append(
-            f"Of {listed(unsure)} at least one step is not significantly a fall, and none a rise."
+            f"Of {listed(unsure)} at least one step is not significant, and none is better."
         )
     return " ".join(sentences)
 
 
 def _half(panel: Panel) -> str:
-    """Which metric reaches half of its effect first, which last, and which never."""
+    """Which metrics reach half of their effect, at which doses, and which never.
+
+    The first and the last are named only where their intervals do not overlap.
+    """
     halves = {m: c.half_effect for m, c in panel.results.items()}
     reached = {m: h.dose for m, h in halves.items() if h.dose is not None}
     aim = f"the fall to {panel.floor}" if panel.floor else f"the fall to {_rate(panel, -1)}"
@@ -52,21 +59,33 @@ def _half(panel: Panel) -> str:
         named = [f"{m} at {half_text(halves[m], panel)}" for m in order]
         if len(order) == 1:
             sentences.append(f"Half of {aim} is reached by {named[0]}.")
-        else:
+        elif _apart(halves[order[0]], halves[order[-1]]):
             sentences.append(f"Half of {aim} is reached first by {named[0]}, last by {named[-1]}.")
+        else:
+            sentences.append(
+                f"Half of {aim} is reached between {named[0]} and {named[-1]}; the intervals of "
+                "the two overlap."
+            )
     beyond = [m for m, h in halves.items() if h.why == NOT_REACHED]
     if beyond:
         sentences.append(
-            f"{capital(listed(beyond))} {'does' if len(beyond) == 1 else 'do'} not get there up to "
-            f"{_rate(panel, -1)}."
+            f"{listed(beyond)} {'does' if len(beyond) == 1 else 'do'} not reach half of {aim} up "
+            f"to {_rate(panel, -1)}."
         )
     flat = [m for m, h in halves.items() if h.why == NO_FALL]
     if flat:
         sentences.append(
-            f"{capital(listed(flat))} {'does' if len(flat) == 1 else 'do'} not significantly "
+            f"{listed(flat)} {'does' if len(flat) == 1 else 'do'} not significantly "
             f"fall to {panel.floor or _rate(panel, -1)}, so that half of the fall is not defined."
         )
     return " ".join(sentences)
+
+
+def _apart(first: HalfDose, last: HalfDose) -> bool:
+    """Whether the interval of the lower dose ends below that of the higher one."""
+    end = first.ci[1] if first.ci is not None else None
+    start = last.ci[0] if last.ci is not None else None
+    return end is not None and (start is None or end < start) and last.ci is not None
 
 
 def _controls(panel: Panel) -> str:
@@ -79,7 +98,7 @@ def _controls(panel: Panel) -> str:
         return ""
     return (
         f"The scores of the {'control' if len(falling) == 1 else 'controls'} {listed(falling)} "
-        f"fall at each step, too: a fall alone does not show that a metric looks at the image."
+        "get worse at each step, too: that alone does not show that a metric looks at the image."
     )
 
 
@@ -115,11 +134,11 @@ def _rate(panel: Panel, k: int) -> str:
 
 
 def steps_text(curve: DoseCurve, panel: Panel) -> str:
-    """ "falls" (at every step), "rises 40–50%", or "unsure"."""
+    """ "worse" (at every step), "better 40–50%", or "unsure"."""
     if curve.falls_throughout:
-        return "falls"
+        return "worse"
     if curve.rises:
-        return "rises " + ", ".join(
+        return "better " + ", ".join(
             f"{100 * panel.doses[k]:g}–{_rate(panel, k + 1)}" for k in curve.rises
         )
     return "unsure" if curve.n else "–"

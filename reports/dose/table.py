@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metaeval.reports.dose.curves import Panel
 from metaeval.reports.dose.findings import half_text, steps_text
-from metaeval.reports.shared.formatting import count, known, number, with_interval
+from metaeval.reports.shared.formatting import count, number, p_value, with_interval
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from metaeval.results.base import Estimate
 from metaeval.results.graded import DoseCurve
@@ -35,7 +35,7 @@ def print_table(panel: Panel, name: str) -> PrintTable:
     return PrintTable(
         name,
         f"{panel.title}: scores by the share of words{seeds}. Changes from the human caption in "
-        "standard deviations within an image, 95% intervals over images; ρ of the versions at a "
+        "standard deviations within an image, with intervals over images; ρ of the versions at a "
         "rate and the human captions, pooled and within an image.",
         heads,
         [group for group in groups if group],
@@ -50,7 +50,7 @@ def _row(metric: str, curve: DoseCurve, panel: Panel) -> list[PrintCell]:
         *floor,
         half_text(curve.half_effect, panel),
         steps_text(curve, panel),
-        _p(curve.trend_p),
+        p_value(curve.trend_p, 3),
         _with_interval(curve.rho[0]),
         _with_interval(curve.rho[-1]),
         _with_interval(curve.within[-1]),
@@ -61,12 +61,6 @@ def _row(metric: str, curve: DoseCurve, panel: Panel) -> list[PrintCell]:
 
 def _with_interval(estimate: Estimate | None) -> str:
     return number(None) if estimate is None else with_interval(estimate.value, estimate.interval)
-
-
-def _p(value: float | None) -> str:
-    if value is None or not known(value):
-        return number(None)
-    return "<0.001" if value < 0.001 else number(value)
 
 
 def table_name(panel: Panel, panels: Sequence[Panel]) -> str:

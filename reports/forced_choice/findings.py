@@ -12,7 +12,7 @@ from metaeval.results.forced_choice import MEAN, ForcedChoiceResult
 
 def findings(result: ForcedChoiceResult, table: MetricsTable) -> list[Finding]:
     """The first sentence is set large; the others follow."""
-    sentences = _controls_of_clips(result)
+    sentences: list[str] = []
     for place, (n, (name, rows)) in enumerate(zip(result.n_references, table.bodies, strict=True)):
         ranked = [row.metric for row in rows if row.kind == "result"]
         if not ranked:
@@ -20,14 +20,12 @@ def findings(result: ForcedChoiceResult, table: MetricsTable) -> list[Finding]:
         where = f"with {name}, " if len(table.bodies) > 1 else ""
         best = result.metric(ranked[0])
         value = f"mean accuracy {percent(best.numbers.choice[place].mean.value)}"
-        sentences.append(capital(where + leader(best, value, ranked, result.differences[n])))
-        sentences += against_control_sentences(result.controls[n] or {}, where)
+        first = [capital(where + leader(best, value, ranked, result.differences[n]))]
+        controls = against_control_sentences(result.controls[n] or {}, where)
+        # on audio clips a control can be the best choice, and then it leads the page
+        sentences += [*controls, *first] if result.unit == "clip" else [*first, *controls]
     sentences += _label_agreement(result)
-    if result.people is not None:
-        sentences.append(
-            "One person's vote is the majority's of the others in "
-            f"{percent(result.people[MEAN])} of the pairs, averaged over the categories."
-        )
+    sentences += _people(result)
     sentences += _published(result)
     settings = result.settings
     sentences += too_few(
@@ -36,17 +34,15 @@ def findings(result: ForcedChoiceResult, table: MetricsTable) -> list[Finding]:
     return [Finding("", sentence) for sentence in sentences or ["No metric ran."]]
 
 
-def _controls_of_clips(result: ForcedChoiceResult) -> list[str]:
-    """On audio clips, the category where a control chooses at least as well as every metric."""
-    for n in result.n_references if result.unit == "clip" else ():
-        for group, compared in (result.controls[n] or {}).items():
-            if compared.shows == "nothing" and group != MEAN:
-                return [
-                    f"On {group}, {compared.control} alone chooses as people do in "
-                    f"{percent(compared.control_value)} of the pairs, the best metric "
-                    f"({compared.best}) in {percent(compared.best_value)}."
-                ]
-    return []
+def _people(result: ForcedChoiceResult) -> list[str]:
+    """How often one person votes as the majority of the others."""
+    if result.people is None:
+        return []
+    over = "averaged over the categories" if result.average == "categories" else "over all pairs"
+    return [
+        "One person's vote is the majority's of the others in "
+        f"{percent(result.people[MEAN])} of the pairs, {over}."
+    ]
 
 
 def _published(result: ForcedChoiceResult) -> list[str]:
@@ -76,8 +72,8 @@ def _label_agreement(result: ForcedChoiceResult) -> list[str]:
     if not shares:
         return []
     least = min(shares, key=lambda name: shares[name])
+    lowest = f", least often on {least} ({percent(shares[least])})" if len(shares) > 1 else ""
     return [
         "People who saw the image and people who compared the captions with references prefer the "
-        f"same caption in {percent(agreement['all'])} of the pairs, on {least} in "
-        f"{percent(shares[least])}."
+        f"same caption in {percent(agreement['all'])} of the pairs{lowest}."
     ]

@@ -18,7 +18,7 @@ from metaeval.reports.graded.drawings import density_chart, order_chart
 from metaeval.reports.graded.embedded import EmbeddedData, PackedExplanations, embed
 from metaeval.reports.graded.glossary import TERMS
 from metaeval.reports.graded.paper import GradedTables, forest_figure, tables
-from metaeval.reports.graded.ranking import block
+from metaeval.reports.graded.ranking import TIES_DECIDE, block
 from metaeval.reports.graded.run import GradedRun, read_graded_run
 from metaeval.reports.graded.slopes import slope_chart, slopes
 from metaeval.reports.graded.statements.counts import counts
@@ -147,7 +147,7 @@ def _context(
         "findings": summary(run),
         "alerts": alerts(run),
         "no_alerts": "every metric ran, every caption was scored, every corruption changed its "
-        "caption, and ties affect no ρ.",
+        f"caption, and breaking ties moves no ρ by {TIES_DECIDE} or more.",
         "table": table,
         "table_caption": "Every metric's agreement with the known order of the versions.",
         "counts": counts(run),

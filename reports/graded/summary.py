@@ -13,6 +13,7 @@ from metaeval.reports.shared.formatting import (
     amount,
     count,
     interval,
+    known,
     listed,
     number,
     percent,
@@ -123,9 +124,12 @@ def _level(run: GradedRun) -> str:
 
 
 def _ties(run: GradedRun, rows: list[Metric]) -> Finding | None:
+    rows = [m for m in rows if known(m.numbers.rank_order_rho_bounds[0])]
+    if not rows:
+        return None
     tied = sorted((m for m in rows if tie_width(m) >= TIES_DECIDE), key=lambda m: -tie_width(m))
     if not tied:
-        widest = max((tie_width(m) for m in rows), default=0.0)
+        widest = max(tie_width(m) for m in rows)
         return Finding(
             "Ties.",
             f"Ties do not affect any ρ much: breaking all of them the best or the worst way moves "
@@ -147,7 +151,7 @@ def _ties(run: GradedRun, rows: list[Metric]) -> Finding | None:
 
 def summarize_steps(rows: list[Metric]) -> Finding | None:
     """The step seen least and the clearest, of the metrics for which a test says so."""
-    rows = [m for m in rows if m.column.headline]
+    n, rows = len(rows), [m for m in rows if m.column.headline]
     least = [(m.name, m.numbers.least_seen_step) for m in rows]
     clearest = [(m.name, m.numbers.clearest_step) for m in rows]
     parts = []
@@ -157,12 +161,12 @@ def summarize_steps(rows: list[Metric]) -> Finding | None:
             if step is not None:
                 by_step.setdefault((step.lower, step.upper), []).append(name)
         for (lower, upper), names in sorted(by_step.items(), key=lambda entry: -len(entry[1])):
-            parts.append(f"from {lower} to {upper} {words} by {_some(names, len(rows))}")
+            parts.append(f"from {lower} to {upper} {words} by {_some(names, n)}")
     if not parts:
         return None
     return Finding(
         "Steps.",
-        f"Where a step is significantly different from all others (adjacent AUC, paired over "
+        "Where a step is significantly different from all others (adjacent AUC, paired over "
         f"images, Holm), the step {'; the step '.join(parts)}.",
     )
 

@@ -10,7 +10,14 @@ from metaeval.reports.graded.ranking import against_paper, block, rho
 from metaeval.reports.graded.run import GradedRun, Metric
 from metaeval.reports.graded.statements.controls import is_above
 from metaeval.reports.shared.elements import Cell, ColumnHead, Row
-from metaeval.reports.shared.formatting import DASH, interval, number, percent, with_interval
+from metaeval.reports.shared.formatting import (
+    DASH,
+    interval,
+    number,
+    p_value,
+    percent,
+    with_interval,
+)
 from metaeval.reports.shared.interval_bar import Span, axis, interval_bar, span_of
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.table import MetricsTable, in_order, result_row
@@ -140,10 +147,14 @@ def _below_control(run: GradedRun, m: Metric, measure: Measure) -> tuple[str, st
     if pair is None or is_above(pair, run.result.alpha()):
         return "", ""
     p = pair.test.p_adjusted if pair.test else None
-    return "not above control", (
-        f"not significantly above {pair.b}: difference {number(pair.difference.value)} "
-        f"({interval(pair.difference.interval)}), p = {number(p)} after Holm"
+    measured = (
+        f"difference {number(pair.difference.value)} ({interval(pair.difference.interval)}), "
+        f"p {p_value(p)} after Holm"
     )
+    if pair.test is not None and not pair.test.decidable:
+        why = f"cannot be decided against {pair.b} with so few images: {measured}"
+        return "above control: undecided", why
+    return "not above control", f"not significantly above {pair.b}: {measured}"
 
 
 def _statistics(run: GradedRun, m: Metric) -> list[Cell]:

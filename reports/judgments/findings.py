@@ -66,17 +66,23 @@ def _comparable(result: JudgmentsResult, ranked: list[str]) -> list[str]:
 def leader(
     best: MetricResult[Any], value: str, ranked: Sequence[str], comparisons: Comparisons
 ) -> str:
-    """Who agrees best with people: one metric only where every test separates it from all others.
+    """Who agrees best with people: one metric only where every test puts all others below it.
 
     A metric whose model saw captions of benchmark images is named with that fact.
     """
     head = f"{best.name}{disclosure(best)} agrees best with people: {value}"
     if len(ranked) < 2:
         return f"{head}."
-    tied = comparisons.not_separated_from(best.name)
-    others = [name for name in ranked if name in tied]
+    others = comparisons.not_below(best.name, ranked)
+    above = [
+        name
+        for name in others
+        if (pair := comparisons.between(best.name, name)) and pair.is_significant(comparisons.alpha)
+    ]
+    tied = [name for name in others if name not in above]
     if others:
-        return f"{head}, not separated from {listed(others, 'or')}."
+        open_ = f", not separated from {listed(tied, 'or')}" if tied else ""
+        return f"{head}{open_}{f', but the test puts {listed(above)} above it' if above else ''}."
     return f"{head}, higher than {'the other' if len(ranked) == 2 else 'every other metric'}."
 
 

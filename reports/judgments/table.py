@@ -120,7 +120,8 @@ def _rating_cells(
     paper = result.published.values.get(dimension, {}).get(metric.name)
     estimate = agreement.estimate(quoted)
     value, ends = estimate.value, (estimate.low, estimate.high)
-    notes = [f"{count(numbers.n_nan)} captions without a score"] if numbers.n_nan else []
+    n_nan = numbers.n_nan
+    notes = [f"{count(n_nan)} caption{'s' * (n_nan != 1)} without a score"] if n_nan else []
     if is_below(metric, result.controls[dimension]):
         notes.append(NOT_ABOVE)
     if quoted == "kendall_tau_c" and has_few_values(numbers):

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from metaeval.reports.pairs.table import shown_by
 from metaeval.reports.shared.elements import Finding
-from metaeval.reports.shared.formatting import capital, count, known, listed, percent, spelled
+from metaeval.reports.shared.formatting import (
+    amount,
+    capital,
+    count,
+    known,
+    listed,
+    percent,
+    spelled,
+)
 from metaeval.reports.shared.matrix import against_control_sentences
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.table import MetricsTable
@@ -45,23 +53,18 @@ def _best(result: PairsResult, comparison: str, order: Sequence[str]) -> list[st
     best = order[0]
     accuracy = accuracies[best]
     family = result.differences[comparison]
-    tied = [name for name in order if name in family.not_separated_from(best)]
+    tied = family.not_below(best, order)
     others = f" ({listed(tied)} not separated from it)" if tied else ""
     sentences = [
         f"{best} prefers the true caption most often{others}: in {percent(accuracy.mean.value)} of "
-        f"the pairs, averaged over {spelled(len(result.kinds))} kinds."
+        f"the pairs, averaged over {amount(len(result.kinds), 'kind')}."
     ]
     shown = shown_by(result, comparison)
-    if shown and len(shown) < len(result.kinds):
-        means = {
-            name: mean.value
-            for name in order
-            if (mean := accuracies[name].mean_of_shown) is not None and mean.value is not None
-        }
-        first = max(means, key=lambda name: means[name], default=best)
+    mean = accuracy.mean_of_shown
+    if shown and mean is not None and len(shown) < len(result.kinds):
         sentences.append(
             f"averaged over the kinds on which a metric is above the controls ({listed(shown)}), "
-            f"the highest accuracy is {first}'s {percent(means.get(first))}."
+            f"the accuracy of {best} is {percent(mean.value)}."
         )
     return sentences
 

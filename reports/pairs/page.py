@@ -111,7 +111,9 @@ def _header(run: LoadedRun[PairsResult]) -> Header:
 
 def _protocol(run: LoadedRun[PairsResult]) -> list[tuple[str, str]]:
     facts = run.result.facts
-    dropped = "; taken out" if facts.near_copies_dropped else "; they stay"
+    dropped = ""
+    if facts.near_copies:
+        dropped = "; taken out" if facts.near_copies_dropped else "; they stay"
     return [
         ("Pairs", f"{count(facts.pairs)} of {count(facts.images)} images"),
         ("In the files", f"{count(facts.pairs_in_files)} valid pairs"),

@@ -22,7 +22,7 @@ VERDICTS = {
     "nothing": "nothing: a control does as well as every metric",
     "unsure": "not certain: no metric is significantly above the control",
     "undecidable": "cannot be decided with so few permutations or images",
-    "something": "something: these metrics see what no control sees",
+    "something": "something: these metrics are significantly above it",
 }
 
 

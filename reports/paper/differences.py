@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaeval.reports.shared.formatting import DASH, count, interval, known, number
+from metaeval.reports.shared.formatting import DASH, count, interval, number, p_value
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.results.comparison import Comparison, Comparisons
-
-_LEAST = 0.0001  # of a p-value in print
-
-
-def p_value(p: float | None) -> str:
-    """0.0341, <0.0001, and a dash where there is none."""
-    return f"<{_LEAST}" if p is not None and known(p) and p < _LEAST else number(p, 4)
 
 
 def _times(value: float | None, factor: float) -> float | None:
@@ -57,10 +50,9 @@ def _comparison_row(pair: Comparison, power: bool) -> list[str]:
     if power:
         effect = pair.power.effect if pair.power else None
         detectable = pair.power.detectable if pair.power else None
-        needed = pair.power.images_needed if pair.power else None
         cells += [
             number(effect, 2, sign=True),
             number(_times(detectable, 100), 2),
-            count(round(needed)) if needed is not None else DASH,
+            DASH if pair.images_needed is None else count(round(pair.images_needed)),
         ]
     return cells

@@ -55,8 +55,7 @@ def write_report(run_dir: Path | str) -> Path:
             scripts="[01]-*.js",
             run=run,
             header=_header(run),
-            findings=[f for m in measures for f in findings(groups, m, controls)]
-            or [Finding("References.", "No metric gave a result.")],
+            findings=all_findings(groups, measures, controls),
             image=image,
             alt="Agreement by the number of references",
             lead="Each metric by the number of references; bands are intervals over images. A "
@@ -125,6 +124,14 @@ def gains(groups: Sequence[JobGroup], measure: Measure, controls: frozenset[str]
             )
             made.append(Gain(name, n_first, n_last, last.mean - first.mean, apart))
     return sorted(made, key=lambda gain: -gain.gain)
+
+
+def all_findings(
+    groups: Sequence[JobGroup], measures: Sequence[Measure], controls: frozenset[str]
+) -> list[Finding]:
+    """The findings on every measure."""
+    made = [f for m in measures for f in findings(groups, m, controls)]
+    return made or [Finding("References.", "No metric gave a result.")]
 
 
 def findings(

@@ -17,7 +17,7 @@ from metaeval.reports.shared.figure_style import (
     label_ends,
     save_figure,
 )
-from metaeval.reports.shared.formatting import DASH, count, interval, listed, number, percent
+from metaeval.reports.shared.formatting import DASH, count, interval, known, listed, number, percent
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import load_run_files
@@ -89,7 +89,8 @@ def findings(stability: OrderStabilityResult | None) -> list[Finding]:
             f"the samples ({percent(stability.same_order[-1])} of {count(stability.draws)} do)."
         )
     else:
-        text = f"From {count(round(n))} images on, {share} of the samples give the order {order}."
+        text = f"From {count(round(n))} images on, at least {share} of the samples give the order "
+        text += f"{order}."
     made = [Finding("Order.", text), _hardest(stability)]
     gaps = [
         (abs(seen - predicted), size, pair)
@@ -98,14 +99,15 @@ def findings(stability: OrderStabilityResult | None) -> list[Finding]:
             stability.sizes, pair.significant, pair.predicted, strict=True
         )
     ]
-    gap, size, pair = max(gaps, key=lambda g: g[0])
-    made.append(
-        Finding(
-            "Formula.",
-            f"The power formula is off by at most {number(gap)} from the share in the samples "
-            f"({pair.better} and {pair.worse}, {count(size)} images).",
+    if known_gaps := [entry for entry in gaps if known(entry[0])]:
+        gap, size, pair = max(known_gaps, key=lambda entry: entry[0])
+        made.append(
+            Finding(
+                "Formula.",
+                f"The power formula is off by at most {number(gap)} from the share in the samples "
+                f"({pair.better} and {pair.worse}, {count(size)} images).",
+            )
         )
-    )
     never = [f"{p.better} and {p.worse}" for p in stability.neighbours
              if p.images_same_sign is None]  # fmt: skip
     if never:

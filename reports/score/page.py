@@ -15,7 +15,16 @@ from markupsafe import Markup
 
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Finding, Header
-from metaeval.reports.shared.formatting import amount, count, cut, listed, number, percent
+from metaeval.reports.shared.formatting import (
+    amount,
+    capital,
+    count,
+    cut,
+    listed,
+    number,
+    percent,
+    spelled,
+)
 from metaeval.reports.shared.print_tables import PrintTable, plain_table, write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
@@ -27,7 +36,7 @@ from metaeval.runs.columns import CAPTION, IMAGE_ID
 
 MOST_LETTERS = 300  # of a caption; the files have them in full
 WIDTH, HEIGHT = 260, 90  # of a histogram
-_FLOOR = 0.5  # a share of equal scores that is reported
+_FLOOR = 0.5  # a greater share of equal scores is reported
 
 Column = MetricResult[ScoreStatistics]
 
@@ -95,10 +104,11 @@ def findings(result: ScoreResult) -> list[Finding]:
     """The findings on all captions, in words."""
     scored = [metric for metric in result.metrics if metric.statistics is not None]
     empty = result.n_empty
-    text = f"{amount(result.n_captions, 'caption')} of tables, {amount(len(scored), 'score')} each"
-    text += f"; {amount(empty, 'caption')} empty." if empty else "."
-    made = [Finding("Scored.", text)]
-    if missing := [f"{m.name} {count(m.numbers.n_nan)}" for m in scored if m.numbers.n_nan]:
+    text = f"{capital(amount(result.n_captions, 'caption'))} of tables"
+    text += f" ({spelled(empty)} empty), " if empty else ", "
+    made = [Finding("Scored.", f"{text}{amount(len(scored), 'column')} of scores.")]
+    unscored = {m.name: result.n_captions - m.numbers.n for m in scored}
+    if missing := [f"{name} {count(n)}" for name, n in unscored.items() if n]:
         made.append(Finding("Not scored.", f"Captions without a score: {listed(missing)}."))
     if floors := [sentence for metric in scored if (sentence := _floor(metric))]:
         sentence = f"Most captions have the lowest score: {listed(floors)}."
@@ -116,7 +126,7 @@ def _floor(metric: Column) -> str:
     if low is None or high is None or n_lowest is None or low == high:
         return ""
     share = n_lowest / numbers.n
-    return f"{metric.name} ({percent(share)}: {number(low)})" if share >= _FLOOR else ""
+    return f"{metric.name} ({percent(share)}: {number(low)})" if share > _FLOOR else ""
 
 
 def value_table(metrics: Sequence[Column]) -> PrintTable:

@@ -48,10 +48,11 @@ def _size(result: SensitivityResult) -> Iterator[Finding]:
     )
     yield Finding(
         "",
-        f"{count(result.n_images)} human captions, {harmful} sets of changes that harm "
-        f"and {len(sets) - harmful} that do not.{rest} The AUC of a set is how often the human "
-        "caption scores above the changed one, equal scores counting one half; 0.5 is chance. "
-        "In means every kind of change has the same weight, however many sets it has."
+        f"{count(result.n_images)} human captions, {amount(harmful, 'set')} of changes that "
+        f"{'harms' if harmful == 1 else 'harm'} and {spelled(len(sets) - harmful)} that "
+        f"{'does' if len(sets) - harmful == 1 else 'do'} not.{rest} The AUC of a set is how often "
+        "the human caption scores above the changed one, equal scores counting one half; 0.5 is "
+        "chance. In means every kind of change has the same weight, however many sets it has."
         f"{left_out} A metric misses a set if it significantly prefers the changed captions, or if "
         "the difference is not significant and the AUC's interval ends at 0.6 or below (twenty "
         "images or more).",
@@ -131,7 +132,8 @@ def _positives(result: SensitivityResult) -> Iterator[Finding]:
             f"A harmless rewrite scores above a harmful near-copy of the same image {text}; one "
             f"half is chance. Of {count(made)} harmless changes {count(counts.rewrites)} are "
             "rewrites (two content words or more, or their order) and are counted here; "
-            f"{count(counts.no_ops)} change less, and {count(counts.references)} are a reference.",
+            f"{count(counts.no_ops)} change less, and verbatim references are "
+            f"{count(counts.references)}.",
         )
 
 
@@ -184,7 +186,8 @@ def _against(difference: Estimate) -> str:
     """ "0.038 [0.030, 0.046] above", "… below", or "not separated (0.001 [−0.002, 0.004]) from"."""
     value, ends = difference.value, difference.interval
     if value is None or ends is None or ends[0] <= 0 <= ends[1]:
-        return f"not separated ({number(value, sign=True)} {_ends(difference)}) from"
+        shown = f"{number(value, sign=True)} {_ends(difference)}".strip()
+        return f"not separated ({shown}) from"
     return f"{number(abs(value))} {_ends(difference)} {'above' if value > 0 else 'below'}"
 
 

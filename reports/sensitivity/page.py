@@ -115,7 +115,10 @@ def _kinds(result: SensitivityResult) -> list[list[str]]:
     rows.append(["All kinds that harm", "", *(number(m.numbers.harm.value) for m in metrics)])
     for severity in first.severity:
         n = sum(
-            e.severity == severity and e.expected == "lower" and not e.experimental
+            e.severity == severity
+            and e.expected == "lower"
+            and e.n_applied > 0
+            and not e.experimental
             for e in result.sets
         )
         means = [number(m.numbers.severity[severity].value) for m in metrics]
@@ -129,7 +132,7 @@ def _kinds(result: SensitivityResult) -> list[list[str]]:
         + [number(p.rewrites.value) for p in positives]
     )
     rows.append(
-        ["The same without real change", count(counts.no_ops)]
+        ["The same without real change", count(counts.no_ops + counts.references)]
         + [number(p.no_ops.value) for p in positives]
     )
     return rows

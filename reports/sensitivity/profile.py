@@ -111,7 +111,10 @@ def _cell(metric: Metric, entry: CorruptionInfo) -> HeatCell:
     if cell.share_of_another is not None:
         title.append(f"costs {percent(cell.share_of_another)} of another image's caption")
     if (beyond := cell.beyond_fluency) is not None and beyond.value is not None:
-        title.append(f"where the language model is wrong {number(beyond.value)} (n {beyond.n})")
+        title.append(
+            "where the language model does not prefer the human caption "
+            f"{number(beyond.value)} (n {beyond.n})"
+        )
     if (refined := cell.refined) is not None and refined.n:
         title.append(f"controls balanced {number(refined.value)} (n {refined.n})")
     text = number(100 * cell.auc.value, 0)
@@ -176,7 +179,7 @@ def _facts(metric: Metric, run: LoadedRun[SensitivityResult]) -> Iterator[tuple[
     yield "Milder change above severer one", _estimate(numbers.severity_order)
     yield "Rewrite above harmful near-copy", _estimate(positives.rewrites)
     yield "The same without real change", _estimate(positives.no_ops)
-    yield "Sets that it sees better than every control", _above_controls(metric, result)
+    yield "Sets with the interval above the AUC of every control", _above_controls(metric, result)
     yield (
         "Sets not decided by these images",
         f"{harmful} that harm, {len(undecided) - harmful} harmless",

@@ -24,6 +24,12 @@ def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
     return text.replace("-", "−")
 
 
+def p_value(p: float | None, digits: int = 4) -> str:
+    """0.0341, <0.0001, and a dash where there is none."""
+    least = 10**-digits
+    return f"<{least:.{digits}f}" if p is not None and p < least else number(p, digits)
+
+
 def plainly(value: float) -> str:
     """A score in running text: 0, 1, 0.25."""
     return number(value, 0) if value == round(value) else number(value)

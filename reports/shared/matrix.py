@@ -11,6 +11,7 @@ from metaeval.reports.shared.formatting import (
     interval,
     listed,
     number,
+    p_value,
     percent,
 )
 from metaeval.results.comparison import (
@@ -74,7 +75,7 @@ def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
     if ends is not None:
         title.append(f"interval {interval([100 * v for v in ends], 2)}")
     title += [
-        f"{t.method} p = {number(t.p, 4)}, after Holm {number(t.p_adjusted, 4)}" for t in pair.tests
+        f"{t.method} p {p_value(t.p)}, after Holm {p_value(t.p_adjusted)}" for t in pair.tests
     ]
     if pair.n is not None:
         title.append(f"n = {count(pair.n)}")
@@ -83,8 +84,8 @@ def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
         title.append(f"effect {number(power.effect, 2, sign=True)} sd of an image")
     if power is not None and power.detectable is not None:
         title.append(f"detectable {number(100 * power.detectable, 2)}")
-    if power is not None and power.images_needed is not None:
-        title.append(f"images needed {count(round(power.images_needed))}")
+    if pair.images_needed is not None:
+        title.append(f"images needed {count(round(pair.images_needed))}")
     letters = "".join(TESTS.get(test.method, test.method[:1].upper()) for test in significant)
     return DifferenceCell(number(100 * value, 1, sign=True), letters, kind, "; ".join(title))
 

@@ -75,11 +75,11 @@ def _seed_text(metrics: Sequence[MetricResult[Any]]) -> str | None:
     if not spreads:
         return None
     values = [
-        f"{name} {number(s.rank_order_rho.mean)} ± {number(s.rank_order_rho.sd)}"
+        f"{name} {number(s.rank_order_rho.mean)} ± {number(s.rank_order_rho.sd)} "
+        f"({len(s.seeds)} seeds)"
         for name, s in spreads
     ]
-    n = len(spreads[0][1].seeds)
     return (
-        f"The weights of one of {n} trainings that differ in their seed. Mean ± standard deviation "
-        f"of ρ over all {n} training seeds: {'; '.join(values)}."
+        "The weights of one of several trainings that differ in their seed. Mean ± standard "
+        f"deviation of ρ over all training seeds: {'; '.join(values)}."
     )

@@ -15,10 +15,13 @@ from metaeval.reports.shared.formatting import (
     listed,
     number,
     percent,
+    spelled,
 )
 from metaeval.reports.sweep.groups import SEED, JobGroup
 from metaeval.reports.sweep.jobs import SweepJob
 from metaeval.results.run import Measure
+
+LEAST_SD = 0.0001  # that is printed
 
 
 def findings(
@@ -82,25 +85,35 @@ def _varied(
 
 
 def _leaders(gathered: Sequence[JobGroup], measure: Measure, controls: frozenset[str]) -> str:
-    """Which metric has the highest value in each setting."""
+    """Which metric has the highest value in each setting, and where its interval is apart."""
     first: dict[str, list[JobGroup]] = {}
+    apart = 0
     for group in gathered:
         values = _results(group, measure, controls)
         if len(values) > 1:
-            first.setdefault(max(values, key=lambda m: values[m]), []).append(group)
+            leader = max(values, key=lambda m: values[m])
+            first.setdefault(leader, []).append(group)
+            apart += _is_apart(group, measure, leader, values)
     if not first:
         return ""
     n = sum(len(members) for members in first.values())
     if len(first) == 1:
-        leader = next(iter(first))
-        return (
-            f"{leader} has the highest value in {'every setting' if n > 1 else 'the one setting'}."
-        )
-    return (
-        "The highest value changes with the setting: "
-        + "; ".join(f"{metric} in {_count(members)}" for metric, members in first.items())
-        + "."
-    )
+        where = "every setting" if n > 1 else "the one setting"
+        text = f"{next(iter(first))} has the highest value in {where}"
+    else:
+        text = "The highest value changes with the setting: "
+        text += "; ".join(f"{metric} in {_count(members)}" for metric, members in first.items())
+    if n == 1:
+        return f"{text}; its interval is {'' if apart else 'not '}apart from all others."
+    return f"{text}. The highest interval is apart from all others in {spelled(apart)} of them."
+
+
+def _is_apart(group: JobGroup, measure: Measure, leader: str, values: Mapping[str, float]) -> bool:
+    """Whether the leader's interval lies above that of every other metric."""
+    spreads = group.values[measure]
+    ends = {name: spreads[name].ci for name in values}
+    own = ends.pop(leader)
+    return own is not None and all(ci is not None and ci[1] < own[0] for ci in ends.values())
 
 
 def _count(members: Sequence[JobGroup]) -> str:
@@ -129,7 +142,9 @@ def _orders(gathered: Sequence[JobGroup], measure: Measure, controls: frozenset[
         return ""
     tau, a, b = least
     if tau > 1 - 1e-9:
-        return "All settings put the metrics into the same order."
+        shared = len({frozenset(values) for _, values in tables}) > 1
+        which = "metrics that they share" if shared else "metrics"
+        return f"All settings put the {which} into the same order."
     between = "The two settings' orders" if compared == 1 else "The least alike orders"
     return f"{between}, of {a.label} and {b.label}, have Kendall's τ {number(tau, 2)}."
 
@@ -147,9 +162,8 @@ def _seeds(gathered: Sequence[JobGroup], measure: Measure, controls: frozenset[s
     sd, metric, group = max(spreads, key=lambda spread: spread[0])
     if sd == 0:
         return "Seeds do not change it."
-    return (
-        f"Over seeds its standard deviation is at most {number(sd, 4)} ({metric}, {group.label})."
-    )
+    most = number(sd, 4) if sd >= LEAST_SD else str(LEAST_SD)
+    return f"Over seeds its standard deviation is at most {most} ({metric}, {group.label})."
 
 
 def _results(group: JobGroup, measure: Measure, controls: frozenset[str]) -> dict[str, float]:

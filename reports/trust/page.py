@@ -10,7 +10,7 @@ from urllib.parse import quote
 from metaeval.reports.paper.citations import cite
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
-from metaeval.reports.shared.formatting import count, number
+from metaeval.reports.shared.formatting import count, number, p_value
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.reports.trust.card import card_files, write_cards
@@ -173,7 +173,7 @@ def _known(result: TrustResult, metric: str) -> Iterator[KnownRow]:
 
 
 def _p(p: float | None) -> str:
-    return "" if p is None else ("< .001" if p < 0.001 else number(p))
+    return "" if p is None else p_value(p, 3)
 
 
 def _row(evidence: Evidence, item: BatteryItem) -> EvidenceRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from metaeval.reports.graded.run import GradedRun
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison, Comparisons, Power
 from metaeval.results.graded import (
+    MEASURES,
     CaptionSet,
     CorruptionSeeds,
     GradedResult,
     GradedStatistics,
+    Measure,
     SelectedStatistics,
     SetScores,
     StatisticsSettings,
@@ -126,6 +129,21 @@ def compared(
             for (a, b), p in pairs.items()
         ),
     )  # fmt: skip
+
+
+def all_compared(
+    metrics: Sequence[MetricResult[GradedStatistics]],
+    p: Mapping[tuple[str, str], float] | None = None,
+) -> dict[Measure, Comparisons]:
+    """All pairs by each measure, the higher first, separated where `p` has no p-value for them."""
+    open_pairs = {frozenset(pair): value for pair, value in (p or {}).items()}
+    tested = {}
+    for measure in MEASURES:
+        values = {m.name: m.numbers.estimate(measure).value for m in metrics if m.ok}
+        order = sorted(values, key=lambda name: -(values[name] or 0.0))
+        pairs = {pair: open_pairs.get(frozenset(pair), 0.001) for pair in combinations(order, 2)}
+        tested[measure] = compared(measure, pairs)
+    return tested
 
 
 def graded_result(metrics: Sequence[MetricResult[GradedStatistics]], **fields: Any) -> GradedResult:

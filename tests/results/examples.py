@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Test
 from metaeval.results.captioners import (
+    CORPUS,
     MEAN,
+    AgainstHuman,
     Agreement,
     AgreementMatrix,
     CaptionersResult,
     CaptionersSettings,
     CaptionersStatistics,
+    CaptioningSystem,
     Disagreement,
+    HumanStatistics,
     LengthAnalysis,
     ReferenceCounts,
 )
-from metaeval.results.comparison import Comparisons
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.forced_choice import (
     ChoiceAgreement,
     ForcedChoiceFacts,
@@ -26,6 +31,7 @@ from metaeval.results.forced_choice import (
     ForcedChoiceStatistics,
     PublishedChoice,
 )
+from metaeval.results.graded import VarianceShares
 from metaeval.results.judgments import (
     CalibratedAccuracy,
     CorrelationEstimates,
@@ -38,7 +44,29 @@ from metaeval.results.judgments import (
     PublishedAgreement,
 )
 from metaeval.results.metric import MetricResult
+from metaeval.results.pairs import (
+    Accuracy,
+    AccuracyByKind,
+    PairFacts,
+    PairsResult,
+    PairsSettings,
+    PairsStatistics,
+)
+from metaeval.results.run import CorruptionInfo
+from metaeval.results.sensitivity import (
+    ChangedCaption,
+    HardPositives,
+    RewriteCounts,
+    SensitivityCell,
+    SensitivityResult,
+    SensitivitySettings,
+    SensitivityStatistics,
+    Verdict,
+)
 from metaeval.runs.records import ScoreColumn
+from metaeval.stats.significance.comparison import Shows
+
+TRUE_FALSE = "true > false"  # the comparison of `pairs_result`
 
 
 def correlation_estimates(n: int, value: float | None) -> dict[str, Any]:
@@ -114,8 +142,9 @@ def choice_result(
     groups: Sequence[str],
     published: Mapping[str, Mapping[str, float]],
     people: Mapping[str, float] | None = None,
+    **fields: Any,
 ) -> ForcedChoiceResult:
-    """A run of forced choice, without tests."""
+    """A run of forced choice, without tests; `fields` replace those of the result."""
     return ForcedChoiceResult(
         dataset="pascal50s",
         title="PASCAL-50S",
@@ -141,7 +170,148 @@ def choice_result(
         ),
         controls={},
         differences={},
+    ).model_copy(update=fields)
+
+
+def significance(p: float | None, decidable: bool = True) -> Test:
+    """A test with this p-value, before and after correction."""
+    return Test(p=p, p_adjusted=p, method="permutation", decidable=decidable)
+
+
+def comparison(a: str, b: str, difference: float | None, p: float | None) -> Comparison:
+    """a minus b; the interval is ± 0.05 where the difference is defined."""
+    low, high = (None, None) if difference is None else (difference - 0.05, difference + 0.05)
+    return Comparison(
+        a=a, b=b, measure="m", difference=Estimate(value=difference, low=low, high=high), n=10,
+        tests=(significance(p),),
+    )  # fmt: skip
+
+
+def comparisons(*pairs: Comparison, alpha: float = 0.05) -> Comparisons:
+    """A family of comparisons."""
+    return Comparisons(measure="m", alpha=alpha, pairs=pairs)
+
+
+def against_control(
+    shows: Shows, above: Mapping[str, float] | None = None, value: float = 0.6
+) -> AgainstControl:
+    """Metrics against Length: metric → p-value of being 0.1 above it."""
+    pairs = [comparison(name, "Length", 0.1, p) for name, p in (above or {}).items()]
+    return AgainstControl(
+        control="Length", control_value=value, best="CIDEr", best_value=0.5,
+        comparisons=tuple(pairs), shows=shows,
+    )  # fmt: skip
+
+
+def accuracy(value: float | None, n: int = 10, ties: float | None = 0.0) -> Accuracy:
+    """An accuracy on true and false captions."""
+    return Accuracy(value=value, n=n, ties=ties, untied=value)
+
+
+def pairs_metric(
+    name: str, values: Mapping[str, float | None], shown: float | None = None, **column: Any
+) -> MetricResult[PairsStatistics]:
+    """A metric with these accuracies in "true > false"; the mean is that of all kinds."""
+    known = [v for v in values.values() if v is not None]
+    by_kind = AccuracyByKind(
+        kinds={kind: accuracy(v) for kind, v in values.items()},
+        mean=accuracy(sum(known) / len(known) if known else None),
+        mean_of_shown=None if shown is None else accuracy(shown),
     )
+    return MetricResult(
+        column=ScoreColumn(name, **column),
+        family=name.lower(),
+        statistics=PairsStatistics(n=10, n_nan=0, accuracy={TRUE_FALSE: by_kind}),
+    )
+
+
+def pairs_result(
+    *metrics: MetricResult[PairsStatistics],
+    kinds: Mapping[str, int] | None = None,
+    ties: str = "half",
+    controls: Mapping[str, AgainstControl] | None = None,
+    differences: Comparisons | None = None,
+    **facts: int,
+) -> PairsResult:
+    """A run on true and false captions."""
+    counts = dict.fromkeys(PairFacts.model_fields, 0) | {"pairs": 20, "images": 10} | facts
+    return PairsResult(
+        experiment="pairs", dataset="d", title="D",
+        settings=PairsSettings(
+            replicates=10, confidence=0.95, seed=0, permutations=9999, alpha=0.05, ties=ties
+        ),
+        facts=PairFacts(**counts), kinds=kinds or {"swap": 10, "replace": 10},
+        comparisons=(TRUE_FALSE,), controls={TRUE_FALSE: controls or {}},
+        differences={TRUE_FALSE: differences or comparisons()}, metrics=metrics,
+    )  # fmt: skip
+
+
+def system_scores(
+    name: str,
+    ranking: Sequence[str],
+    ahead: Sequence[bool] = (),
+    values: Mapping[str, float] | None = None,
+    n_nan: int = 0,
+    **column: Any,
+) -> MetricResult[CaptionersStatistics]:
+    """A score of systems with this ranking; `ahead[k]`: place k is separated from the next."""
+    pairs = [
+        Comparison(
+            a=a, b=b, measure="score", difference=Estimate(value=0.1), n=10,
+            tests=(Test(p=p, p_adjusted=p, method="permutation"),),
+        )
+        for (a, b), apart in zip(pairwise(ranking), ahead or [False] * len(ranking), strict=False)
+        for p in [0.001 if apart else 0.5]
+    ]  # fmt: skip
+    scores = values or {system: 1.0 - 0.1 * k for k, system in enumerate(ranking)}
+    corpus = name.endswith("(corpus)")
+    return MetricResult(
+        column=ScoreColumn(name, **column),
+        family=name.partition(" ")[0].lower(),
+        statistics=CaptionersStatistics(
+            sentence_column=name.partition(" ")[0], aggregate=CORPUS if corpus else MEAN, n=20,
+            n_nan=n_nan, systems={s: Estimate(value=x, n=10) for s, x in scores.items()},
+            ranking=tuple(ranking),
+            neighbours=Comparisons(measure="score", alpha=0.05, pairs=tuple(pairs)),
+        ),
+    )  # fmt: skip
+
+
+def human_scores(
+    name: str, intervals: Mapping[str, tuple[float, float] | None]
+) -> MetricResult[HumanStatistics]:
+    """Rank-order ρ of systems against people with these intervals, and nothing else."""
+    nothing = Estimate(value=None)
+    estimates = {
+        system: nothing if ends is None
+        else Estimate(value=sum(ends) / 2, low=ends[0], high=ends[1])
+        for system, ends in intervals.items()
+    }  # fmt: skip
+    return MetricResult(
+        column=ScoreColumn(name),
+        family=name.lower(),
+        statistics=HumanStatistics(systems={
+            system: AgainstHuman(
+                n=10, mean=None, human_mean=None, rank_order_rho=rho, rank_order_rho_tie_mean=None,
+                rank_order_rho_tie_std=None, rank_order_rho_bounds=(None, None),
+                rank_order_rho_within=nothing, spearman_rho=nothing, kendall_tau_b=nothing,
+                tie_fraction=None, pairwise_accuracy=nothing, pairwise_ties=None, auc=nothing,
+                inversion_rate=nothing, variance=VarianceShares(image=None, level=None, rest=None),
+            )
+            for system, rho in estimates.items()
+        }),
+    )  # fmt: skip
+
+
+def captioning_system(name: str, mean_rank: float | None = None, **counts: int) -> CaptioningSystem:
+    """A system that has a caption of each of ten images, unless `counts` say otherwise."""
+    fields = {"n": 10, "n_missing": 0, "n_other_images": 0, "n_empty": 0, **counts}
+    return CaptioningSystem(name=name, mean_rank=mean_rank, file=f"{name}.json", **fields)
+
+
+def agreement_of(metrics: Sequence[str], rows: Sequence[Sequence[Estimate]]) -> AgreementMatrix:
+    """A symmetric matrix of τ-b."""
+    return AgreementMatrix(metrics=tuple(metrics), tau_b=tuple(map(tuple, rows)))
 
 
 def captioners_result(tau_b: Mapping[str, Sequence[float | None]]) -> CaptionersResult:
@@ -180,3 +350,71 @@ def captioners_result(tau_b: Mapping[str, Sequence[float | None]]) -> Captioners
         disagreement=Disagreement(votes=(), n_images=0, mean=None),
         length=LengthAnalysis(edges=(), fewest=1, systems=(), metrics=()),
     )
+
+
+def auc_cell(
+    value: float | None, verdict: Verdict = "unsure", n: int = 50, width: float = 0.05
+) -> SensitivityCell:
+    """A metric on one set of changed captions; the interval is ± `width`."""
+    auc = interval_around(value, width, n)
+    nothing = Estimate(value=None)
+    example = ChangedCaption(image_id=1, human="a dog", changed="a cat", scores=(1.0, 2.0))
+    return SensitivityCell(
+        n=0 if value is None else n, auc=auc, detected=auc, tied=0.0, p=None, p_adjusted=None,
+        cost=nothing, effect=nothing, share_of_another=None, beyond_fluency=None, verdict=verdict,
+        examples=(example,),
+    )  # fmt: skip
+
+
+def interval_around(value: float | None, width: float = 0.05, n: int | None = None) -> Estimate:
+    """An estimate with the interval ± `width`."""
+    if value is None:
+        return Estimate(value=None, n=n)
+    return Estimate(value=value, low=value - width, high=value + width, n=n)
+
+
+def changed_set(name: str, expected: str = "lower", **fields: Any) -> CorruptionInfo:
+    """A set of changed captions, made in all of 50 images."""
+    defaults: dict[str, Any] = {
+        "name": name, "kind": "objects", "severity": "major", "n": 50, "n_applied": 50,
+        "mean_share_changed": 0.1, "median_edits": 1, "reasons": {},
+    }  # fmt: skip
+    return CorruptionInfo(set=name, expected=expected, **(defaults | fields))
+
+
+def sensitivity_metric(
+    name: str,
+    profile: Mapping[str, SensitivityCell],
+    severity_order: Estimate | None = None,
+    rewrites: Estimate | None = None,
+    family: str | None = None,
+    **column: Any,
+) -> MetricResult[SensitivityStatistics]:
+    """A metric with these cells; means are undefined."""
+    nothing = Estimate(value=None)
+    return MetricResult(
+        column=ScoreColumn(name, **column),
+        family=family or name.lower(),
+        statistics=SensitivityStatistics(
+            n=50, n_nan=0, harm=nothing, harmless=nothing, kinds={"objects": nothing},
+            severity={"major": nothing}, severity_order=severity_order or nothing,
+            profile=profile, monotone={}, invariance={},
+            hard_positives=HardPositives(rewrites=rewrites or nothing, no_ops=nothing, sets={}),
+        ),
+    )  # fmt: skip
+
+
+def sensitivity_result(
+    sets: Sequence[CorruptionInfo], *metrics: MetricResult[SensitivityStatistics], **fields: Any
+) -> SensitivityResult:
+    """What these metrics see of these sets."""
+    defaults: dict[str, Any] = {
+        "harmless": RewriteCounts(rewrites=3, no_ops=2, references=1), "leaves": (), "tree": (),
+        "controls": {}, "differences": comparisons(), "together": None,
+    }  # fmt: skip
+    return SensitivityResult(
+        experiment="sensitivity", dataset="d", n_images=50, sets=tuple(sets), metrics=metrics,
+        settings=SensitivitySettings(seed=0, replicates=10, confidence=0.95),
+        order=tuple(m.name for m in metrics if m.ok), set_order=tuple(s.set for s in sets),
+        **(defaults | fields),
+    )  # fmt: skip

@@ -55,7 +55,9 @@ def against_controls(run: GradedRun) -> Finding | None:
         explained.add(best.family)
         text = f"{where}, the best control is {best.name}{f' ({what})' if what else ''} with ρ "
         text += f"{number(best.numbers.estimate(measure).value)}: "
-        sentences.append(text + _above(pairs, run.result.alpha()))
+        untested = [m.name for m in rows if m.name not in {c.a for c in pairs}]
+        rest = f" ({listed(untested)} not tested)" if untested else ""
+        sentences.append(text + _above(pairs, run.result.alpha()) + rest)
     text = f"{capital(sentences[0])}; {sentences[1]}. Controls see no meaning, so a value that is "
     text += "not significantly above theirs does not show that a metric does."
     return Finding("Controls.", text + _limit(run))
@@ -78,7 +80,7 @@ def _above(pairs: Sequence[Comparison], alpha: float) -> str:
     if not above:
         return "no metric is significantly above it"
     if len(above) == len(pairs):
-        return "every metric is significantly above it"
+        return f"{'every' if len(pairs) > 1 else 'the one'} metric is significantly above it"
     verb = "is" if len(above) == 1 else "are"
     return (
         f"{spelled(len(above))} of {amount(len(pairs), 'metric')} {verb} significantly above it "
@@ -96,12 +98,12 @@ def _limit(run: GradedRun) -> str:
     if top is None:
         return ""
     pooled = top.numbers.rank_order_rho.value
-    if pooled is None or pooled > 1 - 1e-9:
+    within = top.numbers.rank_order_rho_within.value
+    if pooled is None or within is None or number(pooled) == number(within) == "1.000":
         return ""
     return (
-        f" A perfect metric would get {number(pooled)} pooled and "
-        f"{number(top.numbers.rank_order_rho_within.value)} within an image, as some versions are "
-        "equal."
+        f" A perfect metric would get {number(pooled)} pooled and {number(within)} within an "
+        "image, as some versions are equal."
     )
 
 
@@ -127,8 +129,9 @@ def floor_isolates(run: GradedRun) -> Finding | None:
         f"Without {floor}.",
         f"On the degrees alone {best.name} gets ρ {number(degrees.rank_order_rho.value)} pooled "
         f"and {number(on_degrees)} within an image, above the interval of {listed(beaten)}; with "
-        f"{floor} {number(best.numbers.rank_order_rho.value)} and {number(whole)}. So fluency is "
-        f"enough to order the degrees; only {floor} tests the content of a caption.",
+        f"{floor} {number(best.numbers.rank_order_rho.value)} and {number(whole)}. So "
+        f"{WHAT_IT_IS.get(best.family, f'what {best.name} sees')} is enough to order the degrees; "
+        f"it does not order them above {floor}.",
     )
 
 

@@ -16,6 +16,7 @@ from metaeval.reports.shared.formatting import (
     known,
     listed,
     number,
+    percent,
     spelled,
 )
 from metaeval.results.comparison import Comparisons
@@ -45,17 +46,21 @@ def separated_pairs(run: GradedRun) -> Finding | None:
         if groups:
             text += f"; not separated: {_first_of(groups)}"
         parts.append(text)
+    text = (
+        "Each pair is tested on the captions that both could score, over the same resampled "
+        f"images, corrected over all pairs (Holm, {within.alpha:g}): "
+        f"{'. '.join([parts[0], *map(capital, parts[1:])])}."
+    )
     smallest = [
         p.power.detectable for p in within.pairs if p.power and p.power.detectable is not None
     ]
-    return Finding(
-        "Differences.",
-        f"Each pair is tested on the captions that both could score, over the same resampled "
-        f"images, corrected over all pairs (Holm, {number(within.alpha, 2)}): "
-        f"{'. '.join([parts[0], *map(capital, parts[1:])])}. A difference in ρ within an image of "
-        f"{number(median(smallest))} would have been found four times in five for half of the "
-        f"pairs.",
-    )
+    if smallest:
+        text += (
+            " For half of the pairs a difference in ρ within an image of "
+            f"{number(median(smallest))} would have been found with a probability of "
+            f"{percent(run.result.power, 0)}."
+        )
+    return Finding("Differences.", text)
 
 
 def _first_of(groups: Sequence[Sequence[str]]) -> str:
@@ -66,7 +71,7 @@ def _first_of(groups: Sequence[Sequence[str]]) -> str:
         more = [f"{spelled(rest)} more"] if rest > 0 else []
         named.append(listed([*group[:MOST_NAMES], *more]))
     if (left := len(groups) - MOST_GROUPS) > 0:
-        named.append(f"and {amount(left, 'group')} more, which the matrix below shows")
+        named.append(f"and {amount(left, 'group')} more")
     return "; ".join(named)
 
 

@@ -32,7 +32,7 @@ def value_of(metric: Metric, measure: Measure) -> float | None:
 
 
 def leading_group(run: GradedRun, rows: Sequence[Metric], measure: Measure) -> list[Metric]:
-    """The metric with the highest value, and those that no test separates from it, best first.
+    """The metric with the highest value, and those that no test puts below it, best first.
 
     Where nothing was tested, all rows: no order can be claimed.
     """
@@ -44,9 +44,8 @@ def leading_group(run: GradedRun, rows: Sequence[Metric], measure: Measure) -> l
     comparisons = run.result.differences.get(measure)
     if comparisons is None:
         return order
-    tied = comparisons.not_separated_from(best)
-    compared = {name for p in comparisons.pairs for name in (p.a, p.b)}
-    return [m for m in order if m.name == best or m.name in tied or m.name not in compared]
+    tied = {best, *comparisons.not_below(best, list(values))}
+    return [m for m in order if m.name in tied]
 
 
 def leaders(run: GradedRun, rows: Sequence[Metric], versions: str, level: str) -> str:
@@ -105,7 +104,7 @@ def offset(rows: Sequence[Metric]) -> Finding | None:
             f"{number(m.numbers.rank_order_rho_within.value)} within)"
             for m in others
         ]
-        text += f" The same holds, less strongly, for {listed(also)}."
+        text += f" The same holds for {listed(also)}."
     return Finding("Offset.", text)
 
 

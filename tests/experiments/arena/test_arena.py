@@ -142,6 +142,7 @@ def test_battles_that_do_not_connect_systems_have_no_ranking(tmp_path: Path) -> 
     assert result.metric("ROUGE-L").numbers.systems is None
 
 
+@pytest.mark.falsifies("experiments.arena.statistics._ranking")
 def test_raters_of_one_battle(tmp_path: Path) -> None:
     """The same battle written in both orders is one battle: 1, 1 and 0 make 1/3 agreement."""
     path = tmp_path / "b.csv"
@@ -156,6 +157,7 @@ def test_raters_of_one_battle(tmp_path: Path) -> None:
     assert result.people.value == pytest.approx((1 + 0 + 0 + 0.5) / 4)
     assert (result.people.pairs_of_ratings, result.people.battles) == (4, 2)
     assert result.facts.raters == 3
+    assert result.unranked == "the systems of the battles are not known"
 
 
 def test_the_layout_of_caparena_in_a_run(tmp_path: Path) -> None:

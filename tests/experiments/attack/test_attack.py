@@ -30,7 +30,7 @@ from metaeval.experiments.attack.searches import (
 )
 from metaeval.experiments.attack.searches import exact_match as exact_match_score
 from metaeval.experiments.attack.statistics import attack_statistics
-from metaeval.experiments.attack.task import Attack, refuse_replay
+from metaeval.experiments.attack.task import Attack, refuse_replay, usable_fluency
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric
@@ -43,6 +43,7 @@ from metaeval.results.files import read_info, read_result
 from metaeval.runs.records import Edit
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
+from metaeval.search.fluency import Fluency
 from metaeval.search.pool import SIZE, chance_of_choice
 from metaeval.search.target import Target
 
@@ -97,6 +98,23 @@ def test_the_controls_of_a_result_have_their_known_values() -> None:
     assert sum(fooled["random"]) >= n - 3
     scores = exact_match_score(DATA)([DATA.references[0][0].upper(), "a dog"], np.array([0, 0]))
     assert scores.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.falsifies("experiments.attack.task.usable_fluency")
+def test_a_language_model_that_learned_from_every_image_is_not_used() -> None:
+    fluency = Fluency(DATA, MemoryStore())
+    assert usable_fluency(lambda: fluency) == (fluency, None)
+    fluency.seen = np.arange(len(DATA)) > 0
+    assert usable_fluency(lambda: fluency)[0] is fluency  # one image is new to it
+    fluency.seen = np.ones(len(DATA), dtype=bool)
+    assert usable_fluency(lambda: fluency) == (
+        None, "the language model has learned from all of these images"
+    )  # fmt: skip
+
+    def absent() -> Fluency:
+        raise ValueError("no weights")
+
+    assert usable_fluency(absent) == (None, "no weights")
 
 
 def test_a_random_score_gives_in_by_chance() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from metaeval.experiments.graded.printout import printout
 from metaeval.results.graded import StatisticsSettings
 from tests.reports.graded_results import graded_metric, graded_result
@@ -68,16 +70,18 @@ def test_counts_are_reported_once_per_metric() -> None:
     ]
 
 
+@pytest.mark.falsifies("experiments.graded.printout._rows")
 def test_controls_stand_below_whatever_they_get() -> None:
     lines = _printed(_metric("Model", 0.75, control=True), _metric("Metric", 0.25)).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls", "Model"]
+    assert "controls" not in _printed(_metric("Metric", 0.25))
 
 
 def test_the_spread_over_seeds_is_reported_if_known() -> None:
     seeds = {"n": 5, "rank_order_rho": {"mean": 0.25, "sd": 0.00144}}
     lines = _printed(_metric("A", 0.25, seeds=seeds), _metric("B", 0.5)).splitlines()
     assert lines[-3:-1] == [
-        "sd of rank-order ρ over 5 corruption seeds: A 0.0014",
+        "sd of rank-order ρ over corruption seeds: A 0.0014 (5)",
         "with one corruption seed only (corruption.reseeded): B",
     ]
 
@@ -86,6 +90,6 @@ def test_training_seeds_where_they_were_measured() -> None:
     """One line for the metrics of which a card knows other seeds of this run, or none at all."""
     seeds = {"seeds": [0, 1, 2], "rank_order_rho": {"mean": 0.8, "sd": 0.012}}
     faier, cider = _metric("FAIEr", 0.75, training_seeds=seeds), _metric("CIDEr", 0.25)
-    line = "sd of rank-order ρ over 3 training seeds: FAIEr 0.012"
+    line = "sd of rank-order ρ over training seeds: FAIEr 0.012 (3)"
     assert line in _printed(faier, cider).splitlines()
     assert "training seeds" not in _printed(cider)

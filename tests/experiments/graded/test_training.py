@@ -37,6 +37,7 @@ from metaeval.weights.pretrained import shipped
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.falsifies("experiments.graded.training.in_training")
 @pytest.mark.parametrize(
     ("corruption", "spoiled", "plain"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hydra import compose, initialize_config_dir
 
 from metaeval import installation
 from metaeval.config import component
+from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
 from metaeval.errors import ConfigError
 from metaeval.experiments.pairs.outcomes import (
     BOTH,
@@ -32,6 +34,7 @@ from metaeval.experiments.pairs.statistics import (
     count,
     differences,
 )
+from metaeval.experiments.pairs.task import TrueAgainstFalse
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.files import read_result
 from metaeval.results.pairs import PairsResult, PairsSettings, Ties
@@ -329,3 +332,21 @@ def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
     # false captions by ascending length: 1st of 1, 2nd of 3
     assert numbers.pooled.average_precision.value == pytest.approx((1 + 2 / 3) / 2)
     assert "pooled AUROC" in printout(result, tmp_path / "statistics.json")
+
+
+@pytest.mark.falsifies("experiments.pairs.task.TrueAgainstFalse.describe")
+@pytest.mark.parametrize(
+    ("near_copies", "expected"),
+    [("keep", "near-copies of 1 stay;"), ("drop", "near-copies of 1 too;")],
+)
+def test_the_line_on_the_data(tmp_path: Path, near_copies: str, expected: str) -> None:
+    coco(sugarcrepe(tmp_path))
+    data = load_sugarcrepe(data=tmp_path, kinds=["replace_obj"], near_copies=near_copies)
+    task = TrueAgainstFalse(permutations=10)
+    facts = data.facts | {"near_copies": 1, "near_copies_dropped": int(near_copies == "drop")}
+    line = task.describe(replace(data, facts=facts))
+    assert f"{data.title}: {facts['pairs']:,} pairs of {facts['images']:,} images, 1 kind;" in line
+    assert f"the true caption of {facts['true_among_references']:,} was among" in line
+    assert expected in line
+    none = task.describe(replace(data, facts=facts | {"near_copies": 0}))
+    assert "near-copies" not in none

@@ -45,6 +45,7 @@ def test_one_item(value: float, sd: float, verdict: str) -> None:
     assert one(value, sd) == verdict
 
 
+@pytest.mark.falsifies("experiments.trust.verdicts.verdict")
 def test_yes_needs_every_item_and_partly_names_the_others() -> None:
     high, low = evidence(0.9, item="high"), evidence(0.5, item="low")
     row = cells(
@@ -56,6 +57,7 @@ def test_yes_needs_every_item_and_partly_names_the_others() -> None:
     assert row["B"].reason.endswith("not shown: low")
 
 
+@pytest.mark.falsifies("experiments.trust.verdicts._excused", "experiments.trust.verdicts.verdict")
 def test_what_was_trained_on_and_what_the_control_solves_never_counts() -> None:
     trained = found("M", evidence(1.0, sd=0.001), "M was chosen on experiment=pairs")
     solved = found("M", evidence(0.99, control=0.95, sd=0.001))
@@ -181,7 +183,7 @@ def test_robustness_counts_verdicts_that_change() -> None:
         "and at most 2 without any one experiment."
     )
     firm = trust_result({"A": [evidence(0.9, sd=0.001), evidence(0.9, sd=0.001, item="b")]})
-    assert "Of 1 verdicts 0 change" in firm.robustness_sentence
+    assert "Of 1 verdict 0 change" in firm.robustness_sentence
     assert "at most 0 without" in firm.robustness_sentence
     assert trust_result({"A": []}).robustness_sentence == ""
 
@@ -197,6 +199,7 @@ def test_robustness_over_seeds_counts_verdicts_that_change() -> None:
     assert made.seeds == {1: 0, 2: 1}
     result = trust_result({"A": [evidence(0.9)]}).model_copy(update={"robustness": made})
     assert result.robustness_sentence.endswith("and at most 1 with any of 2 other seeds.")
+    assert "without any one experiment" not in result.robustness_sentence  # none was left out
     one = made.model_copy(update={"seeds": {1: 0}})
     assert result.model_copy(update={"robustness": one}).robustness_sentence.endswith(
         "and 0 with another seed."

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from metaeval.experiments.arena.printout import _metrics
 from metaeval.reports.arena.page import render, write_report
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.arena import ArenaResult
@@ -47,6 +48,36 @@ def numbers(statistics: dict[str, Any], name: str) -> dict[str, Any]:
     entry = next(m for m in statistics["metrics"] if m["column"]["name"] == name)
     of: dict[str, Any] = entry["statistics"]
     return of
+
+
+@pytest.mark.falsifies("reports.arena.table.arena_table")
+def test_how_ties_count(run: Path, statistics: dict[str, Any]) -> None:
+    def text(ties: str) -> str:
+        changed = copy.deepcopy(statistics)
+        changed["settings"]["ties"] = ties
+        return sentences(changed, run)
+
+    half, wrong = "counts one half.", "counts as wrong."
+    assert half in text("half")
+    assert wrong not in text("half")
+    assert wrong in text("wrong")
+    assert half not in text("wrong")
+
+
+@pytest.mark.falsifies("experiments.arena.printout._metrics")
+def test_what_is_printed_on_battles(statistics: dict[str, Any]) -> None:
+    def first(**changes: Any) -> list[str]:
+        data = copy.deepcopy({k: v for k, v in statistics.items() if k != "schema"}) | changes
+        return list(_metrics(ArenaResult.model_validate(data)))[:2]
+
+    facts = statistics["facts"] | {"battles": 12, "tied": 3}
+    line, after = first(facts=facts, people=None)
+    assert line == "12 battles with a winner, 3 of them ties"
+    assert "two ratings" not in after
+    settings = statistics["settings"] | {"winner": "CIDEr"}
+    assert "with a winner by CIDEr, 3 of them ties" in first(facts=facts, settings=settings)[0]
+    people = {"value": 0.5, "pairs_of_ratings": 4, "battles": 2}
+    assert first(people=people)[1] == "two ratings of one battle agree: 50.0 (4 pairs of ratings)"
 
 
 def test_the_page(run: Path, statistics: dict[str, Any]) -> None:

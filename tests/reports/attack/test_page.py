@@ -10,7 +10,7 @@ import pytest
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from metaeval.reports.attack.findings import findings
-from metaeval.reports.attack.page import heat_map, with_marks, write_report
+from metaeval.reports.attack.page import heat_map, rules, with_marks, write_report
 from metaeval.reports.attack.tables import rate, success_tables
 from metaeval.results.attack import (
     AttackResult,
@@ -68,6 +68,17 @@ def result(*metrics: MetricResult, **fields: Any) -> AttackResult:
     return AttackResult(
         experiment="attack", dataset="d", metrics=metrics, settings=settings, **fields
     )
+
+
+@pytest.mark.falsifies("reports.attack.findings.findings", "reports.attack.page.rules")
+def test_without_a_metric_and_without_fluency() -> None:
+    assert [f.text for f in findings(result())] == ["No metric was attacked: none ran."]
+    assert "No metric was attacked" not in " ".join(said(metric("A", 0.5)).values())
+    told = result()
+    assert "within the central 95% of human captions" in dict(rules(told))["Fluency"]
+    free = told.settings.model_copy(update={"fluent": None, "no_fluency": "too few captions"})
+    shown = dict(rules(told.model_copy(update={"settings": free})))["Fluency"]
+    assert shown == "no constraint: too few captions"
 
 
 def said(*metrics: MetricResult, **fields: Any) -> dict[str, str]:

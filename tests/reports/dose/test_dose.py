@@ -11,7 +11,7 @@ from metaeval.reports.dose.curves import Panel, corruption_title, panel
 from metaeval.reports.dose.figure import _ticks
 from metaeval.reports.dose.findings import finding
 from metaeval.reports.dose.section import dose_section
-from metaeval.results.graded import DoseCurve
+from metaeval.results.graded import DoseCurve, HalfDose
 from metaeval.stats.dose.record import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
@@ -36,14 +36,15 @@ def made(**curves: DoseCurve) -> Panel:
 FALLING, RISING, FLAT = (9.0, 7, 5, 1), (9.0, 5, 7, 1), (9.0, 9, 9, 9)
 
 
+@pytest.mark.falsifies("reports.dose.findings._monotone")
 def test_what_falls_at_every_step_and_what_rises() -> None:
     text = finding(made(a=curve(*FALLING), b=curve(*RISING))).text
-    assert "At each of the 3 steps the scores of a fall" in text
-    assert "b rises from 20% to 40%." in text
-    assert "not significantly a fall" not in text
+    assert "At each of the 3 steps the scores of a get worse" in text
+    assert "b gets better from 20% to 40%." in text
+    assert "not significant" not in text
     text = finding(made(a=curve(*FLAT), b=curve(*RISING))).text
     assert "At each of" not in text
-    assert "Of a at least one step is not significantly a fall, and none a rise." in text
+    assert "Of a at least one step is not significant, and none is better." in text
 
 
 def test_half_of_the_effect() -> None:
@@ -53,20 +54,44 @@ def test_half_of_the_effect() -> None:
     assert "last by b at 50.0%" in text
     text = finding(made(a=curve(*FALLING, floor=-20.0), b=curve(*FALLING, floor=1.0))).text
     assert "Half of the fall to Random is reached by b at 40.0%" in text
-    assert "A does not get there up to 80%." in text
+    assert "a does not reach half of the fall to Random up to 80%." in text
     text = finding(made(a=curve(*FLAT))).text
-    assert "A does not significantly fall to 80%" in text
+    assert "a does not significantly fall to 80%" in text
     assert "Half of" not in text
 
 
+@pytest.mark.falsifies("reports.dose.findings._half")
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((0.45, 0.6), "is reached first by a at 40.0% [38.0%, 42.0%], last by b at 50.0%"),
+        ((0.41, 0.6), "is reached between a at 40.0% [38.0%, 42.0%] and b at 50.0%"),
+        ((0.45, None), "is reached first by a"),
+        ((None, None), "is reached first by a"),  # both ends lie beyond the largest dose
+    ],
+)
+def test_no_metric_is_first_where_intervals_overlap(
+    ends: tuple[float | None, float | None], expected: str
+) -> None:
+    curves = {"a": curve(*FALLING), "b": curve(*FALLING)}
+    for name, dose, ci in (("a", 0.4, (0.38, 0.42)), ("b", 0.5, ends)):
+        half = HalfDose(dose=dose, ci=ci)
+        curves[name] = curves[name].model_copy(update={"half_effect": half})
+    text = finding(made(**curves)).text
+    assert f"Half of the fall to 80% {expected}" in text
+    assert ("overlap" in text) == ("between" in expected)
+
+
+@pytest.mark.falsifies("reports.dose.findings._controls")
 def test_controls_that_fall_are_named_and_others_are_not() -> None:
-    case = made(a=curve(*FALLING), control=curve(*FALLING))
-    assert "The scores of the control control fall at each step, too" in finding(case).text
-    assert "of a and control" not in finding(case).text
+    told = made(a=curve(*FALLING), control=curve(*FALLING))
+    assert "The scores of the control control get worse at each step, too" in finding(told).text
+    assert "of a and control" not in finding(told).text
     assert "too:" not in finding(made(a=curve(*FALLING), control=curve(*FLAT))).text
 
 
-def test_seeds_are_reported_where_a_run_has_some() -> None:
+@pytest.mark.falsifies("reports.dose.findings._seeds", "reports.dose.figure.write_dose_figure")
+def test_seeds_are_told_of_where_there_are_some() -> None:
     text = finding(made(a=curve(*FALLING, seeds=3))).text
     assert "Over three seeds of the corruption the change has a standard deviation of" in text
     assert "(a at " in text
@@ -81,7 +106,7 @@ def test_files_are_written_twice_the_same(tmp_path: Path) -> None:
     first = [(tmp_path / name).read_bytes() for name in names]
     dose_section(tmp_path, [case], figures=True)
     assert [(tmp_path / name).read_bytes() for name in names] == first
-    for text in (b"Replace", b"control", b"bands: 95% over images; bars"):
+    for text in (b"Replace", b"control", b"bands: intervals over images; bars"):
         assert text in first[0]
     rows = list(csv.DictReader((tmp_path / "tables/dose-points.csv").open()))
     assert [(r["metric"], r["dose"]) for r in rows] == [

@@ -214,7 +214,7 @@ def test_the_mean_over_informative_kinds_is_reported_too(run: Path, result: Pair
             metric = metric.model_copy(update={"statistics": statistics})
         changed.append(metric)
     text = summary_of(shown.model_copy(update={"metrics": tuple(changed)}), run)
-    assert "above the controls (replace_att), the highest accuracy is BLEU-1's 80.3%" in text
+    assert "above the controls (replace_att), the accuracy of BLEU-1 is 80.3%" in text
     every = with_verdicts(result, *["something"] * 5)
     assert "above the controls (replace_att)" not in summary_of(every, run)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from metaeval.reports.paper.differences import comparison_table, p_value
+from metaeval.reports.paper.differences import comparison_table
+from metaeval.reports.shared.formatting import p_value
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison, Comparisons
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metaeval.reports.references.page import CHOICE, findings, groups_of
+from metaeval.reports.references.page import CHOICE, all_findings, findings, groups_of
+from metaeval.reports.sweep.groups import JobGroup, SeedSpread
 from metaeval.results.base import Estimate
 from metaeval.results.graded import StatisticsSettings
 from metaeval.results.metric import MetricResult
@@ -56,6 +57,20 @@ def test_a_metric_without_a_value_at_0_gains_from_its_first_value() -> None:
     assert "CIDEr +0.176 (from 1 to 5)" in said
     assert "o metric gains" not in said
     assert "With no references CIDEr cannot score." in said
+
+
+@pytest.mark.falsifies("reports.references.page.all_findings")
+def test_no_metric_gave_a_result_only_where_none_did() -> None:
+    def said(groups: list[JobGroup]) -> list[str]:
+        return [f.text for f in all_findings(groups, [CHOICE], frozenset({"control"}))]
+
+    value = {"a": SeedSpread(0.5, None, (0.5,))}
+    settings = (("references", "1"),)
+    assert said([]) == ["No metric gave a result."]
+    assert said([JobGroup(settings, 1, {CHOICE: {"control": value["a"]}})]) == [
+        "No metric gave a result."
+    ]
+    assert said([JobGroup(settings, 1, {CHOICE: value})])[0].startswith("With one reference a is")
 
 
 @pytest.mark.falsifies("metaeval.reports.references.page.gains")

@@ -43,8 +43,9 @@ def text(**changes: Any) -> str:
     return " ".join(f.text for f in findings(stability(**changes)))
 
 
+@pytest.mark.falsifies("reports.sample_size.page.findings")
 def test_when_the_order_is_stable() -> None:
-    assert "From 200 images on, 95% of the samples give the order A > B > C." in text()
+    assert "From 200 images on, at least 95% of the samples give the order A > B > C." in text()
     never = text(images_stable=None, same_order=(0.4, 0.9))
     assert "Not even 200 images give the order A > B > C in 95% of the samples" in never
     assert "(90.0% of 100 do)" in never
@@ -75,10 +76,16 @@ def test_an_interval_of_images_holds_the_number_of_a_larger_sample() -> None:
     assert images_with_interval(np.array([-1.0, 1.0, -1.0, 1.1]), 0.05, 0.8).value is None
 
 
+@pytest.mark.falsifies("reports.sample_size.page.findings")
 def test_the_formula_against_the_samples() -> None:
     assert "off by at most 0.030 from the share in the samples (A and B, 25 images)" in text()
+    nan = float("nan")
+    partly = text(neighbours=(pair("A", "B", predicted=(nan, 0.81)),))
+    assert "off by at most 0.010 from the share in the samples (A and B, 200 images)" in partly
+    assert "formula is off" not in text(neighbours=(pair("A", "B", predicted=(nan, nan)),))
 
 
+@pytest.mark.falsifies("reports.sample_size.page.findings")
 def test_what_is_not_stable_is_named() -> None:
     assert "Which is better of B and C is not stable" in text()
     assert "not stable" not in text(neighbours=(pair("A", "B"),))

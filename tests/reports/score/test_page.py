@@ -46,18 +46,21 @@ def text(*columns: Column, n_empty: int = 0) -> str:
     return " ".join(f"{f.lead} {f.text}" for f in findings(result))
 
 
+@pytest.mark.falsifies("reports.score.page.findings")
 def test_the_sentences() -> None:
-    assert text(column()) == "Scored. ten captions of tables, one score each."
-    assert "one caption empty" in text(column(), n_empty=1)
+    assert text(column()) == "Scored. Ten captions of tables, one column of scores."
+    assert "Ten captions of tables (one empty), one column of scores." in text(column(), n_empty=1)
     assert "Captions without a score: A 3." in text(column(n=7, n_nan=3))
+    # two captions of a block that failed have neither a score nor a NaN
+    assert "Captions without a score: A 3." in text(column(n=7, n_nan=1))
     assert "A (60.0%: 0.000)" in text(column(n_lowest=6))
-    assert "Floor" not in text(column(n_lowest=4))
+    assert "Floor" not in text(column(n_lowest=5))  # half are not most
     assert "Floor" not in text(column(n_lowest=10, max=0.0))  # they are all equal: no floor
     skipped = Column(
         column=ScoreColumn("B"), family="b", status="skipped", reason="no Java", remedy="x"
     )
     assert "b skipped. no Java; x" in text(column(), skipped)
-    assert text(column(), skipped).startswith("Scored. ten captions of tables, one score each.")
+    assert text(column(), skipped).startswith("Scored. Ten captions of tables, one column of")
 
 
 def test_a_histogram_has_the_height_of_its_greatest_bin() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from metaeval.reports.shared.elements import Cell, Row
 from metaeval.reports.shared.table import MetricsTable
 from metaeval.reports.shared.training import training_footnotes
@@ -58,6 +60,7 @@ def test_models_trained_on_captions_are_named_with_their_pairs() -> None:
     assert metrics == ("VIFIDEL", "FAIEr")
 
 
+@pytest.mark.falsifies("reports.shared.training._training_texts")
 def test_what_training_saw_of_the_versions() -> None:
     seen = {"Random": "seen in training", "Insert": "inside the range drawn in training",
             "Delete": "new"}  # fmt: skip
@@ -72,13 +75,17 @@ def test_what_training_saw_of_the_versions() -> None:
     assert [text for text, _ in texts(corrupted)] == ["Of the versions here new: Delete."]
 
 
+@pytest.mark.falsifies("reports.shared.training._seed_text")
 def test_training_seeds_with_mean_and_deviation() -> None:
     seeds = TrainingSpread(seeds=(0, 1, 2), rank_order_rho=Spread(mean=0.8041, sd=0.0012))
     ((text, metrics),) = texts(metric("FAIEr", {"seeds": seeds}), metric("TIGEr", {}))
     assert text.endswith(
-        "Mean ± standard deviation of ρ over all 3 training seeds: FAIEr 0.804 ± 0.001."
+        "Mean ± standard deviation of ρ over all training seeds: FAIEr 0.804 ± 0.001 (3 seeds)."
     )
     assert metrics == ("FAIEr",)
+    two = TrainingSpread(seeds=(0, 1), rank_order_rho=Spread(mean=0.5, sd=0.1))
+    ((text, _),) = texts(metric("FAIEr", {"seeds": seeds}), metric("SCAN", {"seeds": two}))
+    assert text.endswith("FAIEr 0.804 ± 0.001 (3 seeds); SCAN 0.500 ± 0.100 (2 seeds).")
 
 
 def test_marks_are_in_the_rows_of_their_notes() -> None:

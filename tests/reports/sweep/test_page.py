@@ -166,36 +166,76 @@ def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
     assert spread([Value(1.0, (0.0, 2.0)), Value(2.0)]).ci is None  # not of all
 
 
+@pytest.mark.falsifies("reports.sweep.findings._leaders")
 def test_who_leads() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
-    assert "x has the highest value in every setting." in findings_text(
-        job(a, r="1"), job(a, r="2")
-    )
+    text = findings_text(job(a, r="1"), job(a, r="2"))
+    assert "x has the highest value in every setting. The highest interval is apart" in text
     text = findings_text(job(a, r="1"), job(b, r="2"))
-    assert "The highest value changes with the setting: x in r=1; z in r=2." in text
+    assert (
+        "The highest value changes with the setting: x in r=1; z in r=2. The highest interval is "
+        "apart from all others in one of them."  # z and y overlap: ± 0.1
+    ) in text
+    assert findings_text(job(a)).startswith(
+        "x has the highest value in the one setting; its interval is apart from all others."
+    )
+    assert "its interval is not apart from all others" in findings_text(job(b))
     # a control leads no metric
     assert "y has the highest" in findings_text(job({"c": 1.0, "x": 0.1, "y": 0.2}, r="1"), job(
         {"c": 1.0, "x": 0.1, "y": 0.2}, r="2"))  # fmt: skip
 
 
+@pytest.mark.falsifies("reports.sweep.findings._orders")
 def test_whether_the_order_stays() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
     assert "put the metrics into the same order" in findings_text(job(a, r="1"), job(a, r="2"))
     text = findings_text(job(a, r="1"), job(b, r="2"))
     assert "The two settings' orders, of r=1 and r=2, have Kendall's τ −1.00." in text
+    more = findings_text(job(a, r="1"), job(a | {"w": 0.3}, r="2"))
+    assert "All settings put the metrics that they share into the same order." in more
     two = {"x": 0.9, "y": 0.5}  # two metrics have no orders worth comparing
     assert "order" not in findings_text(job(two, r="1"), job(two, r="2"))
 
 
+@pytest.mark.falsifies("reports.sweep.findings._seeds")
 def test_what_seeds_do() -> None:
     text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
     assert "Over seeds its standard deviation is at most 0.1414 (x, all jobs)." in text
     assert "Seeds do not change it." in findings_text(
         job({"x": 0.5}, seed="0"), job({"x": 0.5}, seed="1")
     )
+    text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.5 + 1e-9}, seed="1"))
+    assert "at most 0.0001 (x, all jobs)." in text
     assert "eeds " not in findings_text(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
 
 
+@pytest.mark.falsifies("reports.sweep.findings._jobs", "reports.sweep.findings._varied")
+def test_how_many_jobs_finished_and_what_was_varied() -> None:
+    def said(*jobs: SweepJob, **constants: str) -> list[str]:
+        made = groups(jobs, swept([j.overrides for j in jobs]))
+        return [f.text for f in findings(jobs, made, [], frozenset(), constants)]
+
+    a, lost = job({"x": 0.5}, r="1"), SweepJob("7", {"r": "2"}, None)
+    assert said(a) == ["1 of 1 job finished.", "Nothing was varied."]
+    assert said(a, lost)[0] == "1 of 2 jobs finished. Without statistics: job 7."
+    assert said(a, job({"x": 0.5}, r="2"), k="v")[1] == (
+        "Varied: r (1, 2). The same in all jobs: k=v."
+    )
+    assert "seed (2 values)" in said(job({}, seed="0"), job({}, seed="1"))[1]
+
+
+@pytest.mark.falsifies("reports.sweep.jobs.read_jobs")
+def test_a_job_without_files_says_so(tmp_path: Path) -> None:
+    """Numbers that are left out, and folders without run.json; a finished job has no error."""
+    (tmp_path / "0").mkdir()
+    write_run(tmp_path / "2", IMAGES[:4])
+    errors = {j.name: j.error for j in read_jobs(tmp_path)}
+    assert errors == {
+        "0": "ended before it wrote anything", "1": "it has no files", "2": "",
+    }  # fmt: skip
+
+
+@pytest.mark.falsifies("reports.sweep.findings.saved_scores")
 def test_how_much_was_looked_up() -> None:
     assert saved_scores([SweepJob("0", {}, None)]) == ""
     jobs = [SweepJob("0", {}, None, n_scored=30), SweepJob("1", {}, None, n_cached=10)]

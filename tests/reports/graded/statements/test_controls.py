@@ -18,7 +18,7 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.reports.graded_results import compared, graded_metric, graded_run
 
 
-def record(metric: str, pooled: float, within: float, **more: Any) -> Any:
+def record(metric: str, pooled: float, within: float | None, **more: Any) -> Any:
     return graded_metric({
         "metric": metric, "rank_order_rho": pooled, "rank_order_rho_within": within, **more,
     })  # fmt: skip
@@ -48,6 +48,7 @@ A, B = record("A", 0.8, 0.8), record("B", 0.7, 0.7)
 BEST = "Pooled, the best control is Model with ρ 0.761: "
 
 
+@pytest.mark.falsifies("reports.graded.statements.controls._above")
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
@@ -62,6 +63,14 @@ def test_which_metrics_are_above_the_best_control(first: bool, second: bool, exp
     assert expected in finding.text
     assert "perfect metric" not in finding.text
     assert against_controls(graded_run(A)) is None
+
+
+@pytest.mark.falsifies("reports.graded.statements.controls._above")
+def test_every_metric_is_not_said_of_those_that_were_not_tested() -> None:
+    finding = against_controls(graded_run(A, B, MODEL, against_control=against(A=True)))
+    assert finding is not None
+    assert "the one metric is significantly above it (B not tested)" in finding.text
+    assert "every metric" not in finding.text
 
 
 @pytest.mark.falsifies("metaeval.reports.graded.statements.controls.against_controls")
@@ -101,16 +110,20 @@ def test_a_reader_learns_what_the_best_control_is() -> None:
     assert "language model" not in other.text
 
 
+@pytest.mark.falsifies("reports.graded.statements.controls._limit")
 def test_the_ceiling_is_named_only_where_it_is_below_one() -> None:
     finding = against_controls(graded_run(A, MODEL, CEILING, against_control=against(A=True)))
     assert finding is not None
     assert "A perfect metric would get 0.937 pooled and 0.956 within an image" in finding.text
-    whole = record("Ceiling", 1.0, 1.0, control=True, family="ceiling")
-    finding = against_controls(graded_run(A, MODEL, whole, against_control=against(A=True)))
-    assert finding is not None
-    assert "perfect metric" not in finding.text
+    # nor where it is 1 as printed, or unknown
+    for values in ((1.0, 1.0), (0.99999, 0.99999), (0.9, None)):
+        whole = record("Ceiling", *values, control=True, family="ceiling")
+        finding = against_controls(graded_run(A, MODEL, whole, against_control=against(A=True)))
+        assert finding is not None
+        assert "perfect metric" not in finding.text
 
 
+@pytest.mark.falsifies("reports.graded.statements.controls.floor_isolates")
 def test_a_floor_that_isolates_content() -> None:
     fluent = record("Model", 0.08, 0.12, control=True, without_floor=degrees(0.77, 0.95))
     metric = record("CIDEr", 0.72, 0.9, without_floor=degrees(0.48, 0.83))
@@ -120,7 +133,12 @@ def test_a_floor_that_isolates_content() -> None:
         "Model gets ρ 0.770 pooled and 0.950 within an image, above the interval of CIDEr"
         in finding.text
     )
-    assert "with Random 0.080 and 0.120" in finding.text
+    assert "with Random 0.080 and 0.120. So what Model sees is enough" in finding.text
+    bigrams = record("Bigram", 0.08, 0.12, control=True, family="bigram_model",
+                     without_floor=degrees(0.77, 0.95))  # fmt: skip
+    finding = floor_isolates(graded_run(metric, bigrams))
+    assert finding is not None
+    assert "So a bigram language model of other images' captions" in finding.text
     # not where the metric keeps up, nor where the control loses little, nor without a floor
     equal = record("CIDEr", 0.72, 0.9, without_floor=degrees(0.48, 0.945))
     assert floor_isolates(graded_run(equal, fluent)) is None

@@ -46,7 +46,7 @@ def test_a_sentence_names_no_more_than_it_can_hold() -> None:
 
     assert (
         "within an image, 15 of 36 pairs differ; not separated: a, b, c and d; b, c, d and e; "
-        "and four groups more, which the matrix below shows."
+        "and four groups more."
     ) in text(close)
     alike = text(dict.fromkeys(close, 0.5))
     assert "0 of 36 pairs differ; not separated: a, b, c, d and five more." in alike
@@ -77,7 +77,24 @@ def test_overlapping_intervals_do_not_keep_metrics_together() -> None:
     assert "within an image, the one pair does differ." in said.text
     assert "Pooled over all captions, the one pair does not differ" in said.text
     assert "not separated: CIDEr and BLEU-1" in said.text
-    assert "0.020 would have been found four times in five" in said.text
+    assert said.text.endswith(
+        "For half of the pairs a difference in ρ within an image of 0.020 would have been found "
+        "with a probability of 80%."
+    )
+    # with another power, and without one
+    within = compared("rank_order_rho_within", {("CIDEr", "BLEU-1"): 0.001}, alpha=0.001)
+    said = separated_pairs(
+        graded_run(*CLOSE, differences={"rank_order_rho_within": within}, power=0.9)
+    )
+    assert said is not None
+    assert said.text.endswith("with a probability of 90%.")
+    assert "(Holm, 0.001): within an image, the one pair does not differ" in said.text
+    plain = within.model_copy(
+        update={"pairs": tuple(p.model_copy(update={"power": None}) for p in within.pairs)}
+    )
+    said = separated_pairs(graded_run(*CLOSE, differences={"rank_order_rho_within": plain}))
+    assert said is not None
+    assert "probability" not in said.text
 
 
 def test_no_order_is_claimed_without_tests() -> None:
@@ -104,7 +121,8 @@ def test_no_better_than_chance_only_by_a_margin(
     assert is_chance(record("m", 0.0, 0.0, **ends)) is expected
 
 
-def test_steps_are_named_only_where_a_test_separates_them() -> None:
+@pytest.mark.falsifies("reports.graded.summary.summarize_steps")
+def test_steps_are_named_only_where_a_test_tells_them() -> None:
     step = {"lower": "Random", "upper": "Half"}
     clear = record("A", 0.5, 0.5, clearest_step=step, least_seen_step=None)
     unclear = record("B", 0.5, 0.5, clearest_step=None, least_seen_step=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,8 +11,7 @@ from metaeval.reports.graded.ranking import results
 from metaeval.reports.graded.slopes import slope_chart, slopes
 from metaeval.reports.graded.statements.measures import by_within, is_masked, leaders, offset
 from metaeval.reports.shared.figure_style import label_places
-from metaeval.results.graded import MEASURES
-from tests.reports.graded_results import compared, graded_metric, graded_run
+from tests.reports.graded_results import all_compared, graded_metric, graded_run
 
 
 def record(metric: str, pooled: float, within: float, pairs: float, **more: Any) -> Any:
@@ -64,8 +63,7 @@ def test_the_highest_value_does_not_lead_alone_where_no_test_separates_it() -> N
 
 def leading_sentence(*metrics: Any, p: dict[tuple[str, str], float] | None = None) -> str:
     """The sentence on the leaders; pairs that `p` does not name are separated."""
-    pairs = {(a.name, b.name): 0.001 for a, b in combinations(metrics, 2)} | (p or {})
-    run = graded_run(*metrics, differences={m: compared(m, pairs) for m in MEASURES})
+    run = graded_run(*metrics, differences=all_compared(metrics, p))
     return leaders(run, list(metrics), "versions", "95%")
 
 
@@ -77,9 +75,13 @@ def test_offset_is_reported_with_the_runs_numbers() -> None:
         "image its ρ is 0.671 and 72.0% of the pairs are in order. Of the variance of its scores "
         "80% lies between images and 10% between versions"
     )
-    assert "BLEU-2 (0.415 pooled, 0.618 within)" in said.text
+    assert said.text.endswith("The same holds for BLEU-2 (0.415 pooled, 0.618 within).")
+    said = offset([CIDER])
+    assert said is not None
+    assert "The same holds" not in said.text
 
 
+@pytest.mark.falsifies("reports.graded.statements.measures.offset")
 @pytest.mark.parametrize(
     "changed",
     [

@@ -1,0 +1,40 @@
+"""What follows from tested differences: groups that are not below the best, images needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import Power
+from tests.results.examples import comparison, comparisons
+
+
+def test_only_what_a_test_puts_below_the_best_is_below_it() -> None:
+    family = comparisons(
+        comparison("A", "separated", 0.1, 0.001),
+        comparison("A", "open", 0.1, 0.5),
+        comparison("turned", "A", -0.1, 0.001),
+        comparison("above", "A", 0.1, 0.001),  # another statistic than the one that ranks
+        comparison("A", "undefined", None, None),
+    )
+    names = ["A", "separated", "open", "turned", "above", "undefined", "untested"]
+    assert family.not_below("A", names) == ["open", "above", "undefined", "untested"]
+    assert comparisons().not_below("A", ["A", "B"]) == ["B"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.01, 0.1, 100.0), (-0.1, -0.01, 100.0), (-0.01, 0.1, None), (0.0, 0.1, None),
+     (None, None, None)],
+)  # fmt: skip
+def test_images_needed_only_where_the_direction_is_known(
+    low: float | None, high: float | None, expected: float | None
+) -> None:
+    pair = comparison("A", "B", 0.05, 0.5).model_copy(
+        update={
+            "difference": Estimate(value=0.05, low=low, high=high),
+            "power": Power(effect=0.1, detectable=0.1, images_needed=100.0),
+        }
+    )
+    assert pair.images_needed == expected
+    assert pair.model_copy(update={"power": None}).images_needed is None
