@@ -59,8 +59,9 @@ DEFINITIONS: Mapping[str, Sequence[str]] = {
         "reports.sample_size.page._draw",
         "reports.trust.card.card", "experiments.pairs.files._lines",
     ),
-    "a style sheet, a BibTeX entry, captions that an attack tries": (
+    "a style sheet, BibTeX, LaTeX, captions that an attack tries": (
         "reports.shared.page._levels", "reports.paper.citations.software",
+        "reports.paper.latex_layout.tables", "reports.paper.latex_layout.signature_note",
         "experiments.attack.searches.generic_captions",
     ),
     "why input is refused, with tests of their own": (

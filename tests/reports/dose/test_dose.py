@@ -84,14 +84,14 @@ def test_no_metric_is_first_where_intervals_overlap(
 
 @pytest.mark.falsifies("reports.dose.findings._controls")
 def test_controls_that_fall_are_named_and_others_are_not() -> None:
-    told = made(a=curve(*FALLING), control=curve(*FALLING))
-    assert "The scores of the control control get worse at each step, too" in finding(told).text
-    assert "of a and control" not in finding(told).text
+    case = made(a=curve(*FALLING), control=curve(*FALLING))
+    assert "The scores of the control control get worse at each step, too" in finding(case).text
+    assert "of a and control" not in finding(case).text
     assert "too:" not in finding(made(a=curve(*FALLING), control=curve(*FLAT))).text
 
 
 @pytest.mark.falsifies("reports.dose.findings._seeds", "reports.dose.figure.write_dose_figure")
-def test_seeds_are_told_of_where_there_are_some() -> None:
+def test_seeds_are_reported_where_a_run_has_some() -> None:
     text = finding(made(a=curve(*FALLING, seeds=3))).text
     assert "Over three seeds of the corruption the change has a standard deviation of" in text
     assert "(a at " in text

@@ -122,7 +122,7 @@ def test_no_better_than_chance_only_by_a_margin(
 
 
 @pytest.mark.falsifies("reports.graded.summary.summarize_steps")
-def test_steps_are_named_only_where_a_test_tells_them() -> None:
+def test_steps_are_named_only_where_a_test_separates_them() -> None:
     step = {"lower": "Random", "upper": "Half"}
     clear = record("A", 0.5, 0.5, clearest_step=step, least_seen_step=None)
     unclear = record("B", 0.5, 0.5, clearest_step=None, least_seen_step=None)
