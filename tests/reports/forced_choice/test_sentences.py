@@ -87,7 +87,7 @@ def test_the_protocol_and_the_printout() -> None:
     assert agree not in rows()
     assert rows()["Equal scores"] == "count one half"
     assert rows(ties="wrong")["Equal scores"] == "are wrong"
-    assert rows(labels="votes")["Labels"] == "the sum of the votes of the people asked"
+    assert rows(labels="votes")["Labels"] == "the sum of the votes of the people"
 
     def lines(**fields: Any) -> str:
         return "\n".join(_tables(result_of({"A": 0.7}, **fields)))
