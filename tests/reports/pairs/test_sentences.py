@@ -133,7 +133,9 @@ def test_what_is_printed() -> None:
     assert wrong in list(_table(pairs_result(A, ties="wrong"), TRUE_FALSE))
     assert wrong not in list(_table(pairs_result(A), TRUE_FALSE))
     (line,) = _verdicts({"swap": against_control("nothing"), "x": against_control("something")})
-    assert line == "swap does not test metrics: Length alone gets 60.0, the best metric (CIDEr) 50.0"
+    assert (
+        line == "swap does not test metrics: Length alone gets 60.0, the best metric (CIDEr) 50.0"
+    )
     pairs = comparisons(comparison("A", "B", 0.1, 0.001), comparison("A", "C", 0.1, 0.5))
     assert _differences(pairs_result(A, B, differences=pairs), TRUE_FALSE) == (
         "2 pairs of metrics, significant at 0.05 after Holm: 1 by permutation"
