@@ -79,7 +79,8 @@ def saturation(run: GradedRun) -> Finding | None:
         return None
     text = (
         f"{listed(names)} order nearly every version of an image (ρ within at least {SATURATED}): "
-        "these corruptions cannot tell them apart. Lower rates or a subtler corruption can."
+        "these corruptions leave little room between them. Lower rates or a subtler corruption "
+        "leave more."
     )
     return Finding("Saturation.", text)
 

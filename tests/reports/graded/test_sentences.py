@@ -13,7 +13,7 @@ from metaeval.reports.graded.alerts import alerts
 from metaeval.reports.graded.ranking import against_paper
 from metaeval.reports.graded.statements.differences import _first_of, _of
 from metaeval.reports.graded.statements.measures import _group
-from metaeval.reports.graded.summary import summary
+from metaeval.reports.graded.summary import saturation, summary
 from metaeval.reports.graded.table import metrics_table
 from metaeval.results.graded import CaptionSet
 from metaeval.results.run import GitInfo, PublishedInfo
@@ -177,3 +177,17 @@ def test_the_notes_of_a_cell() -> None:
     assert shown["paper"].title.endswith("The two do not compare, so no difference is given.")
     assert shown["delta"].text == "–"
     assert "do not compare" not in cells(0.001)["paper"].title
+
+
+@pytest.mark.falsifies("reports.graded.summary.saturation")
+def test_metrics_that_order_nearly_all() -> None:
+    def text(*values: float | None) -> str:
+        rows = [record(name, v) for name, v in zip("ABC", values, strict=False)]
+        finding = saturation(graded_run(*rows))
+        return "" if finding is None else finding.text
+
+    assert text(0.995, 0.999, 0.5).startswith(
+        "A and B order nearly every version of an image (ρ within at least 0.995)"
+    )
+    assert text(0.999, 0.994, 0.5) == ""  # one metric is no tie
+    assert text(None, None) == ""
