@@ -257,7 +257,8 @@ def which_bleu(result: RunResult[Any]) -> Iterator[str]:
     """A line where BLEU is not the paper's; pairs, sensitivity and graded runs use the paper's."""
     if any(m.family == "bleu" and "|smooth:coco|" in str(m.signature) for m in result.metrics):
         yield (
-            "BLEU has pycocoevalcap's constants, with which it is never 0 (metric.bleu.smooth=coco)"
+            "BLEU has pycocoevalcap's constants, with which only an empty caption has 0 "
+            "(metric.bleu.smooth=coco)"
         )
 
 

@@ -24,6 +24,7 @@ SMOOTH = {
 }  # fmt: skip
 
 
+@pytest.mark.falsifies("experiments.judgments.printout.which_bleu")
 @pytest.mark.parametrize(("experiment", "smooth"), SMOOTH.items())
 def test_which_bleu_a_run_has_and_says(experiment: str, smooth: str) -> None:
     """Published agreement with people is of pycocoevalcap's BLEU: the printout says so there."""
@@ -34,7 +35,12 @@ def test_which_bleu_a_run_has_and_says(experiment: str, smooth: str) -> None:
     rows = [SimpleNamespace(family="bleu", signature=s) for s in scorer.signatures]
     said = list(which_bleu(SimpleNamespace(metrics=rows)))  # type: ignore[arg-type]
     assert len(said) == (smooth == "coco")
-    assert all("metric.bleu.smooth=coco" in line for line in said)
+    assert all("only an empty caption has 0 (metric.bleu.smooth=coco)" in line for line in said)
+    # what the line says of 0: a caption without a match, and an empty one
+    scorer.prepare()
+    scores = scorer.score(["zzz", ""], np.array([0, 0]))
+    assert ((scores[0] > 0) == (smooth == "coco")).all()
+    assert (scores[1] == 0).all()
 
 
 def test_every_printout_with_other_constants_says_so() -> None:
