@@ -110,7 +110,7 @@ def test_the_refusal_is_recorded_without_a_run(tmp_path: Path) -> None:
         run_configured(configured(tmp_path, "seed=abc"), out)
     info = files.read_json(out / files.RUN)
     assert info["status"] == "failed"
-    assert info["error"].startswith("seed is 'abc'")
+    assert info["error"].startswith("seed: 'abc'")
     assert set(content(out)) == {files.RUN}
 
 
@@ -156,7 +156,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
         run_configured(configured(tmp_path), tmp_path / raw)
     config = configured(tmp_path, "dataset=coco", "dataset.captions=x")
     config.dataset.captions = f"/{raw}"
-    with pytest.raises(ConfigError, match=r"dataset.captions is '/caf\\udce9', not text"):
+    with pytest.raises(ConfigError, match=r"dataset.captions: '/caf\\udce9' contains an unpaired surrogate"):
         run_configured(config, tmp_path / "OUT")
 
 

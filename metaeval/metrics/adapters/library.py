@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -178,7 +178,7 @@ class EvaluateMetric(LibraryMetric):
         module: str | Path | None = None,
         name: str | None = None,
         columns: list[str] | None = None,
-        files: tuple[str, ...] = (),
+        files: Sequence[str] = (),
         **own: Any,
     ) -> None:
         option = "metric.evaluate.module"

@@ -195,7 +195,7 @@ def test_an_own_caption_is_left_out_of_its_own_references_only(tmp_path: Path) -
 
 def test_a_wrong_key_of_fields_is_named_in_both_forms() -> None:
     for override in ("dataset.fields.candidat=mt", "dataset.fields={candidat: mt}"):
-        problem = "no option dataset.fields.candidat; did you mean 'dataset.fields.candidate'"
+        problem = "dataset.fields.candidat: unknown option; did you mean 'dataset.fields.candidate'"
         with pytest.raises(ConfigError, match=problem):
             compose_config(["experiment=judgments", "dataset=table", override])
     compose_config(["experiment=judgments", "dataset=table", "dataset.fields={candidate: mt}"])

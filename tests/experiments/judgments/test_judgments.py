@@ -437,8 +437,8 @@ def test_thumb_has_a_system_level(tmp_path: Path) -> None:
     [
         ("dataset=scenes dataset.n=9", "experiment=judgments needs rated captions"),
         ("task.swap=caption", "'caption' is not one of both, image, system"),
-        ("task.alpha=2", "2 is not in"),
-        ("task.permutations=0", "must be at least 1"),
+        ("task.alpha=2", "2 is not a number in"),
+        ("task.permutations=0", "0 is not a whole number in"),
     ],
 )
 def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, problem: str) -> None:

@@ -111,7 +111,7 @@ def shown(value: float) -> str:
 
 
 def test_every_flow_of_a_real_plan_is_drawn_and_labelled(page: Page, transport: Path) -> None:
-    payloads = visit(page, transport, "VIFIDEL")
+    payloads = visit(page, transport, "VIFIDEL (gold objects)")
     assert texts(page, ".switch span") == ["Human", "Replace 25%", "Replace 50%", "Random"]
     known = {
         line.split()[0] for line in (transport.parent / "vectors.txt").read_text().splitlines()
@@ -141,9 +141,9 @@ def test_every_flow_of_a_real_plan_is_drawn_and_labelled(page: Page, transport: 
 
 
 def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path) -> None:
-    payloads = visit(page, transport, "VIFIDEL")
+    payloads = visit(page, transport, "VIFIDEL (gold objects)")
     choose(page, "Human")
-    plan = payloads["Human"]["plans"]["VIFIDEL"]
+    plan = payloads["Human"]["plans"]["VIFIDEL (gold objects)"]
     boxes = page.run("""[...document.querySelectorAll('.card .plan:first-child .ribbon')].map(r => {
         const n = r.getAttribute('d').match(/[-\\d.]+/g).map(Number);
         return [r.firstChild.textContent.split(':')[0], n[15] - n[1], n[9] - n[7],
@@ -153,7 +153,7 @@ def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path)
     widest = max(f["mass"] for f in plan["flows"])
     tallest = max(left for _, left, _, _ in boxes)
     dearest = max(
-        f["price"] for each in payloads.values() for f in each["plans"]["VIFIDEL"]["flows"]
+        f["price"] for each in payloads.values() for f in each["plans"]["VIFIDEL (gold objects)"]["flows"]
     )
     for name, left, right, colour in boxes:
         flow = masses[name]
@@ -163,7 +163,7 @@ def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path)
 
 
 def test_words_can_be_reached_and_read_by_keyboard(page: Page, transport: Path) -> None:
-    visit(page, transport, "VIFIDEL")
+    visit(page, transport, "VIFIDEL (gold objects)")
     nodes = "document.querySelectorAll('.card:first-child .plan:first-child .node')"
     assert page.run(f"[...{nodes}].filter(n => n.getAttribute('tabindex') === '0').length") == 1
     page.run(f"{nodes}[0].focus()")
@@ -356,7 +356,7 @@ def test_drawings_fit_narrow_screens_and_the_dark(
 ) -> None:
     for run, metric in (
         *((grounded, metric) for metric in ("TIGEr", "FAIEr", "BERTScore", "SPICE")),
-        (transport, "VIFIDEL"),
+        (transport, "VIFIDEL (gold objects)"),
     ):
         visit(page, run, metric)
         for width in (360, 768, 1280):
