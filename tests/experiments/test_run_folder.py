@@ -156,7 +156,9 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
         run_configured(configured(tmp_path), tmp_path / raw)
     config = configured(tmp_path, "dataset=coco", "dataset.captions=x")
     config.dataset.captions = f"/{raw}"
-    with pytest.raises(ConfigError, match=r"dataset.captions: '/caf\\udce9' contains an unpaired surrogate"):
+    with pytest.raises(
+        ConfigError, match=r"dataset.captions: '/caf\\udce9' contains an unpaired surrogate"
+    ):
         run_configured(config, tmp_path / "OUT")
 
 

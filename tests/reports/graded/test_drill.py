@@ -153,7 +153,9 @@ def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path)
     widest = max(f["mass"] for f in plan["flows"])
     tallest = max(left for _, left, _, _ in boxes)
     dearest = max(
-        f["price"] for each in payloads.values() for f in each["plans"]["VIFIDEL (gold objects)"]["flows"]
+        f["price"]
+        for each in payloads.values()
+        for f in each["plans"]["VIFIDEL (gold objects)"]["flows"]
     )
     for name, left, right, colour in boxes:
         flow = masses[name]
