@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -18,7 +18,14 @@ import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from metaeval.compute.networks import keep_networks
-from metaeval.config import build, component, compose_config, selected
+from metaeval.config import (
+    build,
+    component,
+    compose_config,
+    override_texts,
+    override_value,
+    selected,
+)
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.given import given_captions
 from metaeval.data.tidy import Tidy
@@ -133,7 +140,7 @@ def score(
     'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'
     """
     given = given_captions(candidates, references, images, objects, image_source)
-    config = compose_config(_overrides(overrides))
+    config = compose_config(override_texts(overrides))
     chosen = _metrics(metrics, config)
     refuse_equal_columns((name, metric.columns) for name, metric in chosen.items())
     store = _store(config) if cache else MemoryStore()
@@ -175,7 +182,7 @@ def signatures(metrics: Metrics = "all", **overrides: Any) -> dict[str, str | No
     >>> metaeval.signatures(["rouge_l"], dataset="scenes", dataset__limit=5)
     {'ROUGE-L': 'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'}
     """
-    config = compose_config(_overrides(overrides))
+    config = compose_config(override_texts(overrides))
     dataset = component(config.dataset, "dataset")
     if not isinstance(dataset, CaptionDataset):
         dataset = dataset.documents()
@@ -403,9 +410,9 @@ def run(
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [
         *(sys.executable, "-m", "metaeval", f"experiment={experiment}"),
-        *_overrides(overrides),
+        *override_texts(overrides),
         *added,
-        f"hydra.run.dir={_value(str(directory))}",
+        f"hydra.run.dir={override_value(str(directory))}",
     ]
     shown = sys.stderr is not None and sys.stderr.isatty()  # then the progress line goes there
     errors = None if shown else subprocess.PIPE
@@ -495,7 +502,7 @@ def _name(metric: Any, overrides: list[str]) -> str:
     short = name.rpartition(".")[2]
     overrides += [
         f"+metric.{short}._target_=metaeval.metrics.adapters.metric_from.metric_from",
-        f"+metric.{short}.what={_value(f'{module}:{name}')}",
+        f"+metric.{short}.what={override_value(f'{module}:{name}')}",
     ]
     return short
 
@@ -573,28 +580,3 @@ def _family(
 
 def _store(config: DictConfig) -> SqliteStore:
     return SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
-
-
-def _overrides(given: Mapping[str, object]) -> list[str]:
-    """Keyword arguments as the command's overrides: `dataset__limit=5` is "dataset.limit=5"."""
-    return [f"{key.replace('__', '.')}={_value(value)}" for key, value in given.items()]
-
-
-def _value(value: Any) -> str:
-    """A value in Hydra's grammar."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_value(str(k))}:{_value(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, str | Path):
-        text = str(value)
-        if text and all(c.isalnum() or c in "_-" for c in text):
-            return text
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    if isinstance(value, Iterable):
-        return "[" + ",".join(map(_value, value)) + "]"
-    raise ConfigError(f"{value!r:.60} is not a value of an option")

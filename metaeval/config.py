@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -55,6 +56,32 @@ def plain(node: Mapping[str, Any]) -> dict[str, Any]:
     """A plain dictionary of a configuration node, which can be written as JSON."""
     values = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
     return values  # type: ignore[return-value]
+
+
+def override_texts(given: Mapping[str, object]) -> list[str]:
+    """Keyword arguments as the command's overrides: `dataset__limit=5` is "dataset.limit=5"."""
+    return [f"{key.replace('__', '.')}={override_value(value)}" for key, value in given.items()]
+
+
+def override_value(value: Any) -> str:
+    """A value in Hydra's grammar."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        entries = (f"{override_value(str(k))}:{override_value(v)}" for k, v in value.items())
+        return "{" + ",".join(entries) + "}"
+    if isinstance(value, str | Path):
+        text = str(value)
+        if text and all(c.isalnum() or c in "_-" for c in text):
+            return text
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, Iterable):
+        return "[" + ",".join(map(override_value, value)) + "]"
+    raise ConfigError(f"{value!r:.60} is not a value of an option")
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:

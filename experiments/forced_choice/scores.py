@@ -30,12 +30,13 @@ class ChoiceScores:
     caption that most people preferred, 0 where it prefers the other, and 1/2 where metric or people
     are undecided, which is the expected value of random tie-breaking. `gaps` is of the same shape:
     the score of the first caption minus that of the second, higher is better. Both are averaged
-    over the draws of references.
+    over the draws of references. `by_draw` has the outcomes of each draw, [draws, pairs].
     """
 
     results: list[MetricScores]
     outcomes: dict[str, list[Floats]]
     gaps: dict[str, list[Floats]] = field(default_factory=dict)
+    by_draw: dict[str, list[Floats]] = field(default_factory=dict)
 
 
 def score_choices(
@@ -45,6 +46,7 @@ def score_choices(
     people = np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
     outcomes: dict[str, list[Floats]] = {}
     gaps: dict[str, list[Floats]] = {}
+    by_draw: dict[str, list[Floats]] = {}
     first: list[MetricScores] = []
     running, parts = list(metrics), []
     drawn: dict[str, list[int]] = {"n_references": [], "draw": []}
@@ -52,6 +54,7 @@ def score_choices(
         draws = 1 if n_references == VOTES else pairs.draws
         sums: dict[str, Floats] = {}
         summed_gaps: dict[str, Floats] = {}
+        of_draws: dict[str, list[Floats]] = {}
         for draw in range(draws):
             of_column: dict[ScoreColumn, Floats] = {}
             for table in pairs.tables(n_references, draw, config.seed):
@@ -66,6 +69,7 @@ def score_choices(
                 upward = values if column.higher_is_better else -values
                 gap = upward[: len(pairs)] - upward[len(pairs) :]
                 right = choice_outcomes(gap, people, pairs.ties)
+                of_draws.setdefault(column.name, []).append(right)
                 sums[column.name] = sums.get(column.name, np.zeros(len(pairs))) + right / draws
                 before = summed_gaps.get(column.name, np.zeros(len(pairs)))
                 summed_gaps[column.name] = before + gap / draws
@@ -76,8 +80,9 @@ def score_choices(
         for name, outcome in sums.items():
             outcomes.setdefault(name, []).append(outcome)
             gaps.setdefault(name, []).append(summed_gaps[name])
+            by_draw.setdefault(name, []).append(np.array(of_draws[name]))
     write_score_columns(out, "candidate", parts, **drawn)
-    return ChoiceScores(first, outcomes, gaps)
+    return ChoiceScores(first, outcomes, gaps, by_draw)
 
 
 def pairs_to_score(pairs: ForcedChoice, seed: int) -> Iterator[ToScore]:

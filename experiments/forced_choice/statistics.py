@@ -124,8 +124,10 @@ def choice_agreements(
     return {
         name: tuple(
             _agreement(n, 1 if n == VOTES else pairs.draws, outcome, pairs, image, counts,
-                       config.stats.confidence)
-            for n, outcome in zip(pairs.n_references, of_column, strict=False)
+                       config.stats.confidence).model_copy(
+                update={"draw_sd": _draw_sd(pairs, scores.by_draw[name][k])}
+            )
+            for k, (n, outcome) in enumerate(zip(pairs.n_references, of_column, strict=False))
         )
         for name, of_column in scores.outcomes.items()
     }  # fmt: skip
@@ -167,6 +169,23 @@ def _agreement(
     low, high = percentile_interval(resampled, confidence)
     mean = Estimate(value=value, low=low, high=high, n=n)
     return ChoiceAgreement(n_references=n_references, draws=draws, categories=categories, mean=mean)
+
+
+def _draw_sd(pairs: ForcedChoice, by_draw: Floats) -> Mapping[str, float]:
+    """Category → standard deviation (n − 1) of the accuracy over the draws [draws, pairs].
+
+    Pairs without a score are left out; a category without any has none.
+    """
+    if len(by_draw) < 2:
+        return {}
+    category = np.array(pairs.category)
+    deviations = {}
+    for name in categories_of(pairs):
+        of_category = by_draw[:, category == name]
+        scored = of_category[:, ~np.isnan(of_category).any(axis=0)]
+        if scored.size:
+            deviations[name] = float(scored.mean(axis=1).std(ddof=1))
+    return deviations
 
 
 def label_agreement(pairs: ForcedChoice) -> Mapping[str, float] | None:

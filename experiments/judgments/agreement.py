@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from metaeval.experiments.judgments.further import binary_agreement
+from metaeval.experiments.judgments.groups import score_groups
 from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, View
 from metaeval.results.base import Estimate
 from metaeval.results.judgments import (
@@ -62,6 +63,7 @@ def agreement_of(
         },
         binary=binary_agreement(column, given, sample, confidence),
         length_controlled=_length_controlled(column, given, sample, confidence),
+        groups=score_groups(column, given, sample.counts, confidence),
     )
     return agreement, resampled
 

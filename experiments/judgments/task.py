@@ -122,13 +122,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         return [ToScore(data.dataset, keys, [j.candidate for j in data.judged])]
 
     def score(self, data: Judgments, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
-        keys = data.dataset.image_ids
-        captions = pd.DataFrame(
-            {
-                "image_id": [keys[i] for i in data.image_index],
-                "caption": [j.candidate for j in data.judged],
-            }
-        )
+        captions = judged_captions(data)
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         write_scores(record.out, results)
         return results
@@ -164,3 +158,14 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
 
     def printout(self, summary: JudgmentsResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)
+
+
+def judged_captions(data: Judgments) -> pd.DataFrame:
+    """The judged captions, each with the document (`image_id`) that it is scored against."""
+    keys = data.dataset.image_ids
+    return pd.DataFrame(
+        {
+            "image_id": [keys[i] for i in data.image_index],
+            "caption": [j.candidate for j in data.judged],
+        }
+    )

@@ -1,7 +1,7 @@
 """How many references a metric needs: `python -m metaeval experiment=references`.
 
-On a captioning dataset the order of graded corruptions, on PASCAL-50S the agreement with people, by
-the number of references, from none on.
+On a captioning dataset the order of graded corruptions, on captions that people judged (PASCAL-50S,
+Composite …) the agreement with people, by the number of references, from none on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset
+from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
@@ -26,7 +27,9 @@ from metaeval.experiments.forced_choice.statistics import choice_agreements
 from metaeval.experiments.graded.statistics import matrix, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.files import write_score_columns
+from metaeval.experiments.judgments.task import HumanCorrelation, judged_captions
 from metaeval.experiments.record import RunRecord
+from metaeval.experiments.references.ratings import rated_agreement
 from metaeval.experiments.scores import score_all
 from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
@@ -49,7 +52,7 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 CHOICE_COUNTS = (0, 1, 2, 5, 10, 20, VOTES)
 
-Data = CaptionDataset | ForcedChoice
+Data = CaptionDataset | ForcedChoice | Judgments
 
 
 class OfCount(NamedTuple):
@@ -81,12 +84,14 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
         self, n_references: list[NonNegativeInt] | None = None, floor: bool = True
     ) -> None:
         self.n_references = None if n_references is None else sorted(set(n_references))
-        self.graded = Graded(floor)
+        self.graded, self.rated = Graded(floor), HumanCorrelation()
 
     def load(self, config: DictConfig) -> Data:
         data: Data = load_dataset(config)
         if isinstance(data, ForcedChoice):
             most = VOTES
+        elif isinstance(data, Judgments):
+            most = max(map(len, data.dataset.references))
         elif isinstance(data, CaptionDataset):
             self.graded.check(config)
             self.graded.load(config)
@@ -94,7 +99,7 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
         else:
             raise ConfigError(
                 "experiment=references needs captions with references (coco_val2017, scenes, own) "
-                "or dataset=pascal50s"
+                "or captions that people judged (pascal50s, composite, flickr8k_expert …)"
             )
         if self.n_references is not None and max(self.n_references, default=0) > most:
             raise ConfigError(
@@ -106,6 +111,8 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
         numbers = ", ".join(map(str, self.counts(data)))
         if isinstance(data, ForcedChoice):
             return f"{data.title}: {len(data):,} pairs of captions, with {numbers} references"
+        if isinstance(data, Judgments):
+            return f"{data.title}: {len(data):,} rated captions, with {numbers} references"
         return f"{describe_dataset(data)}; with {numbers}"
 
     def counts(self, data: Data) -> list[int]:
@@ -114,11 +121,15 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
             return self.n_references
         if isinstance(data, ForcedChoice):
             return list(CHOICE_COUNTS)
-        return list(range(min(map(len, data.references)) + 1))
+        references = data.dataset.references if isinstance(data, Judgments) else data.references
+        return list(range(min(map(len, references)) + 1))
 
     def write_versions(self, data: Data, record: RunRecord) -> None:
         if isinstance(data, CaptionDataset):
             self.graded.write_versions(data, record)
+            return
+        if isinstance(data, Judgments):
+            self.rated.write_versions(data, record)
             return
         write_pairs(record.out, data)
         record.update(
@@ -136,11 +147,15 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
     def score(self, data: Data, metrics: Mapping[str, Metric], record: RunRecord) -> list[OfCount]:
         if isinstance(data, ForcedChoice):
             return self._score_pairs(data, metrics, record)
-        captions = files.read_table(record.out / files.CAPTIONS, ("image_id", "caption"))
+        if isinstance(data, Judgments):
+            dataset, captions = data.dataset, judged_captions(data)
+        else:
+            dataset = data
+            captions = files.read_table(record.out / files.CAPTIONS, ("image_id", "caption"))
         made, parts = [], []
         counts: list[int] = []
         for n in self.counts(data):
-            fewer = replace(data, references=tuple(r[:n] for r in data.references))
+            fewer = replace(dataset, references=tuple(r[:n] for r in dataset.references))
             scored = score_all(metrics.values(), fewer, captions, record.config)
             made.append(OfCount(n, scored))
             for each in scored:
@@ -177,11 +192,12 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
         entries: dict[str, MetricResult[ReferencesStatistics]] = {}
         by_count: dict[str, list[AtReferences]] = {}
         for of_count in scores:
-            values = (
-                self._of_pairs(data, of_count, config)
-                if isinstance(data, ForcedChoice)
-                else self._of_captions(record.out, of_count, config)
-            )
+            if isinstance(data, ForcedChoice):
+                values = self._of_pairs(data, of_count, config)
+            elif isinstance(data, Judgments):
+                values = rated_agreement(data, of_count.n_references, of_count.scored, config)
+            else:
+                values = self._of_captions(record.out, of_count, config)
             for scored in of_count.scored:
                 for c, column in enumerate(scored.columns):
                     name = column.name
@@ -203,7 +219,7 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
                 )
                 for name, entry in entries.items()
             ),
-            kind="choice" if isinstance(data, ForcedChoice) else "graded",
+            kind=_kind(data),
             n_references=tuple(self.counts(data)),
             settings=StatisticsSettings(
                 replicates=config.stats.replicates,
@@ -258,8 +274,9 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
         return values
 
     def printout(self, summary: ReferencesResult, record: RunRecord, file: Path) -> str:
-        measure: ReferenceMeasure = "agreement" if summary.kind == "choice" else "rank_order_rho"
-        what = "agreement with people" if summary.kind == "choice" else "rank-order ρ"
+        graded = summary.kind == "graded"
+        measure: ReferenceMeasure = "rank_order_rho" if graded else "agreement"
+        what = "rank-order ρ" if graded else "agreement with people"
         lines = []
         for metric in summary.metrics:
             if metric.column.part_of is None:
@@ -269,6 +286,12 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
                 }
                 lines.append({"metric": metric.name, **cells})
         return "\n".join([*text_table(lines, what), f"{file.stem}: {file}"])
+
+
+def _kind(data: Data) -> Literal["graded", "choice", "ratings"]:
+    if isinstance(data, ForcedChoice):
+        return "choice"
+    return "ratings" if isinstance(data, Judgments) else "graded"
 
 
 def _four_digits(estimate: Estimate | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -21,8 +21,8 @@ def _text_keys(value: Any) -> Any:
     return {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
 
 
-_OfCells = Annotated[Mapping[str, float], BeforeValidator(_text_keys)]
-Cells = Annotated[Mapping[str, float | _OfCells], BeforeValidator(_text_keys)]
+_OfCells = Annotated[Mapping[str, float | None], BeforeValidator(_text_keys)]
+Cells = Annotated[Mapping[str, float | _OfCells | None], BeforeValidator(_text_keys)]
 
 
 class Uncertainty(Model):
@@ -52,6 +52,9 @@ class PaperExample(Model):
 class PaperItem(Model):
     """One table or figure of a paper.
 
+    One of `run`, `example`, `function` and `missing` says how it is computed, or why it is not;
+    a function may take the folder of a run.
+
     Attributes
     ----------
     item, title
@@ -60,8 +63,15 @@ class PaperItem(Model):
         The options of the run that computes it, "experiment" among them, by their dotted names.
     example
         Instead of a run: captions to score. The cells are then "COLUMN" or "COLUMN: {0: value}".
+    function
+        A function of `metaeval.reproduce.functions` that returns the values.
+    missing
+        Why it cannot be computed with what is published, and what would help.
+    entries
+        The field of the result that has the metrics.
     value
-        Where the value is in a metric's statistics, with dots; `{cell}` is the name of the cell.
+        Where the value is in a metric's statistics, with dots; `{cell}` is the name of the cell,
+        `list[field=text]` the entry of a list in which the field has this value.
     scale
         The printed value is the computed one times this.
     rounding
@@ -69,9 +79,13 @@ class PaperItem(Model):
     uncertainty
         Further differences that are to be expected; `None` where the value should be equal.
     cells
-        Column → value, or column → cell → value.
+        Column → value, or column → cell → value; null where no published value is known.
     causes
         Column → why its value differs, where that is known.
+    models
+        Column → the model that stands here for the paper's; "*" is every column.
+    data
+        In what the data here differs from the paper's; "" where it is the same.
     quick
         Whether it takes less than a minute.
     note
@@ -82,25 +96,38 @@ class PaperItem(Model):
     title: str
     run: Mapping[str, Any] = {}
     example: PaperExample | None = None
-    value: str
+    function: str = ""
+    missing: str = ""
+    entries: Literal["metrics", "against_human"] = "metrics"
+    value: str = ""
     scale: float = 1.0
-    rounding: Annotated[float, Field(ge=0)]
+    rounding: Annotated[float, Field(ge=0)] = 0.0
     uncertainty: Uncertainty | None = None
     cells: Cells
     causes: Mapping[str, str] = {}
+    models: Mapping[str, str] = {}
+    data: str = ""
     quick: bool = False
     note: str = ""
 
     @model_validator(mode="after")
     def _one_source(self) -> PaperItem:
-        if bool(self.run) == (self.example is not None):
-            raise ValueError("either 'run' or 'example' has to be given")
+        sources = (self.example is not None, bool(self.missing), bool(self.run or self.function))
+        if sum(sources) != 1:
+            raise ValueError("one of 'run', 'example', 'function' and 'missing' has to be given")
         if self.run and not isinstance(self.run.get("experiment"), str):
             raise ValueError("'run' has no 'experiment'")
+        if self.run and not (self.value or self.function):
+            raise ValueError("'value' is missing")
         return self
 
-    def printed(self) -> Iterator[tuple[str, str, float]]:
-        """(column, cell, printed value) in the order of the file; the cell may be empty."""
+    def model_of(self, column: str) -> str:
+        """The model that stands for the paper's in a column; "" where it is the same."""
+        return self.models.get(column, self.models.get("*", ""))
+
+    def printed(self) -> Iterator[tuple[str, str, float | None]]:
+        """(column, cell, printed value) in the order of the file; the cell may be empty, the value
+        unknown."""
         for column, value in self.cells.items():
             if isinstance(value, Mapping):
                 for cell, number in value.items():
@@ -147,4 +174,14 @@ def item_of(paper: str, item: str) -> PaperItem:
 
 def values_of(paper: str, item: str) -> dict[str, float]:
     """Column → printed value, of an item with one value a column."""
-    return {column: value for column, cell, value in item_of(paper, item).printed() if not cell}
+    printed = item_of(paper, item).printed()
+    return {column: value for column, cell, value in printed if not cell and value is not None}
+
+
+def cells_of(paper: str, item: str) -> dict[str, dict[str, float]]:
+    """Column → cell → printed value, of an item with several values a column."""
+    values: dict[str, dict[str, float]] = {}
+    for column, cell, value in item_of(paper, item).printed():
+        if cell and value is not None:
+            values.setdefault(column, {})[cell] = value
+    return values

@@ -12,13 +12,14 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from metaeval.api import load_run, run, score
+from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, MetaevalError
+from metaeval.java.shared_services import shared_java_services
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
-from metaeval.reproduce.compare import ReproducedValue, compare_example, compare_run, not_run
-from metaeval.reproduce.output import FORMS, summary, to_text
+from metaeval.reproduce.items import Reproduction
+from metaeval.reproduce.output import FORMS, to_text
+from metaeval.results.reproduction import ReproducedItem, summary
 from metaeval.runs import files
 
 
@@ -30,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the items and stop")
     parser.add_argument("--out", type=Path, default=Path("runs/reproduce"), help="folder of runs")
     parser.add_argument("--papers", type=Path, default=FOLDER, help="a folder of YAML files")
+    parser.add_argument(
+        "--captioners", metavar="FILE", help="captions of systems in COCO's results format"
+    )
     given = parser.parse_args(arguments)
     try:
         chosen = choose(papers(given.papers), given.items, quick=given.quick)
@@ -38,19 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     if given.list:
         for paper, item in chosen:
-            print(f"{paper.paper}/{item.item}  {item.title}")
+            state = f"  (not run: {item.missing})" if item.missing else ""
+            print(f"{paper.paper}/{item.item}  {item.title}{state}")
         return 0
-    rows: list[ReproducedValue] = []
-    for paper, item in chosen:
-        started = time.perf_counter()
-        part = reproduce(paper.paper, item, given.out)
-        rows += part
-        seconds = time.perf_counter() - started
-        print(f"{paper.paper}/{item.item}: {summary(part)} ({seconds:.0f} s)", flush=True)
+    computed = Reproduction(given.out, given.captioners)
+    items: list[ReproducedItem] = []
+    with keep_networks(), shared_java_services():
+        for paper, item in chosen:
+            started = time.perf_counter()
+            items.append(computed.compute(paper, item))
+            seconds, found = time.perf_counter() - started, summary(items[-1].values)
+            print(f"{paper.paper}/{item.item}: {found} ({seconds:.0f} s)", flush=True)
     for suffix, write in FORMS.items():
         path = given.out / f"reproduction.{suffix}"
-        files.atomic(path, partial(Path.write_text, data=write(rows), encoding="utf-8"))
-    print(to_text(rows), end="")
+        files.atomic(path, partial(Path.write_text, data=write(items), encoding="utf-8"))
+    print(to_text(items), end="")
     return 0
 
 
@@ -68,29 +74,6 @@ def choose(
         if (not names or p.paper in names or f"{p.paper}/{i.item}" in names)
         and (i.quick or not quick)
     ]
-
-
-def reproduce(paper: str, item: PaperItem, out: Path) -> list[ReproducedValue]:
-    """Compute one item; otherwise each row has the reason."""
-    try:
-        if item.example is not None:
-            example = item.example
-            options: dict[str, Any] = dict(example.options)
-            scored = score(
-                list(example.candidates),
-                [list(references) for references in example.references],
-                metrics=list(example.metrics),
-                **options,
-            )
-            columns = [c for c in scored.table.columns if c not in ("image_id", "caption")]
-            values = {name: [float(v) for v in scored.table[name]] for name in columns}
-            return compare_example(paper, item, values, scored.skipped)
-        folder = out / paper / item.item
-        options = {key.replace(".", "__"): value for key, value in item.run.items()}
-        run(str(options.pop("experiment")), out=folder, quiet=True, report="none", **options)
-        return compare_run(paper, item, load_run(folder).result)
-    except MetaevalError as error:
-        return not_run(paper, item, str(error))
 
 
 if __name__ == "__main__":

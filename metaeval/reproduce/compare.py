@@ -2,159 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from metaeval.papers.expected import PaperItem
-from metaeval.results.base import Model, Number
+from metaeval.results.base import Model
 from metaeval.results.metric import MetricResult
+from metaeval.results.reproduction import ReproducedValue, Verdict
 from metaeval.results.run import RunResult
 
-Verdict = Literal["equal", "within", "differs", "other model", "not run"]
 _ROUNDING = 1e-9  # of a printed decimal number as a binary one
+_ENTRY = re.compile(r"(?P<name>\w+)\[(?P<field>\w+)=(?P<text>[^\]]*)\]")
+# column → cell → value; the cell is "" where a column has one value
+Values = Mapping[str, Mapping[str, float | None]]
 
 
-class ReproducedValue(Model):
-    """One cell of a table.
+class _Cell(NamedTuple):
+    """The place of a value: column, cell, and what was printed there."""
 
-    Attributes
-    ----------
-    paper, item, column, cell
-        Where the value was printed; `cell` is empty where a column has one value.
-    published, ours
-        Both on the scale of the paper; `ours` is `None` where nothing was computed.
-    difference
-        ours − published, in units of the declared uncertainty (of the rounding where none is).
-    verdict
-        "equal": the same printed digits. "within": inside the declared uncertainty. "differs":
-        outside. "other model": the metric ran with another model than the paper's. "not run".
-    reason
-        Why the value differs or was not computed, and what would help.
-    """
-
-    paper: str
-    item: str
     column: str
     cell: str
-    published: float
-    ours: Number = None
-    difference: Number = None
-    verdict: Verdict
-    reason: str = ""
+    printed: float | None
 
 
 def compare_run(paper: str, item: PaperItem, result: RunResult[Any]) -> list[ReproducedValue]:
     """The rows of an item, from the result of its run."""
-    by_name = {metric.name: metric for metric in result.metrics}
+    metrics: Sequence[MetricResult[Any]] = getattr(result, item.entries, ())
+    by_name = {metric.name: metric for metric in metrics}
     rows = []
-    for column, cell, printed in item.printed():
-        metric = by_name.get(column)
+    for cell in map(_Cell._make, item.printed()):
+        metric = by_name.get(cell.column)
         if metric is None or not metric.ok:
-            rows.append(_without(paper, item, column, cell, printed, metric, result))
+            rows.append(_without(paper, item, cell, metric, metrics))
             continue
-        ours = _value(metric, item.value.replace("{cell}", cell))
-        rows.append(_row(paper, item, column, cell, printed, ours))
+        try:
+            ours = value_at(metric.numbers, item.value, cell.cell)
+        except LookupError as error:
+            rows.append(_not_run(paper, item, cell, f"the run has no {error}"))
+            continue
+        rows.append(_row(paper, item, cell, ours))
     return rows
 
 
-def compare_example(
-    paper: str, item: PaperItem, scores: Mapping[str, list[float]], skipped: Mapping[str, str]
+def compare_values(
+    paper: str, item: PaperItem, values: Values, skipped: Mapping[str, str] | None = None
 ) -> list[ReproducedValue]:
-    """The rows of an example; `scores` is column → the score of each candidate."""
+    """The rows of an item whose values are known; `skipped` is column → why it has none."""
     rows = []
-    for column, cell, printed in item.printed():
-        if column not in scores:
-            reason = skipped.get(column, "the metric is not part of the example")
-            rows.append(_not_run(paper, item, column, cell, printed, reason))
-            continue
-        ours = scores[column][int(cell or 0)]
-        rows.append(_row(paper, item, column, cell, printed, ours))
+    for cell in map(_Cell._make, item.printed()):
+        variants = [name for name in values if name.startswith(f"{cell.column} (")]
+        column = cell.column if cell.column in values else next(iter(variants), None)
+        if column is None:
+            reason = (skipped or {}).get(cell.column, "the run has no such column")
+            rows.append(_not_run(paper, item, cell, reason))
+        elif cell.cell not in values[column]:
+            rows.append(_not_run(paper, item, cell, f"the run has no '{cell.cell}'"))
+        else:
+            row = _row(paper, item, cell, values[column][cell.cell])
+            rows.append(row if column == cell.column else _of_model(row, column))
     return rows
 
 
 def not_run(paper: str, item: PaperItem, reason: str) -> list[ReproducedValue]:
     """The rows of an item of which nothing could be computed."""
-    return [
-        _not_run(paper, item, column, cell, printed, reason)
-        for column, cell, printed in item.printed()
-    ]
+    return [_not_run(paper, item, cell, reason) for cell in map(_Cell._make, item.printed())]
 
 
-def _row(
-    paper: str, item: PaperItem, column: str, cell: str, printed: float, value: float | None
-) -> ReproducedValue:
+def _row(paper: str, item: PaperItem, cell: _Cell, value: float | None) -> ReproducedValue:
     if value is None:
-        return _not_run(paper, item, column, cell, printed, "the value is undefined")
+        return _not_run(paper, item, cell, "the value is undefined")
     ours = item.scale * value
-    gap, allowed = ours - printed, item.rounding + _ROUNDING
-    if abs(gap) <= allowed:
-        verdict: Verdict = "equal"
-    elif item.uncertainty is not None and abs(gap) <= item.uncertainty.value + allowed:
-        verdict = "within"
-    else:
-        verdict = "differs"
-    unit = item.uncertainty.value if item.uncertainty is not None else item.rounding
-    reason = item.causes.get(column, "cause unknown") if verdict == "differs" else ""
+    verdict, reason, difference = _judged(item, cell, ours)
     return ReproducedValue(
         paper=paper,
         item=item.item,
-        column=column,
-        cell=cell,
-        published=printed,
+        column=cell.column,
+        cell=cell.cell,
+        published=cell.printed,
         ours=ours,
-        difference=gap / unit if unit else None,
+        difference=difference,
         verdict=verdict,
         reason=reason,
     )
 
 
+def _judged(item: PaperItem, cell: _Cell, ours: float) -> tuple[Verdict, str, float | None]:
+    """The verdict on a value, its reason, and the difference in units of the uncertainty."""
+    if cell.printed is None:
+        return "not published", "the published value is not available", None
+    gap, allowed = ours - cell.printed, item.rounding + _ROUNDING
+    unit = item.uncertainty.value if item.uncertainty is not None else item.rounding
+    difference = gap / unit if unit else None
+    if model := item.model_of(cell.column):
+        return "other model", "; ".join(filter(None, (model, item.data))), difference
+    if item.data:
+        return "other data", item.data, difference
+    if abs(gap) <= allowed:
+        return "equal", "", difference
+    if item.uncertainty is not None and abs(gap) <= item.uncertainty.value + allowed:
+        return "within", item.uncertainty.source, difference
+    return "differs", item.causes.get(cell.column, "cause unknown"), difference
+
+
 def _without(
     paper: str,
     item: PaperItem,
-    column: str,
-    cell: str,
-    printed: float,
+    cell: _Cell,
     metric: MetricResult[Any] | None,
-    result: RunResult[Any],
+    metrics: Sequence[MetricResult[Any]],
 ) -> ReproducedValue:
     """The row of a column that did not run; a variant with another model is shown in its place."""
-    variants = [m for m in result.metrics if m.column.variant_of == column]
-    metric = metric or next((m for m in variants if not m.ok), None)  # its reason is this one's
-    for other in variants:
-        if other.ok and other.column.part_of is None:
-            ours = _value(other, item.value.replace("{cell}", cell))
-            row = _row(paper, item, column, cell, printed, ours)
-            return row.model_copy(update={"verdict": "other model", "reason": other.name})
+    for other in metrics:
+        if other.ok and other.column.variant_of == cell.column and other.column.part_of is None:
+            try:
+                ours = value_at(other.numbers, item.value, cell.cell)
+            except LookupError as error:
+                return _not_run(paper, item, cell, f"the run has no {error}")
+            return _of_model(_row(paper, item, cell, ours), other.name)
     if metric is None:
-        return _not_run(paper, item, column, cell, printed, "the run has no such column")
+        variants = [m for m in metrics if m.column.variant_of == cell.column and m.reason]
+        metric = variants[0] if variants else None
+    if metric is None:
+        return _not_run(paper, item, cell, "the run has no such column")
     reason = f"{metric.reason}; {metric.remedy}" if metric.remedy else str(metric.reason)
-    return _not_run(paper, item, column, cell, printed, reason)
+    return _not_run(paper, item, cell, reason)
 
 
-def _not_run(
-    paper: str, item: PaperItem, column: str, cell: str, printed: float, reason: str
-) -> ReproducedValue:
+def _of_model(row: ReproducedValue, name: str) -> ReproducedValue:
+    """The row of a variant: with its name, and never "equal"."""
+    if row.verdict == "not run":
+        return row
+    if row.verdict == "not published":
+        return row.model_copy(update={"reason": f"{row.reason}; here {name}"})
+    known = row.reason if row.verdict in ("other model", "other data") else ""
+    reason = "; ".join(filter(None, (name, known)))
+    return row.model_copy(update={"verdict": "other model", "reason": reason})
+
+
+def _not_run(paper: str, item: PaperItem, cell: _Cell, reason: str) -> ReproducedValue:
     return ReproducedValue(
         paper=paper,
         item=item.item,
-        column=column,
-        cell=cell,
-        published=printed,
+        column=cell.column,
+        cell=cell.cell,
+        published=cell.printed,
         verdict="not run",
         reason=reason,
     )
 
 
-def _value(metric: MetricResult[Any], path: str) -> float | None:
-    """The number at a path of a metric's statistics; an estimate gives its value."""
-    place: Any = metric.numbers.model_dump()
-    for key in path.split("."):
-        if isinstance(place, list | tuple):
-            place = place[int(key)]
-        elif isinstance(place, dict):
-            place = place[key]
+def value_at(numbers: Model, path: str, cell: str) -> float | None:
+    """The number at a path of a metric's statistics; an estimate gives its value.
+
+    Raises LookupError with the part of the path that is not there.
+    """
+    place: Any = numbers.model_dump()
+    for template in path.split("."):
+        key = template.replace("{cell}", cell)
+        chosen = _ENTRY.fullmatch(key)
+        if chosen is not None:
+            entries = place.get(chosen["name"]) or ()
+            field, text = chosen["field"], chosen["text"]
+            place = next((e for e in entries if str(e[field]) == text), None)
+        elif isinstance(place, list | tuple):
+            place = place[int(key)] if int(key) < len(place) else None
         else:
-            raise KeyError(path)
+            place = place.get(key) if isinstance(place, dict) else None
+        if place is None:
+            raise LookupError(f"'{key}'")
     if isinstance(place, dict):
         place = place["value"]
     return None if place is None else float(place)

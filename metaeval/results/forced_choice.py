@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from metaeval.results.base import Estimate, Model
+from metaeval.results.base import Estimate, Model, Number
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure, RunResult
@@ -27,12 +27,15 @@ class ChoiceAgreement(Model):
         pairs that the metric could score.
     mean
         The mean over the categories.
+    draw_sd
+        Category → standard deviation of the accuracy over the draws; empty with one draw.
     """
 
     n_references: int
     draws: int
     categories: Mapping[str, Estimate]
     mean: Estimate
+    draw_sd: Mapping[str, Number] = {}
 
     def accuracy(self, group: str) -> Estimate:
         """The accuracy of a category, or the mean."""

@@ -192,6 +192,25 @@ class FurtherAgreement(Model):
     replaces_rater: RaterReplacement | None = None
 
 
+class ScoreGroup(Model):
+    """The captions of one rating.
+
+    Attributes
+    ----------
+    rating
+        The nearest integer of their mean ratings, or a part of the ratings' range.
+    mean
+        Their mean score, where more is better (a metric of which less is better is negated).
+    step
+        The difference from the mean of the group below, in standard deviations of all scores;
+        `None` for the lowest group.
+    """
+
+    rating: str
+    mean: Estimate
+    step: Number = None
+
+
 class HumanAgreement(CorrelationEstimates):
     """A metric's agreement with the ratings of one dimension.
 
@@ -213,6 +232,8 @@ class HumanAgreement(CorrelationEstimates):
         Of ranked columns and controls; `None` for parts, and for constant columns.
     binary
         Average precision and AUROC; `None` where the ratings have more than two values.
+    groups
+        The mean score by people's rating, lowest rating first; empty with fewer than two groups.
     """
 
     accuracy: CalibratedAccuracy
@@ -222,6 +243,7 @@ class HumanAgreement(CorrelationEstimates):
     common: CommonRows | None = None
     further: FurtherAgreement | None = None
     binary: BinaryAgreement | None = None
+    groups: tuple[ScoreGroup, ...] = ()
 
     def ranked_by(self, statistic: Correlation) -> float | None:
         """What metrics are ranked by: the correlation on common rows, where rows differ."""

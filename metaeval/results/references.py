@@ -15,6 +15,16 @@ ReferenceMeasure = Literal[
 ]
 
 
+class ReferenceCorrelations(Model):
+    """Correlations with the ratings of one dimension, of the `n` rows that have a score."""
+
+    n: int
+    pearson: Number
+    spearman: Number
+    kendall_tau_b: Number
+    kendall_tau_c: Number
+
+
 class AtReferences(Model):
     """One metric with `n_references` references.
 
@@ -25,7 +35,10 @@ class AtReferences(Model):
     rank_order_rho, rank_order_rho_within, pairwise_accuracy
         Of graded captions, as in `GradedStatistics`.
     agreement, categories
-        Of a forced choice: agreement with people, mean of the categories, and each category.
+        Of a forced choice: agreement with people, mean of the categories, and each category. Of
+        ratings `agreement` is the protocol's correlation in the first dimension.
+    ratings
+        Of ratings: dimension → all correlations.
     """
 
     n_references: int
@@ -36,6 +49,7 @@ class AtReferences(Model):
     pairwise_accuracy: Estimate | None = None
     agreement: Estimate | None = None
     categories: Mapping[str, Number] | None = None
+    ratings: Mapping[str, ReferenceCorrelations] | None = None
 
     def estimate(self, measure: ReferenceMeasure) -> Estimate | None:
         """The measure of that name; `None` where the metric has none."""
@@ -56,11 +70,12 @@ class ReferencesStatistics(Model):
 class ReferencesResult(RunResult[ReferencesStatistics]):
     """The result of a run with ever more references.
 
-    `kind` is "graded" (order of corrupted captions) or "choice" (agreement with people);
-    `n_references` are the numbers, ascending.
+    `kind` is "graded" (order of corrupted captions), "choice" (agreement with people who chose one
+    of two captions) or "ratings" (correlation with people's ratings); `n_references` are the
+    numbers, ascending.
     """
 
     experiment: Literal["references"] = "references"
-    kind: Literal["graded", "choice"]
+    kind: Literal["graded", "choice", "ratings"]
     n_references: tuple[int, ...]
     settings: StatisticsSettings

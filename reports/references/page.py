@@ -35,7 +35,7 @@ def write_report(run_dir: Path | str) -> Path:
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = load_run_files(Path(run_dir), ReferencesResult)
-    measures = [CHOICE] if run.result.kind == "choice" else list(SWEEP_MEASURES[:3])
+    measures = list(SWEEP_MEASURES[:3]) if run.result.kind == "graded" else [CHOICE]
     groups = groups_of(run.result, measures)
     measures = [m for m in measures if any(m in g.values for g in groups)]
     controls = frozenset(m.name for m in run.result.metrics if kind_of(m) == "control")

@@ -1,0 +1,142 @@
+"""Computing the items of papers: each one's run, example or function, and the rows of its table."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from metaeval.api import load_run, score
+from metaeval.compute.networks import release
+from metaeval.config import compose_config, override_texts
+from metaeval.errors import MetaevalError
+from metaeval.experiments.run import run_configured
+from metaeval.papers.expected import Paper, PaperItem
+from metaeval.reproduce.compare import compare_run, compare_values, not_run
+from metaeval.reproduce.functions import FUNCTIONS
+from metaeval.results.reproduction import ReproducedItem, ReproducedValue
+from metaeval.text.tokenizers.base import forget_texts
+
+CAPTIONERS = "${paths.data}/coco/captioners"  # where an item's run says `captions: captioners`
+# a table shows values, not intervals: few replicates and permutations are enough
+_ALWAYS: Mapping[str, Any] = {"report": "none", "stats.replicates": 100}
+_FEWER: Mapping[str, Mapping[str, Any]] = {
+    "judgments": {"task.permutations": 100, "task.fitted": False},
+    "forced_choice": {"task.permutations": 100},
+    "captioners": {"task.permutations": 100},
+    "replace": {"corruption.seeds": 1},
+    "shuffle": {"corruption.seeds": 1},
+}
+
+
+@dataclass
+class Reproduction:
+    """A call of the command: where runs go, and what is already computed.
+
+    Attributes
+    ----------
+    out
+        Each run has a folder below it, named after the first item that needs it.
+    captioners
+        A file or folder of captioners' captions that stands for metaeval's data.
+    """
+
+    out: Path
+    captioners: str | None = None
+    _folders: dict[str, Path] = field(default_factory=dict)
+    _refused: dict[str, MetaevalError] = field(default_factory=dict)
+
+    def compute(self, paper: Paper, item: PaperItem) -> ReproducedItem:
+        """One item with its values."""
+        return ReproducedItem(
+            paper=paper.paper,
+            paper_title=paper.title,
+            source=paper.source,
+            item=item.item,
+            title=item.title,
+            note=item.note,
+            command=self._command(item),
+            values=self.values(paper.paper, item),
+        )
+
+    def values(self, paper: str, item: PaperItem) -> list[ReproducedValue]:
+        """The values of an item; where it cannot be computed, each says why."""
+        if item.missing:
+            return not_run(paper, item, item.missing)
+        try:
+            if item.example is not None:
+                return _example(paper, item)
+            folder = self._run(paper, item) if item.run else None
+            if item.function:
+                return compare_values(paper, item, FUNCTIONS[item.function](folder))
+            assert folder is not None
+            return compare_run(paper, item, load_run(folder).result)
+        except MetaevalError as error:
+            return not_run(paper, item, str(error))
+
+    def options(self, item: PaperItem) -> dict[str, Any]:
+        """The options of an item's run, by their dotted names."""
+        few = _FEWER.get(str(item.run["experiment"]), {})
+        options = {**_ALWAYS, **few, **item.run}
+        if options.get("captions") == "captioners":
+            options["captions"] = self.captioners or CAPTIONERS
+        return options
+
+    def _command(self, item: PaperItem) -> str:
+        """The command of the item's run, as a user would type it; "" where it has none."""
+        if not item.run:
+            return ""
+        options = {k: v for k, v in self.options(item).items() if k not in _ALWAYS}
+        return f"python -m metaeval {' '.join(map(shlex.quote, override_texts(options)))}"
+
+    def _run(self, paper: str, item: PaperItem) -> Path:
+        """The folder of the item's finished run; items with the same options share one."""
+        options = self.options(item)
+        key = json.dumps(options, sort_keys=True)
+        if key in self._refused:
+            raise self._refused[key]
+        if key not in self._folders:
+            folder = self.out / paper / item.item
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    run_configured(_configuration(options), folder)
+            except MetaevalError as error:
+                self._refused[key] = error
+                raise
+            finally:
+                forget_texts()
+                release("dataset", "encoded sentences")
+            self._folders[key] = folder
+        return self._folders[key]
+
+
+def _configuration(options: Mapping[str, Any]) -> DictConfig:
+    """The configuration of a run; its experiment comes first, the others are overrides of it."""
+    return compose_config(override_texts(options))
+
+
+def _example(paper: str, item: PaperItem) -> list[ReproducedValue]:
+    example = item.example
+    assert example is not None
+    options: dict[str, Any] = dict(example.options)
+    scored = score(
+        list(example.candidates),
+        [list(references) for references in example.references],
+        metrics=list(example.metrics),
+        **options,
+    )
+    columns = [c for c in scored.table.columns if c not in ("image_id", "caption")]
+    one = len(example.candidates) == 1
+    values = {
+        name: {"" if one else str(k): float(v) for k, v in enumerate(scored.table[name])}
+        for name in columns
+    }
+    return compare_values(paper, item, values, dict(scored.skipped))

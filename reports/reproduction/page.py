@@ -1,0 +1,89 @@
+"""The page of `python -m metaeval.reproduce`: printed values next to computed ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Header
+from metaeval.results.reproduction import VERDICTS, ReproducedItem, ReproducedValue, Verdict
+
+MEANING: dict[Verdict, str] = {
+    "equal": "the same value, to the printed digits",
+    "within": "inside the declared uncertainty",
+    "differs": "outside; the reason stands next to it",
+    "other model": "the metric ran with another model than the paper's",
+    "other data": "on other images or references than the paper's",
+    "not published": "no printed value is known",
+    "not run": "something is missing; the reason says what helps",
+}
+
+
+class PaperPart(NamedTuple):
+    """The items of one paper, in their order."""
+
+    paper: str
+    title: str
+    source: str
+    items: Sequence[ReproducedItem]
+
+
+def render(items: Sequence[ReproducedItem]) -> str:
+    """The page as text; the same items give the same bytes."""
+    values = [value for item in items for value in item.values]
+    counts = Counter(value.verdict for value in values)
+    header = Header(
+        "Papers reproduced",
+        "Printed and computed values",
+        "Do the numbers of the papers come out?",
+        [(name, f"{counts[name]:,}") for name in VERDICTS if counts[name]],
+    )
+    papers = [
+        PaperPart(name, of[0].paper_title, of[0].source, of)
+        for name, group in groupby(items, lambda item: item.paper)
+        if (of := list(group))
+    ]
+    return page.render(
+        "reproduction.html.j2",
+        1,
+        room="reproduction",
+        scripts="0-*.js",
+        header=header,
+        papers=papers,
+        verdicts=VERDICTS,
+        meaning=MEANING,
+        counts={(item.paper, item.item): _counts(item) for item in items},
+        rows={(item.paper, item.item): [_row(value) for value in item.values] for item in items},
+    )
+
+
+class ValueRow(NamedTuple):
+    """A line of an item's table: the class of its verdict, and its texts."""
+
+    kind: str
+    cells: Sequence[str]
+
+
+def value_cells(value: ReproducedValue) -> tuple[str, ...]:
+    """Metric, cell, published, ours, difference, verdict and reason as texts."""
+    return (
+        value.column,
+        value.cell,
+        "" if value.published is None else f"{value.published:g}",
+        "" if value.ours is None else f"{value.ours:.4g}",
+        "" if value.difference is None else f"{value.difference:+.1f}",
+        value.verdict,
+        value.reason,
+    )
+
+
+def _row(value: ReproducedValue) -> ValueRow:
+    return ValueRow(value.verdict.replace(" ", "-"), value_cells(value))
+
+
+def _counts(item: ReproducedItem) -> list[str]:
+    counts = Counter(value.verdict for value in item.values)
+    return [f"{counts[name]:,}" if counts[name] else "" for name in VERDICTS]
