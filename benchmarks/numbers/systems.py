@@ -12,6 +12,7 @@ from benchmarks.numbers.graded import graded, head, read, row, three, title
 from benchmarks.numbers.judgments import read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.papers.expected import value_of
 from metaeval.results.judgments import JudgmentStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
@@ -61,6 +62,49 @@ SOURCES = (
 )
 
 
+class Printed(NamedTuple):
+    """The place of a printed value in metaeval/papers, and how it is shown.
+
+    `scale` is what one printed unit counts here; `of` says on what else than the table's data.
+    """
+
+    paper: str
+    item: str
+    column: str
+    cell: str
+    scale: float = 1.0
+    of: str = ""
+
+    @property
+    def value(self) -> float:
+        return self.scale * value_of(self.paper, self.item, self.column, self.cell)
+
+    @property
+    def text(self) -> str:
+        """The digits as printed."""
+        digits = 2 if self.paper == VIFIDEL else 3
+        text = f"{self.value:.{digits}f}".replace("-0.", "−.").removeprefix("0")
+        return f"{text} ({self.of})" if self.of else text
+
+
+VIFIDEL, FAIER, TIGER = "madhyastha2019vifidel", "wang2021faier", "jiang2019tiger"
+
+
+def _mm(column: str, cell: str, item: str = "table1") -> Printed:
+    """Accuracy on PASCAL-50S' MM pairs, of VIFIDEL's Table 1."""
+    return Printed(VIFIDEL, item, column, cell, 100)
+
+
+def _relevance(column: str, cell: str) -> Printed:
+    """Spearman's ρ on Composite's COCO images, of VIFIDEL's Table 2."""
+    return Printed(VIFIDEL, "table2", column, cell)
+
+
+def _composite(paper: str, column: str) -> Printed:
+    """Spearman's ρ on Composite, of TIGEr's and FAIEr's Table 1."""
+    return Printed(paper, "table1-composite", column, "spearman", of="all of Composite")
+
+
 class System(NamedTuple):
     """A system of the papers.
 
@@ -88,9 +132,9 @@ class System(NamedTuple):
     papers: str
     metric: str
     column: str
-    pascal: float | None = None
+    pascal: Printed | None = None
     note: str = ""
-    composite: str = "none"
+    composite: Printed | None = None
 
 
 SYSTEMS = (
@@ -100,18 +144,40 @@ SYSTEMS = (
     System("BLEU-4", "GTVF", "bleu", "BLEU-4"),
     System("SacreBLEU", "G", "sacrebleu", "SacreBLEU"),
     System("ROUGE-L", "GTVF", "rouge_l", "ROUGE-L"),
-    System("METEOR", "GTVF", "meteor", "METEOR", 66),
-    System("CIDEr", "GTVF", "cider", "CIDEr", 66),
+    System("METEOR", "GTVF", "meteor", "METEOR", Printed(VIFIDEL, "tables5-6", "METEOR", "MM")),
+    System("CIDEr", "GTVF", "cider", "CIDEr", Printed(VIFIDEL, "tables5-6", "CIDEr", "MM")),
     System("SPICE", "GTVF", "spice", "SPICE (rules)", note="built-in parser, not CoreNLP"),
     System("BERTScore", "G", "bertscore", "BERTScore (MiniLM)", note="MiniLM, not roberta-large"),
     System("CLIPScore", "G", "clipscore", "", note="OpenAI's weights and photographs are needed"),
     System("RefCLIPScore", "G", "refclipscore", "", note="likewise"),
     System(
-        "WMD, best reference", "V", "wmd", "WMD-best", 70, "MiniLM's word vectors", composite=".30"
+        "WMD, best reference",
+        "V",
+        "wmd",
+        "WMD-best",
+        _mm("WMD-best", "5"),
+        "MiniLM's word vectors",
+        _relevance("WMD-best", "4"),
     ),
     System("WMD, mean reference", "V", "wmd", "WMD-mean", None, "likewise"),
-    System("WMD, worst reference", "V", "wmd", "WMD-worst", 66, "likewise", composite=".29"),
-    System("LM", "V", "lm", "LM", 54, "a GRU of 22,000 captions of other images", composite="−.10"),
+    System(
+        "WMD, worst reference",
+        "V",
+        "wmd",
+        "WMD-worst",
+        _mm("WMD-worst", "5"),
+        "likewise",
+        _relevance("WMD-worst", "4"),
+    ),
+    System(
+        "LM",
+        "V",
+        "lm",
+        "LM",
+        _mm("LM", "0"),
+        "a GRU of 22,000 captions of other images",
+        _relevance("LM", "0"),
+    ),
     System(
         "VIFIDEL, gold objects",
         "V",
@@ -120,7 +186,14 @@ SYSTEMS = (
         None,
         "MiniLM's word vectors",
     ),
-    System("VIFIDEL with references", "V", "vifidel", "VIFIDEL-ref (gold objects)", 70, "likewise"),
+    System(
+        "VIFIDEL with references",
+        "V",
+        "vifidel",
+        "VIFIDEL-ref (gold objects)",
+        _mm("VIFIDEL-ref", "5"),
+        "likewise",
+    ),
     System(
         "VIFIDEL, D80",
         "V",
@@ -134,7 +207,7 @@ SYSTEMS = (
         "V",
         "vifidel",
         "",
-        72,
+        _mm("VIFIDEL-ref", "5", "table1-detected"),
         "metric.vifidel.sources=[FILE]: the detector's labels are needed",
     ),
     System(
@@ -144,7 +217,7 @@ SYSTEMS = (
         "",
         None,
         "metric.vifidel.sources=[gold,FILE]: likewise",
-        composite=".30",
+        composite=_relevance("VIFIDEL-ref", "4"),
     ),
     System("VIFIDEL+LM", "V", "vifidel_lm", "VIFIDEL+LM (gold objects)"),
     System("VIFIDEL+CIDEr", "V", "vifidel_cider", "VIFIDEL+CIDEr (gold objects)"),
@@ -156,7 +229,7 @@ SYSTEMS = (
         "TIGEr (gold objects)",
         None,
         "gold regions, our weights",
-        composite=".553 (all of Composite)",
+        composite=_composite(TIGER, "TIGEr"),
     ),
     System("REO", "F", "", "", None, "neither code nor equations to check ours against"),
     System(
@@ -165,7 +238,7 @@ SYSTEMS = (
         "learn_to_eval",
         "LearnToEval (gold objects)",
         None,
-        "gold regions, our weights; taught by corrupted captions",
+        "gold regions, our weights; trained with corrupted captions",
     ),
     System(
         "FAIEr, 1-ref",
@@ -174,7 +247,7 @@ SYSTEMS = (
         "FAIEr-1 (gold objects)",
         None,
         "gold regions, our weights",
-        composite=".661 (all of Composite)",
+        composite=_composite(FAIER, "FAIEr-1"),
     ),
     System(
         "FAIEr, 4-ref",
@@ -183,7 +256,7 @@ SYSTEMS = (
         "FAIEr-4 (gold objects)",
         None,
         "likewise",
-        composite=".630 (all of Composite)",
+        composite=_composite(FAIER, "FAIEr-4"),
     ),
     System(
         "FAIEr, r-ref",
@@ -192,7 +265,7 @@ SYSTEMS = (
         "FAIEr (gold objects)",
         None,
         "likewise",
-        composite=".660 (all of Composite)",
+        composite=_composite(FAIER, "FAIEr"),
     ),
     System(
         "FAIEr\\rel",
@@ -235,8 +308,12 @@ def table(results: Sequence[Result]) -> str:
         name = "LearnToEval (text)" if system.name == "LearnToEval" else system.column
         value = chosen.get(name)
         cells += ["–" if value is None else f"{100 * value:.1f}"]
-        cells += ["none" if system.pascal is None else f"{system.pascal:g}"]
-        cells += [_with_people(agreeing.get(system.column)), system.composite, system.note]
+        cells += ["none" if system.pascal is None else f"{system.pascal.value:g}"]
+        cells += [
+            _with_people(agreeing.get(system.column)),
+            _printed(system.composite),
+            system.note,
+        ]
         lines.append(row(*cells))
     note = (
         "On Composite's COCO images: Spearman's ρ with people's correctness, people's captions "
@@ -294,6 +371,10 @@ def components(results: Sequence[Result]) -> str:
         lines.append(row(title(record), *cells))
     images = ", ".join(f"{name} {counts[name]:,}" for sets in COMPONENTS.values() for name in sets)
     return "\n".join([*lines, "", f"Images in which the change can be made: {images}."])
+
+
+def _printed(printed: Printed | None) -> str:
+    return "none" if printed is None else printed.text
 
 
 def _by_category(result: Result) -> dict[str, dict[str, float | None]]:

@@ -5,7 +5,149 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from metaeval.reproduce.compare import Values
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
 
-# name in a paper's file → function of the folder of the item's run, `None` for an item without
-FUNCTIONS: Mapping[str, Callable[[Path | None], Values]] = {}
+from metaeval.api import load_run
+from metaeval.config import component, compose_config
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import InputError
+from metaeval.reproduce.compare import Values
+from metaeval.reproduce.vifidel_objects import by_number_of_objects
+from metaeval.results.captioners import HUMAN, CaptionersResult
+from metaeval.results.sensitivity import SensitivityResult
+from metaeval.runs import files
+
+PAIRS = 15_000  # of FAIEr's Table 2
+# TIGEr's Fig. 7: what of a caption is wrong → the corruptions that make it so
+COMPONENTS: Mapping[str, tuple[str, ...]] = {
+    "object": ("other_object",),
+    "action": ("wrong_verb",),
+    "property": ("wrong_colour", "wrong_size"),
+    "counting": ("one_more",),
+    "state": ("wrong_state",),
+    "colour": ("wrong_colour",),
+}
+
+
+def human_above_machine(folder: Path) -> Values:
+    """FAIEr's Table 2 from a run of captioners: "accuracy", "human" and "machine" of each column.
+
+    PAIRS pairs of an image's human caption and a captioner's are drawn without replacement, with
+    seed 0, from all of them. The accuracy is the share of the pairs in which the human caption
+    scores strictly higher; pairs without both scores are left out.
+    """
+    result = load_run(folder).result
+    assert isinstance(result, CaptionersResult)
+    path = folder / files.AGAINST_HUMAN / files.SCORES
+    scores = files.read_table(path, ("image_id", "set", "metric", "score"))
+    values: dict[str, dict[str, float | None]] = {}
+    for metric in result.against_human:
+        if not metric.ok or metric.column.part_of is not None:
+            continue
+        of_metric = scores[scores["metric"] == metric.name]
+        table = of_metric.pivot(index="image_id", columns="set", values="score")
+        human = table.pop(HUMAN)
+        machines = table[sorted(table.columns)]
+        pairs = [(i, name) for name in machines.columns for i in machines.index]
+        chosen = np.random.default_rng(0).permutation(len(pairs))[:PAIRS]
+        people = human.to_numpy()[chosen % len(machines)]
+        others = machines.to_numpy().T.reshape(-1)[chosen]
+        known = ~np.isnan(people) & ~np.isnan(others)
+        sign = 1 if metric.column.higher_is_better else -1
+        above = sign * (people[known] - others[known]) > 0
+        values[metric.name] = {
+            "accuracy": float(above.mean()),
+            "human": float(people[known].mean()),
+            "machine": float(others[known].mean()),
+        }
+    return values
+
+
+def components(folder: Path) -> Values:
+    """TIGEr's Fig. 7 from a run of sensitivity: how often the true caption scores above the one
+    with a wrong component, ties half; corruptions of a component weigh by their captions."""
+    result = load_run(folder).result
+    assert isinstance(result, SensitivityResult)
+    of_name = {entry.name: entry.set for entry in result.sets}
+    values: dict[str, dict[str, float | None]] = {}
+    for metric in result.metrics:
+        if not metric.ok or metric.column.part_of is not None:
+            continue
+        profile = metric.numbers.profile
+        values[metric.name] = {}
+        for kind, names in COMPONENTS.items():
+            cells = [profile[of_name[n]] for n in names if of_name.get(n) in profile]
+            n = sum(cell.n for cell in cells)
+            right = sum((cell.auc.value or 0.0) * cell.n for cell in cells)
+            values[metric.name][kind] = right / n if n else None
+    return values
+
+
+def thumb_scores(folder: Path) -> Values:
+    """Pearson's r of the scores that THumB's authors published with the ratings, by dimension."""
+    judged = pd.read_parquet(folder / files.JUDGMENTS)
+    config = OmegaConf.load(folder / files.CONFIG)
+    assert isinstance(config, DictConfig)
+    root = config.dataset.root or Path(str(config.paths.data)) / "thumb"
+    paths = sorted((Path(str(root)) / "metric_scores").glob("*.csv"))
+    if not paths:
+        raise InputError("has no metric_scores/*.csv; get them from THumB's repository", file=root)
+    theirs = pd.concat([pd.read_csv(path) for path in paths])
+    theirs = theirs.rename(columns={"SYS": "system", "seg_id": "image_id"})
+    theirs["image_id"] = theirs["image_id"].astype(str)
+    keys = ["image_id", "system"]
+    dimensions = [c.removeprefix("human_") for c in judged if str(c).startswith("human_")]
+    for name in dimensions:
+        judged[name] = [np.mean(ratings) for ratings in judged[f"human_{name}"]]
+    both = theirs.merge(judged[[*keys, *dimensions]], on=keys)
+    return {
+        str(metric): {name: float(of["score"].corr(of[name])) for name in dimensions}
+        for metric, of in both.groupby("metric")
+    }
+
+
+def faier_object_words() -> Values:
+    """FAIEr's Table 5 on val2017: mean matches of words for what is annotated, and of others."""
+    import torch
+
+    from metaeval.reproduce.object_words import load, table
+    from metaeval.weights import pretrained
+
+    dataset = _val2017()
+    model, vocabulary, _ = load(dataset, pretrained.AUTO)
+    with torch.inference_mode():
+        rows = table(model, vocabulary, dataset)
+    return {
+        f"{k} references": {
+            "ground truth": row.gold,
+            "others": row.other,
+            "ground truth above others": row.wins,
+        }
+        for k, row in rows.items()
+    }
+
+
+def vifidel_by_objects() -> Values:
+    """VIFIDEL's Fig. 5 on val2017: mean score by the number of annotated objects."""
+    return by_number_of_objects(_val2017())
+
+
+def _val2017() -> CaptionDataset:
+    dataset: CaptionDataset = component(compose_config(["dataset=coco_val2017"]).dataset, "dataset")
+    if isinstance(objects := dataset.part("objects"), Absent):
+        raise InputError(str(objects))
+    return dataset
+
+
+# name in a paper's file → function of the folder of the item's run, or of nothing
+OF_RUN: Mapping[str, Callable[[Path], Values]] = {
+    "human_above_machine": human_above_machine,
+    "components": components,
+    "thumb_scores": thumb_scores,
+}
+OF_DATA: Mapping[str, Callable[[], Values]] = {
+    "faier_object_words": faier_object_words,
+    "vifidel_by_objects": vifidel_by_objects,
+}

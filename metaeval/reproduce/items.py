@@ -9,22 +9,31 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from omegaconf import DictConfig
 
 from metaeval.api import load_run, score
 from metaeval.compute.networks import release
 from metaeval.config import compose_config, override_texts
-from metaeval.errors import MetaevalError
+from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import Paper, PaperItem
 from metaeval.reproduce.compare import compare_run, compare_values, not_run
-from metaeval.reproduce.functions import FUNCTIONS
+from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.results.reproduction import ReproducedItem, ReproducedValue
 from metaeval.text.tokenizers.base import forget_texts
 
-CAPTIONERS = "${paths.data}/coco/captioners"  # where an item's run says `captions: captioners`
+Function = TypeVar("Function")
+
+# where an item's run says `captions: captioners`
+CAPTIONERS: Mapping[str, str] = {
+    **{
+        name: f"${{paths.data}}/coco/captioners/{name}.json"
+        for name in ("updown", "gat", "ssg", "ersan", "magic", "zerocap", "nucleus_lm")
+    },
+    "M2": "${paths.data}/coco/captioners_vlm/m2_transformer.json",
+}
 # a table shows values, not intervals: few replicates and permutations are enough
 _ALWAYS: Mapping[str, Any] = {"report": "none", "stats.replicates": 100}
 _FEWER: Mapping[str, Mapping[str, Any]] = {
@@ -73,10 +82,11 @@ class Reproduction:
         try:
             if item.example is not None:
                 return _example(paper, item)
-            folder = self._run(paper, item) if item.run else None
+            if not item.run:
+                return compare_values(paper, item, _function(OF_DATA, item)())
+            folder = self._run(paper, item)
             if item.function:
-                return compare_values(paper, item, FUNCTIONS[item.function](folder))
-            assert folder is not None
+                return compare_values(paper, item, _function(OF_RUN, item)(folder))
             return compare_run(paper, item, load_run(folder).result)
         except MetaevalError as error:
             return not_run(paper, item, str(error))
@@ -116,6 +126,14 @@ class Reproduction:
                 release("dataset", "encoded sentences")
             self._folders[key] = folder
         return self._folders[key]
+
+
+def _function(known: Mapping[str, Function], item: PaperItem) -> Function:
+    """The function that an item names. Raises ConfigError for one that there is not."""
+    if item.function not in known:
+        names = ", ".join(known)
+        raise ConfigError(f"{item.item}: unknown function '{item.function}'; choose from {names}")
+    return known[item.function]
 
 
 def _configuration(options: Mapping[str, Any]) -> DictConfig:

@@ -67,6 +67,7 @@ def render(run: LoadedRun[JudgmentsResult]) -> str:
             name: (stem, inline(drawing, f"How often people prefer the higher score, {name}"))
             for name, stem, drawing in _curves(result)
         },
+        groups=printed.groups,
         judges=section_of_judges(run),
         views=printed.views,
         examples=printed.examples,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from metaeval.reports.judgments.examples import Examples, examples
+from metaeval.reports.judgments.groups import group_tables
 from metaeval.reports.judgments.table import (
     FURTHER_HEADS,
     STATISTICS,
@@ -45,6 +46,7 @@ class JudgmentTables(NamedTuple):
     views: list[SavedTable]
     systems: list[SavedTable]
     further: list[SavedTable]
+    groups: list[SavedTable]
     examples: list[tuple[Examples, SavedTable]]
 
     @property
@@ -53,7 +55,7 @@ class JudgmentTables(NamedTuple):
         return [
             *self.metrics,
             *(m.table for m in self.matrices if m.table is not None),
-            *(part.table for part in (*self.views, *self.systems, *self.further)),
+            *(part.table for part in (*self.views, *self.systems, *self.further, *self.groups)),
             *(saved.table for _, saved in self.examples),
         ]
 
@@ -72,6 +74,7 @@ def tables(run: LoadedRun[JudgmentsResult]) -> JudgmentTables:
         _views(result),
         _systems(result),
         _further(result),
+        group_tables(result),
         saved_examples(examples(run)),
     )
 

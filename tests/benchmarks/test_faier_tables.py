@@ -13,7 +13,6 @@ pytest.importorskip("safetensors")
 import torch
 
 from benchmarks.faier import variants, words
-from benchmarks.faier.coco_words import WORDS
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.training.faier_dev import HeldOut
@@ -21,6 +20,7 @@ from metaeval.metrics.faier.captions import encode
 from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import load_network
 from metaeval.metrics.faier.training.retrieval import score_matrix
+from metaeval.reproduce.coco_words import WORDS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions

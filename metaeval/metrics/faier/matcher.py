@@ -46,6 +46,14 @@ class NodeVectors:
 CaptionNodes = Mapping[str, NodeVectors]  # by level: "objects", "relations"
 
 
+def nodes_of(nodes: CaptionNodes, rows: Ints) -> CaptionNodes:
+    """The nodes of these captions, each as often as it is named; vectors are not copied."""
+    return {
+        level: NodeVectors(of.vectors, of.starts[rows], of.counts[rows])
+        for level, of in nodes.items()
+    }
+
+
 class UnionMatcher:
     """A trained network with the union vectors of a dataset's images.
 

@@ -265,8 +265,12 @@ class FaierScorer(RegionScorer):
     def _match(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """[n, levels] What captions score on each level, not calibrated."""
         from metaeval.metrics.faier.captions import encode
+        from metaeval.metrics.faier.matcher import nodes_of
 
-        return self._matcher.score(encode(captions, self.parser, self._vocabulary), image_index)
+        place = {text: k for k, text in enumerate(dict.fromkeys(captions))}
+        nodes = self._matcher.read(encode(list(place), self.parser, self._vocabulary))
+        rows = np.array([place[text] for text in captions], dtype=np.int64)
+        return self._matcher.score(nodes_of(nodes, rows), image_index)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         levels = self._match(captions, image_index) / self._units[image_index][:, None]

@@ -1,0 +1,60 @@
+"""Ranks of right captions and images among all, and recalls with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.results.base import Estimate
+from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import Floats
+
+DEPTHS = (1, 5, 10)
+Ints = npt.NDArray[np.int64]
+
+
+class Ranks(NamedTuple):
+    """The items that take part [n], and the rank of each one's own match, 0 = first, both ways."""
+
+    items: Ints
+    image_to_text: Ints
+    text_to_image: Ints
+
+
+def ranks_of(scores: Floats) -> Ranks:
+    """The ranks from scores [captions, images], more is better; caption i belongs to image i.
+
+    A rank counts the others with a score at least as high: ties count against the metric. An image
+    or caption that has no score with any other leaves with its counterpart; ValueError where single
+    scores are still missing then.
+
+    >>> ranks_of(np.array([[3.0, 1.0], [2.0, 2.0]]))
+    Ranks(items=array([0, 1]), image_to_text=array([0, 0]), text_to_image=array([0, 1]))
+    """
+    missing = np.isnan(scores)
+    items = np.flatnonzero(~(missing.all(axis=0) | missing.all(axis=1)))
+    kept = scores[np.ix_(items, items)]
+    if np.isnan(kept).any():
+        raise ValueError("some pairs of a caption and an image have no score")
+    own = np.diag(kept)
+    return Ranks(
+        items,
+        (kept >= own[None, :]).sum(axis=0) - 1,
+        (kept >= own[:, None]).sum(axis=1) - 1,
+    )
+
+
+def recalls(ranks: Ints, replicates: int, confidence: float, seed: int) -> Mapping[str, Estimate]:
+    """ "R@k" → the share of ranks below k, with its interval by resampling the queries."""
+    if not len(ranks):
+        return {f"R@{k}": Estimate(value=None) for k in DEPTHS}
+    counts = bootstrap_counts(len(ranks), replicates, seed)
+    estimates = {}
+    for k in DEPTHS:
+        hits = (ranks < k).astype(np.float64)
+        low, high = percentile_interval(counts @ hits / len(ranks), confidence)
+        estimates[f"R@{k}"] = Estimate(value=hits.mean(), low=low, high=high, n=len(ranks))
+    return estimates
