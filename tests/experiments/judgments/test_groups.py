@@ -1,0 +1,49 @@
+"""Mean scores by people's rating against plain means, and their divisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metaeval.experiments.judgments.groups import rating_groups, score_groups
+from metaeval.experiments.judgments.sample import RankedScores, Ratings
+
+
+def ratings(means: np.ndarray) -> Ratings:
+    n = len(means)
+    return Ratings(np.arange(n), means, means, np.arange(n) % 7, 7)
+
+
+def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
+    rng = np.random.default_rng(1)
+    means = rng.integers(1, 6, 200).astype(np.float64)
+    scores = means + rng.normal(size=200)
+    scores[:9], means[9:12] = np.nan, np.nan
+    counts = np.ones((3, 7), dtype=np.int8)
+    groups = score_groups(RankedScores("M", scores), ratings(means), counts, 0.95)
+    assert [g.rating for g in groups] == ["1", "2", "3", "4", "5"]
+    known = ~np.isnan(scores) & ~np.isnan(means)
+    below = None
+    for group in groups:
+        alike = scores[known & (means == float(group.rating))]
+        assert group.mean.value == pytest.approx(alike.mean())
+        assert group.mean.n == len(alike)
+        # every image once: a replicate is the mean itself
+        assert group.mean.interval == pytest.approx((alike.mean(), alike.mean()))
+        if below is None:
+            assert group.step is None
+        else:
+            assert group.step == pytest.approx((alike.mean() - below) / scores[known].std())
+        below = alike.mean()
+
+
+def test_halves_go_up_and_many_values_are_divided() -> None:
+    labels, group = rating_groups(np.array([1.0, 1.49, 1.5, np.nan, 2.5]))
+    assert labels == ("1", "2", "3")
+    assert group.tolist() == [0, 0, 1, -1, 2]
+    labels, group = rating_groups(np.linspace(0, 100, 101))
+    assert labels[0] == "0 to 20"
+    assert np.bincount(group).tolist() == [20, 20, 20, 20, 21]
+    labels, group = rating_groups(np.linspace(0.1, 0.4, 30))  # one integer: divided, too
+    assert len(labels) == 5
+    assert rating_groups(np.array([2.0, 2.0]))[0] == ()

@@ -1,0 +1,110 @@
+"""Retrieval: ranks against counting by hand, the matrix against single scores, the command."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaeval.config import build, compose_config, override_texts
+from metaeval.data.scenes import load_scenes
+from metaeval.errors import ConfigError
+from metaeval.experiments.retrieval import matrix
+from metaeval.experiments.retrieval.matrix import score_every_pair
+from metaeval.experiments.retrieval.ranks import ranks_of, recalls
+from metaeval.experiments.run import run_configured
+from metaeval.results.files import read_result
+from metaeval.results.retrieval import RetrievalResult
+from metaeval.runs import files
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.training.retrieval import recall
+
+
+def test_ranks_count_what_is_at_least_as_high() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 6, (40, 40)).astype(np.float64)  # with many ties
+    ranks = ranks_of(scores)
+    for i in range(40):
+        others = [c for c in range(40) if c != i]
+        assert ranks.image_to_text[i] == sum(scores[c, i] >= scores[i, i] for c in others)
+        assert ranks.text_to_image[i] == sum(scores[i, c] >= scores[i, i] for c in others)
+    # the recalls that training reports, of images × captions, are rounded to four digits
+    known = recall(scores.T, np.arange(40))
+    for way, of_way in (
+        ("image_to_text", ranks.image_to_text), ("text_to_image", ranks.text_to_image),
+    ):  # fmt: skip
+        for name, estimate in recalls(of_way, 50, 0.95, 0).items():
+            assert estimate.value == pytest.approx(known[way][name], abs=5e-5)
+            assert estimate.low is not None
+            assert estimate.low <= estimate.value <= estimate.high  # type: ignore[operator]
+
+
+def test_what_has_no_score_leaves_with_its_counterpart() -> None:
+    scores = np.array([[3.0, 1.0, np.nan], [2.0, 2.5, np.nan], [1.0, 1.0, np.nan]])
+    ranks = ranks_of(scores)  # the third image has no score with any caption
+    assert ranks.items.tolist() == [0, 1]
+    assert ranks.image_to_text.tolist() == [0, 0]
+    scores[0, 1] = np.nan
+    with pytest.raises(ValueError, match="no score"):
+        ranks_of(scores)
+
+
+@pytest.mark.parametrize("name", ["rouge_l", "cider", "faier"])
+def test_the_matrix_holds_single_scores_and_comes_back_from_the_cache(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "BLOCK", 36)  # three captions a block
+    dataset = load_scenes(n=12, cache=tmp_path)
+    metric, store = build(name, compose_config([f"metrics=[{name}]"])), MemoryStore()
+    outcome, scores = score_every_pair(metric, dataset, dataset.human, store)
+    assert outcome.status == "ok", outcome.reason
+    assert scores is not None
+    texts = [caption for caption in dataset.human for _ in range(12)]
+    single = score_captions(metric, dataset, texts, np.tile(np.arange(12), 12), MemoryStore())
+    assert single.scores is not None
+    np.testing.assert_array_equal(scores.reshape(len(outcome.columns), -1).T, single.scores)
+    assert outcome.scores is not None
+    np.testing.assert_array_equal(outcome.scores[:, 0], np.diag(scores[0]))
+    again, same = score_every_pair(metric, dataset, dataset.human, store)
+    assert (outcome.n_scored, again.n_scored, again.n_cached) == (144, 0, 144)
+    np.testing.assert_array_equal(same, scores)
+
+
+def options(out: Path, **more: object) -> dict[str, object]:
+    return {
+        "experiment": "retrieval", "dataset": "scenes", "dataset__limit": 30,
+        "metrics": ["rouge_l", "length"], "paths__cache": out / "cache", "stats__replicates": 50,
+        **more,
+    }  # fmt: skip
+
+
+def test_a_run_writes_ranks_recalls_and_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_configured(compose_config(override_texts(options(tmp_path))), tmp_path / "OUT")
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, RetrievalResult)
+    table = pd.read_parquet(tmp_path / "OUT" / files.SCORES)
+    rouge = table[table["metric"] == "ROUGE-L"]
+    numbers = result.metric("ROUGE-L").numbers
+    for k in (1, 5, 10):
+        share = (rouge["rank_of_caption"] <= k).mean()
+        assert numbers.image_to_text[f"R@{k}"].value == pytest.approx(share)
+    # a length is the same with every image: all ties, so never found among the first
+    assert result.metric("Length").numbers.text_to_image["R@1"].value == 0
+    assert "R@10" in capsys.readouterr().out
+    page = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
+    assert "ROUGE-L has the highest recall at 1" in page
+    path = tmp_path / "OUT" / files.TABLES / "retrieval-image-to-text.csv"
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert [row["Metric"] for row in rows] == ["ROUGE-L", "Length"]
+
+
+def test_data_that_is_not_for_it_is_one_line(tmp_path: Path) -> None:
+    many = options(tmp_path, dataset__limit=5001, dataset__n=6000)
+    with pytest.raises(ConfigError, match=r"give dataset\.limit=5000 or less"):
+        run_configured(compose_config(override_texts(many)), tmp_path / "OUT")
