@@ -49,6 +49,7 @@ CONFIGURATIONS = {
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
     "references": ("experiment=references", "dataset=scenes"),
+    "retrieval": ("experiment=retrieval", "dataset=scenes"),
     "score": ("experiment=score", "captions=x.csv"),
     "sample_size": ("experiment=sample_size", "dataset=scenes"),
     "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),

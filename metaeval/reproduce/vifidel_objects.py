@@ -18,12 +18,12 @@ MOST = 8  # objects; images with fewer take no part
 
 
 def by_number_of_objects(
-    dataset: CaptionDataset, seed: int = 0, store: Store | None = None
+    dataset: CaptionDataset, most: int = MOST, seed: int = 0, store: Store | None = None
 ) -> Values:
     """Column → number of objects → the mean score of the images' human captions.
 
     The objects of each image are put in a random order, once; with k objects VIFIDEL sees the first
-    k. Only images with MOST objects or more take part, so that all numbers are of the same images.
+    k. Only images with `most` objects or more take part, so that all numbers are of the same images.
     """
     objects: Mapping[ImageId, Objects] = dataset.part("objects")
     if isinstance(objects, Absent):
@@ -34,14 +34,14 @@ def by_number_of_objects(
         if i in objects and len(objects[i].labels) >= MOST
     ]
     if not rich:
-        raise InputError(f"{dataset.name}: no image has {MOST} annotated objects")
+        raise InputError(f"{dataset.name}: no image has {most} annotated objects")
     chosen = dataset.subset(rich)
     rng = np.random.default_rng(seed)
     order = {i: rng.permutation(len(objects[i].labels)) for i in chosen.image_ids}
     metric = build("vifidel", compose_config(["metrics=[vifidel]"]))
     store = store or MemoryStore()
     values: dict[str, dict[str, float | None]] = {}
-    for n in range(1, MOST + 1):
+    for n in range(1, most + 1):
         fewer = {i: _some(objects[i], order[i][:n]) for i in chosen.image_ids}
         seen = replace(
             chosen, parts={**chosen.parts, "objects": lambda some=fewer: some}, _loaded={}
