@@ -23,7 +23,7 @@ def by_number_of_objects(
     """Column → number of objects → the mean score of the images' human captions.
 
     The objects of each image are put in a random order, once; with k objects VIFIDEL sees the first
-    k. Only images with `most` objects or more take part, so that all numbers are of the same images.
+    k. Only images with `most` objects or more take part: all numbers are of the same images.
     """
     objects: Mapping[ImageId, Objects] = dataset.part("objects")
     if isinstance(objects, Absent):
