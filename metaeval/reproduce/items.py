@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from metaeval.reproduce.compare import compare_run, compare_values, not_run
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.results.reproduction import ReproducedItem, ReproducedValue
 from metaeval.text.tokenizers.base import forget_texts
+
+log = logging.getLogger(__name__)
 
 Function = TypeVar("Function")
 
@@ -90,6 +93,9 @@ class Reproduction:
             return compare_run(paper, item, load_run(folder).result)
         except MetaevalError as error:
             return not_run(paper, item, str(error))
+        except Exception as error:  # one item that breaks leaves the others
+            log.exception("%s/%s", paper, item.item)
+            return not_run(paper, item, f"{type(error).__name__}: {error}")
 
     def options(self, item: PaperItem) -> dict[str, Any]:
         """The options of an item's run, by their dotted names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -28,11 +29,8 @@ def by_number_of_objects(
     objects: Mapping[ImageId, Objects] = dataset.part("objects")
     if isinstance(objects, Absent):
         raise InputError(str(objects))
-    rich = [
-        k
-        for k, i in enumerate(dataset.image_ids)
-        if i in objects and len(objects[i].labels) >= MOST
-    ]
+    n_objects = [len(objects[i].labels) if i in objects else 0 for i in dataset.image_ids]
+    rich = [k for k, n in enumerate(n_objects) if n >= most]
     if not rich:
         raise InputError(f"{dataset.name}: no image has {most} annotated objects")
     chosen = dataset.subset(rich)
@@ -43,9 +41,8 @@ def by_number_of_objects(
     values: dict[str, dict[str, float | None]] = {}
     for n in range(1, most + 1):
         fewer = {i: _some(objects[i], order[i][:n]) for i in chosen.image_ids}
-        seen = replace(
-            chosen, parts={**chosen.parts, "objects": lambda some=fewer: some}, _loaded={}
-        )
+        parts = {**chosen.parts, "objects": partial(dict, fewer)}
+        seen = replace(chosen, parts=parts, _loaded={})
         index = np.arange(len(seen), dtype=np.intp)
         scored = score_captions(metric, seen, seen.human, index, store)
         if scored.scores is None:
