@@ -98,7 +98,9 @@ def thumb_scores(folder: Path) -> Values:
     theirs = theirs.rename(columns={"SYS": "system", "seg_id": "image_id"})
     theirs["image_id"] = theirs["image_id"].astype(str)
     keys = ["image_id", "system"]
-    dimensions = [c.removeprefix("human_") for c in judged if str(c).startswith("human_")]
+    dimensions = [
+        name.removeprefix("human_") for name in map(str, judged) if name.startswith("human_")
+    ]
     for name in dimensions:
         judged[name] = [np.mean(ratings) for ratings in judged[f"human_{name}"]]
     both = theirs.merge(judged[[*keys, *dimensions]], on=keys)

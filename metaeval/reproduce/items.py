@@ -75,7 +75,7 @@ class Reproduction:
             title=item.title,
             note=item.note,
             command=self._command(item),
-            values=self.values(paper.paper, item),
+            values=tuple(self.values(paper.paper, item)),
         )
 
     def values(self, paper: str, item: PaperItem) -> list[ReproducedValue]:

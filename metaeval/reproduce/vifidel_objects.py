@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from metaeval.config import build, compose_config
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.errors import InputError
 from metaeval.reproduce.compare import Values
 from metaeval.runs.store import MemoryStore, Store
@@ -26,9 +26,10 @@ def by_number_of_objects(
     The objects of each image are put in a random order, once; with k objects VIFIDEL sees the first
     k. Only images with `most` objects or more take part: all numbers are of the same images.
     """
-    objects: Mapping[ImageId, Objects] = dataset.part("objects")
-    if isinstance(objects, Absent):
-        raise InputError(str(objects))
+    part = dataset.part("objects")
+    if isinstance(part, Absent):
+        raise InputError(str(part))
+    objects: Mapping[ImageId, Objects] = part
     n_objects = [len(objects[i].labels) if i in objects else 0 for i in dataset.image_ids]
     rich = [k for k, n in enumerate(n_objects) if n >= most]
     if not rich:
@@ -41,7 +42,7 @@ def by_number_of_objects(
     values: dict[str, dict[str, float | None]] = {}
     for n in range(1, most + 1):
         fewer = {i: _some(objects[i], order[i][:n]) for i in chosen.image_ids}
-        parts = {**chosen.parts, "objects": partial(dict, fewer)}
+        parts: dict[str, Part] = {**chosen.parts, "objects": partial(dict, fewer)}
         seen = replace(chosen, parts=parts, _loaded={})
         index = np.arange(len(seen), dtype=np.intp)
         scored = score_captions(metric, seen, seen.human, index, store)

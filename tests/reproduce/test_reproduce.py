@@ -107,18 +107,24 @@ def test_other_models_and_other_data_are_never_called_equal() -> None:
     assert rows[1].reason.endswith("here BERTScore (small)")
 
 
+class Counted(Model):
+    n: int
+    of: dict[str, float]
+
+
 class Listed(Model):
-    by_count: tuple[dict[str, float], ...]
+    by_count: tuple[Counted, ...]
     undefined: Estimate
 
 
 def test_a_path_names_fields_cells_and_entries_of_lists() -> None:
-    numbers = Listed(by_count=({"n": 1, "a.b": 2.0}, {"n": 5, "a.b": 7.0}),
-                     undefined=Estimate(value=float("nan")))  # fmt: skip
-    assert value_at(numbers, "by_count[n=5.0].{cell}", "a.b") == 7
-    assert value_at(numbers, "by_count.0.{cell}", "a.b") == 2
+    listed = (Counted(n=1, of={"a.b": 2.0}), Counted(n=5, of={"a.b": 7.0}))
+    numbers = Listed(by_count=listed, undefined=Estimate(value=float("nan")))
+    assert value_at(numbers, "by_count[n=5].of.{cell}", "a.b") == 7
+    assert value_at(numbers, "by_count[n={cell}].n", "1") == 1
+    assert value_at(numbers, "by_count.0.of.{cell}", "a.b") == 2
     assert value_at(numbers, "undefined", "") is None
-    for path in ("by_count[n=9.0].{cell}", "by_count.7", "nothing.at.all", "by_count[m=1].x"):
+    for path in ("by_count[n=9].n", "by_count.7", "nothing.at.all", "by_count[m=1].n"):
         with pytest.raises(LookupError):
             value_at(numbers, path, "a.b")
 
