@@ -14,7 +14,7 @@ from metaeval.config import component, compose_config
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.reproduce.compare import Values
-from metaeval.reproduce.vifidel_objects import by_number_of_objects
+from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
 from metaeval.results.captioners import HUMAN, CaptionersResult
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
@@ -136,6 +136,12 @@ def vifidel_by_objects() -> Values:
     return by_number_of_objects(_val2017())
 
 
+def vifidel_by_wrong_objects() -> Values:
+    """VIFIDEL on Composite's COCO images by the share of wrong objects."""
+    config = compose_config(["dataset=composite", "dataset.subsets=[coco]"])
+    return with_wrong_objects(component(config.dataset, "dataset"))
+
+
 def _val2017() -> CaptionDataset:
     dataset: CaptionDataset = component(compose_config(["dataset=coco_val2017"]).dataset, "dataset")
     if isinstance(objects := dataset.part("objects"), Absent):
@@ -152,4 +158,5 @@ OF_RUN: Mapping[str, Callable[[Path], Values]] = {
 OF_DATA: Mapping[str, Callable[[], Values]] = {
     "faier_object_words": faier_object_words,
     "vifidel_by_objects": vifidel_by_objects,
+    "vifidel_by_wrong_objects": vifidel_by_wrong_objects,
 }

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from metaeval.config import compose_config, override_texts
+from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.run import run_configured
 from metaeval.reproduce import functions
 from metaeval.reproduce.functions import components, human_above_machine, thumb_scores
-from metaeval.reproduce.vifidel_objects import by_number_of_objects
+from metaeval.reproduce.vifidel_objects import _mislabelled, by_number_of_objects
 from metaeval.runs import files
 
 
@@ -115,3 +116,18 @@ def test_more_objects_are_nested_and_all_of_them_are_vifidel_itself(tmp_path: Pa
     scored = score_captions(metric, exact, exact.human, index, MemoryStore())
     assert scored.scores is not None
     assert last["VIFIDEL"][str(most)] == pytest.approx(np.nanmean(scored.scores[:, 0]))
+
+
+def test_wrong_objects_are_the_same_in_all_documents_and_nested() -> None:
+    pool = [f"wrong{k}" for k in range(50)]
+    right = Objects(tuple(f"right{k}" for k in range(200)), np.zeros((200, 4)))
+    few, again, many, other = (
+        _mislabelled(right, pool, share, 0, image)
+        for share, image in ((0.2, "coco:1"), (0.2, "coco:1"), (0.6, "coco:1"), (0.2, "coco:2"))
+    )
+    assert few.labels == again.labels != other.labels
+    wrong = [{k for k, label in enumerate(o.labels) if label in pool} for o in (few, many)]
+    assert wrong[0] < wrong[1]
+    # 200 draws with .2: outside of 20 to 60 with a probability below 1e-3
+    assert 20 < len(wrong[0]) < 60
+    assert _mislabelled(right, pool, 0.0, 0, "coco:1").labels == right.labels
