@@ -73,7 +73,7 @@ class Reproduction:
             source=paper.source,
             item=item.item,
             title=item.title,
-            note=item.note,
+            note=item.note or (item.missing if not item.cells else ""),
             command=self._command(item),
             values=tuple(self.values(paper.paper, item)),
         )

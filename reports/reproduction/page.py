@@ -73,7 +73,7 @@ def value_cells(value: ReproducedValue) -> tuple[str, ...]:
         value.column,
         value.cell,
         "" if value.published is None else f"{value.published:g}",
-        "" if value.ours is None else f"{value.ours:.4g}",
+        "" if value.ours is None else f"{value.ours:.6g}",
         "" if value.difference is None else f"{value.difference:+.1f}",
         value.verdict,
         value.reason,
