@@ -53,11 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             items.append(computed.compute(paper, item))
             seconds, found = time.perf_counter() - started, summary(items[-1].values)
             print(f"{paper.paper}/{item.item}: {found} ({seconds:.0f} s)", flush=True)
-    for suffix, write in FORMS.items():
-        path = given.out / f"reproduction.{suffix}"
-        files.atomic(path, partial(Path.write_text, data=write(items), encoding="utf-8"))
+            _write(given.out, items)
     print(to_text(items), end="")
     return 0
+
+
+def _write(folder: Path, items: Sequence[ReproducedItem]) -> None:
+    """The table of the items so far, in every form."""
+    for suffix, write in FORMS.items():
+        path = folder / f"reproduction.{suffix}"
+        files.atomic(path, partial(Path.write_text, data=write(items), encoding="utf-8"))
 
 
 def choose(
