@@ -1,4 +1,4 @@
-"""Ranks of right captions and images among all, and recalls with intervals."""
+"""SearchRanks of right captions and images among all, and recalls with intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEPTHS = (1, 5, 10)
 Ints = npt.NDArray[np.int64]
 
 
-class Ranks(NamedTuple):
+class SearchRanks(NamedTuple):
     """The items that take part [n], and the rank of each one's own match, 0 = first, both ways."""
 
     items: Ints
@@ -24,7 +24,7 @@ class Ranks(NamedTuple):
     text_to_image: Ints
 
 
-def ranks_of(scores: Floats) -> Ranks:
+def ranks_of(scores: Floats) -> SearchRanks:
     """The ranks from scores [captions, images], more is better; caption i belongs to image i.
 
     A rank counts the others with a score at least as high: ties count against the metric. An image
@@ -32,7 +32,7 @@ def ranks_of(scores: Floats) -> Ranks:
     scores are still missing then.
 
     >>> ranks_of(np.array([[3.0, 1.0], [2.0, 2.0]]))
-    Ranks(items=array([0, 1]), image_to_text=array([0, 0]), text_to_image=array([0, 1]))
+    SearchRanks(items=array([0, 1]), image_to_text=array([0, 0]), text_to_image=array([0, 1]))
     """
     missing = np.isnan(scores)
     items = np.flatnonzero(~(missing.all(axis=0) | missing.all(axis=1)))
@@ -40,7 +40,7 @@ def ranks_of(scores: Floats) -> Ranks:
     if np.isnan(kept).any():
         raise ValueError("some pairs of a caption and an image have no score")
     own = np.diag(kept)
-    return Ranks(
+    return SearchRanks(
         items,
         (kept >= own[None, :]).sum(axis=0) - 1,
         (kept >= own[:, None]).sum(axis=1) - 1,

@@ -28,7 +28,7 @@ from metaeval.experiments.captions import (
 from metaeval.experiments.judgments.files import write_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.retrieval.matrix import score_every_pair
-from metaeval.experiments.retrieval.ranks import Ranks, ranks_of, recalls
+from metaeval.experiments.retrieval.ranks import SearchRanks, ranks_of, recalls
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
@@ -47,7 +47,7 @@ class SearchScores:
     """The outcomes of all metrics, and the ranks of each column that is not a part."""
 
     metrics: list[MetricScores]
-    ranks: dict[str, Ranks]
+    ranks: dict[str, SearchRanks]
 
 
 class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
@@ -87,7 +87,7 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
     ) -> SearchScores:
         outcomes: list[MetricScores] = []
-        ranks: dict[str, Ranks] = {}
+        ranks: dict[str, SearchRanks] = {}
         tables = []
         with open_store(record.config) as store:
             for metric in metrics.values():
@@ -142,7 +142,7 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
         return "\n".join([*text_table(lines, "recall, per cent"), *absent, f"{file.stem}: {file}"])
 
 
-def _ranks(outcome: MetricScores, scores: Floats) -> dict[str, Ranks]:
+def _ranks(outcome: MetricScores, scores: Floats) -> dict[str, SearchRanks]:
     """Column → the ranks by its scores; parts of other columns are left out."""
     return {
         column.name: ranks_of(table if column.higher_is_better else -table)
@@ -158,7 +158,9 @@ def _failed(outcome: MetricScores, error: ValueError) -> MetricScores:
     )  # fmt: skip
 
 
-def _table(data: CaptionDataset, outcome: MetricScores, name: str, ranks: Ranks) -> pd.DataFrame:
+def _table(
+    data: CaptionDataset, outcome: MetricScores, name: str, ranks: SearchRanks
+) -> pd.DataFrame:
     """One row an image: the score of its own caption, and both ranks, 1 = first."""
     assert outcome.scores is not None
     column = [c.name for c in outcome.columns].index(name)

@@ -54,7 +54,7 @@ def write_report(run_dir: Path | str) -> Path:
             citation=cite(run),
             provenance=reproduction(run, run.result.settings.model_dump()),
             downloads={},
-            beside=[files.SCORES],
+            further_files=[files.SCORES],
             wide_times=False,
         ),
     )
