@@ -86,7 +86,7 @@ def with_wrong_objects(
         if scored.scores is None:
             raise InputError(f"VIFIDEL: {scored.reason}")
         for column, scores in zip(scored.columns, scored.scores.T, strict=True):
-            rho = correlations(scores[rows], ratings)["spearman"]
+            rho = correlations(scores[rows], ratings).spearman
             values.setdefault(column.name, {})[f"{100 * share:g}"] = rho
     return values
 
