@@ -85,7 +85,7 @@ def recall_table(metrics: Sequence[Metric], way: str, title: str) -> PrintTable:
 
 
 def findings(metrics: Sequence[Metric]) -> list[Finding]:
-    """The metric with the highest recall at 1 each way, and those that its interval overlaps."""
+    """The metric with the highest recall at 1 each way, or those whose intervals overlap."""
     found = []
     for way, title in WAYS.items():
         ranked = [m for m in metrics if kind_of(m) != "control"]
@@ -95,8 +95,12 @@ def findings(metrics: Sequence[Metric]) -> list[Finding]:
         ranked.sort(key=lambda m: -(recalls_of(m, way)["R@1"].value or 0.0))
         best = recalls_of(ranked[0], way)["R@1"]
         near = [m.name for m in ranked[1:] if _overlap(recalls_of(m, way)["R@1"], best)]
-        text = f"{ranked[0].name} has the highest recall at 1 ({_cell(best)})"
-        text += f"; its interval overlaps with those of {listed(near, 'and')}." if near else "."
+        names = listed([ranked[0].name, *near], "and")
+        verb = "have" if near else "has"
+        text = f"{names} {verb} the highest recall at 1 (up to {_cell(best)})"
+        text += "; their intervals overlap." if near else ", above all intervals of the others."
+        if len(ranked) == 1:
+            text = f"{names}: recall at 1 {_cell(best)}; no other metric ran."
         found.append(Finding(f"{title}.", text))
     return found
 

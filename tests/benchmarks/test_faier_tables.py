@@ -21,6 +21,7 @@ from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import load_network
 from metaeval.metrics.faier.training.retrieval import score_matrix
 from metaeval.reproduce.coco_words import WORDS
+from metaeval.reproduce.object_words import wins
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
@@ -42,7 +43,7 @@ def test_every_category_has_words_and_no_word_two_categories() -> None:
 
 def test_pairs_by_hand() -> None:
     # 3 beats 1 and 2 and ties with 3; 1 ties with 1: (2.5 + .5) of 6
-    assert words.wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
+    assert wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
 
 
 def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:

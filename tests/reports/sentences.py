@@ -57,7 +57,8 @@ DEFINITIONS: Mapping[str, Sequence[str]] = {
         "reports.judgments.examples.examples", "reports.judgments.page.render",
         "reports.judgments.table.ratings_table", "reports.pairs.paper.tables",
         "reports.sample_size.page._draw",
-        "reports.trust.card.card", "experiments.pairs.files._lines",
+        "reports.reproduction.page.render", "reports.trust.card.card",
+        "experiments.pairs.files._lines",
     ),
     "a style sheet, BibTeX, LaTeX, captions that an attack tries": (
         "reports.shared.page._levels", "reports.paper.citations.software",
@@ -67,7 +68,7 @@ DEFINITIONS: Mapping[str, Sequence[str]] = {
     "why input is refused, with tests of their own": (
         "experiments.score.cluster.score_blocks", "experiments.score.rows._row",
         "experiments.score.rows._references", "experiments.score.worker.bound_to",
-        "experiments.scores.score_all",
+        "experiments.scores.score_all", "experiments.retrieval.matrix.score_every_pair",
     ),
 }  # fmt: skip
 

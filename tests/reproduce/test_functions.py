@@ -102,8 +102,8 @@ def test_more_objects_are_nested_and_all_of_them_are_vifidel_itself(tmp_path: Pa
     n = [len(objects[i].labels) for i in scenes.image_ids]
     most = int(np.median(n))
     found = by_number_of_objects(scenes, most=most)
-    assert set(found) == {"VIFIDEL", "VIFIDEL-ref"}
-    assert list(found["VIFIDEL"]) == [str(k) for k in range(1, most + 1)]
+    assert set(found) == {"VIFIDEL (gold objects)", "VIFIDEL-ref (gold objects)"}
+    assert list(found["VIFIDEL (gold objects)"]) == [str(k) for k in range(1, most + 1)]
     # of the images with exactly `most` objects the last value is VIFIDEL with all of them
     exact = scenes.subset([k for k, count in enumerate(n) if count == most])
     last = by_number_of_objects(exact, most=most)
@@ -115,7 +115,9 @@ def test_more_objects_are_nested_and_all_of_them_are_vifidel_itself(tmp_path: Pa
     index = np.arange(len(exact))
     scored = score_captions(metric, exact, exact.human, index, MemoryStore())
     assert scored.scores is not None
-    assert last["VIFIDEL"][str(most)] == pytest.approx(np.nanmean(scored.scores[:, 0]))
+    assert last["VIFIDEL (gold objects)"][str(most)] == pytest.approx(
+        np.nanmean(scored.scores[:, 0])
+    )
 
 
 def test_wrong_objects_are_the_same_in_all_documents_and_nested() -> None:
