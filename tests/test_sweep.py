@@ -108,4 +108,4 @@ def test_a_launcher_gives_the_same_bytes(launcher: str, tmp_path: Path) -> None:
             assert one.read_bytes() == two.read_bytes()
     page = (tmp_path / "THERE" / "sweep.html").read_text()
     assert "2 of 3 jobs finished" in page
-    assert "seed is -1" in page
+    assert "seed: -1" in page
