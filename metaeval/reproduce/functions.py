@@ -7,12 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
 
 from metaeval.api import load_run
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
+from metaeval.readers.files import read_text
+from metaeval.readers.tables import read_csv
+from metaeval.readers.values import read_number
+from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.compare import Values
 from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
 from metaeval.results.captioners import HUMAN, CaptionersResult
@@ -87,16 +90,22 @@ def components(folder: Path) -> Values:
 
 def thumb_scores(folder: Path) -> Values:
     """Pearson's r of the scores that THumB's authors published with the ratings, by dimension."""
-    judged = pd.read_parquet(folder / files.JUDGMENTS)
-    config = OmegaConf.load(folder / files.CONFIG)
-    assert isinstance(config, DictConfig)
-    root = config.dataset.root or Path(str(config.paths.data)) / "thumb"
+    judged = files.read_columns(folder / files.JUDGMENTS, ("image_id", "system"))
+    config = read_yaml(folder / files.CONFIG)
+    root = config["dataset"]["root"] or Path(str(config["paths"]["data"])) / "thumb"
     paths = sorted((Path(str(root)) / "metric_scores").glob("*.csv"))
     if not paths:
         raise InputError("has no metric_scores/*.csv; get them from THumB's repository", file=root)
-    theirs = pd.concat([pd.read_csv(path) for path in paths])
-    theirs = theirs.rename(columns={"SYS": "system", "seg_id": "image_id"})
-    theirs["image_id"] = theirs["image_id"].astype(str)
+    theirs = pd.DataFrame(
+        {
+            "image_id": row["seg_id"],
+            "system": row["SYS"],
+            "metric": row["metric"],
+            "score": read_number(row["score"], path, record, "score"),
+        }
+        for path in paths
+        for record, row in read_csv(read_text(path))
+    )
     keys = ["image_id", "system"]
     dimensions = [
         name.removeprefix("human_") for name in map(str, judged) if name.startswith("human_")
