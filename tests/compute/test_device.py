@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -58,18 +60,19 @@ def test_devices_by_name() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_gpu_equals_cpu() -> None:
-    """Token vectors and CLIP's vectors in float32: equal to 1e-4."""
+def test_gpu_equals_cpu(tmp_path: Path) -> None:
+    """Token vectors and CLIP's vectors in float32, of random weights: equal to 1e-4."""
+    from benchmarks.bertscore import random_roberta
     from metaeval.metrics.clipscore.network import Clip
     from metaeval.metrics.clipscore.weights import ClipWeights
     from metaeval.text.transformers.encoder import TextEncoder
     from metaeval.text.transformers.locate import TextModel, locate
 
-    model = locate("all-MiniLM-L6-v2")
+    model = locate(random_roberta(tmp_path, layers=2))
     assert isinstance(model, TextModel)
     found = {}
     for device in ("cpu", "cuda"):
-        encoder, kept = TextEncoder(model, 5, device), {}
+        encoder, kept = TextEncoder(model, 2, device), {}
         ids, _ = encoder.tokenize(["a dog on the beach", "two people"])
         encoder.encode(ids, lambda p, v, kept=kept: kept.update(zip(p, v.cpu(), strict=True)))
         clip = Clip(ClipWeights("ViT-S-32-alt", "random", None), device)
