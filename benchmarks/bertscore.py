@@ -12,6 +12,7 @@ matching. Without the device that is asked for, the reason is printed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> Any:
     return np.concatenate(scores)
 
 
-def random_roberta(folder: Path, layers: int = 24) -> str:
-    """A folder with roberta-large's architecture, random weights and a byte-level vocabulary."""
+def random_roberta(
+    folder: Path, layers: int = 24, texts: Iterable[str] = ("two dogs in the park",)
+) -> str:
+    """A folder with roberta-large's architecture, random weights, and a vocabulary of the texts."""
     import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import RobertaConfig, RobertaModel
@@ -84,8 +87,7 @@ def random_roberta(folder: Path, layers: int = 24) -> str:
     RobertaModel(config).save_pretrained(folder)
     tokenizer = ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    texts = ["a man riding a wave on top of a surfboard", "two dogs in the park with a frisbee"]
-    tokenizer.train_from_iterator(texts, vocab_size=600, special_tokens=special)
+    tokenizer.train_from_iterator(texts, vocab_size=5000, special_tokens=special)
     tokenizer.save_model(str(folder))
     return str(folder)
 

@@ -119,8 +119,7 @@ def score(
         "ratio": (slow / len(some)) / (seconds / len(captions)),
     }
     if device == "cuda":
-        on_device = kernel_seconds(lambda: once(device, *part))
-        row["kernels"] = on_device / len(some) * len(captions)
+        row["kernels"] = kernel_seconds(lambda: once(device, dataset, captions, index))
     return row
 
 
@@ -129,14 +128,15 @@ def bertscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
     from benchmarks.bertscore import random_roberta
     from metaeval.metrics.bertscore.metric import BertScore
 
+    n = 16 if tiny else 5000
     with tempfile.TemporaryDirectory() as folder:
-        model = random_roberta(Path(folder), layers=2 if tiny else 24)
+        model = random_roberta(Path(folder), 2 if tiny else 24, scenes(n)[1])
         layer = 2 if tiny else 17
         return score(
             lambda where: BertScore(
                 model=model, layer=layer, device=where, dtype="float32" if where == "cpu" else dtype
             ),
-            device, 16 if tiny else 5000, tolerance=TOLERANCE if dtype == "float32" else HALF,
+            device, n, tolerance=TOLERANCE if dtype == "float32" else HALF,
         )  # fmt: skip
 
 

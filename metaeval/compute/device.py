@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,16 @@ _used: set[str] = set()
 
 
 def resolve(name: str) -> torch.device:
+    """The device called `name`, as of `find`; remembers that it is used: see `used`."""
+    device = find(name)
+    _used.add(str(device))
+    return device
+
+
+def find(name: str) -> torch.device:
     """The device called `name`: "auto" (the first CUDA device, else the CPU), "cpu", "cuda:1", …
 
-    Remembers that it is used: see `used`. Raises ConfigError for a device that this machine does
-    not have.
+    Raises ConfigError for a device that this machine does not have.
     """
     import torch
 
@@ -39,7 +46,6 @@ def resolve(name: str) -> torch.device:
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= count:
         raise ConfigError(f"device '{name}': this machine has {count} CUDA devices")
-    _used.add(str(device))
     return device
 
 
@@ -105,6 +111,50 @@ def to_host(tensor: torch.Tensor) -> npt.NDArray[Any]:
     """A tensor's values as an array: the one place where a batch comes back."""
     values: npt.NDArray[Any] = tensor.cpu().numpy()
     return values
+
+
+@contextmanager
+def full_float32(device: torch.device) -> Iterator[None]:
+    """A block in which a CUDA device computes in float32 where float32 is asked for.
+
+    torch lets cuDNN round the factors in convolutions and recurrent networks to 10 bits (TF32), and
+    in matrix products where the caller switched that on. Afterwards everything is as it was.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    import torch
+
+    cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    try:
+        before = cudnn.allow_tf32, torch.get_float32_matmul_precision()
+    except RuntimeError:  # the caller set the switches of torch 2.9, which exclude the older ones
+        parts: Any = (cudnn.rnn, cudnn.conv, matmul)  # type: ignore[attr-defined, unused-ignore]
+        precisions = [part.fp32_precision for part in parts]
+        try:
+            for part in parts:
+                part.fp32_precision = "ieee"
+            yield
+        finally:
+            for part, precision in zip(parts, precisions, strict=True):
+                part.fp32_precision = precision
+        return
+    try:
+        cudnn.allow_tf32 = False
+        torch.set_float32_matmul_precision("highest")
+        yield
+    finally:
+        cudnn.allow_tf32 = before[0]
+        torch.set_float32_matmul_precision(before[1])
+
+
+@contextmanager
+def inference(device: torch.device) -> Iterator[None]:
+    """A block without gradients, in full float32."""
+    import torch
+
+    with torch.inference_mode(), full_float32(device):
+        yield
 
 
 def free_bytes(device: torch.device) -> int | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from metaeval.compute.device import full_float32, inference
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
 from metaeval.training.checkpoint import Progress, read_state, write_state
@@ -125,7 +126,8 @@ class _State(Generic[Network]):
         with progress_bar(todo, desc=title) as bar:
             for i, batch in enumerate(bar):
                 rate = self.settings.rate(epoch, i / len(todo))
-                losses += self._step(batch, epoch, loss, rate)
+                with full_float32(self.device):
+                    losses += self._step(batch, epoch, loss, rate)
         return float(losses) / max(1, len(todo)), rate
 
     def _step(self, batch: Any, epoch: int, loss: Loss, rate: float) -> torch.Tensor:
@@ -150,10 +152,9 @@ class _State(Generic[Network]):
 
     def measure(self, validate: Callable[[Network], Mapping[str, Any]]) -> dict[str, Any]:
         """The validation's measures; ConfigError without a usable `select`."""
-        import torch
 
         self.kept.eval()
-        with torch.inference_mode():
+        with inference(self.device):
             measured = dict(validate(self.kept))
         select = self.settings.select
         if select not in measured:

@@ -71,9 +71,8 @@ class FasterRcnn:
 
     def labels(self, path: Path) -> list[str]:
         """The categories of the boxes in an image file, best score first."""
-        torch = import_module("torch")
         network = self._loaded()
-        with torch.inference_mode():
+        with devices.inference(devices.resolve(self._device)):
             numbers = network([self._pixels(path)])[0]["labels"].tolist()
         return [categories()[number] for number in numbers]
 
@@ -82,9 +81,8 @@ class FasterRcnn:
 
         Raises OSError or ValueError for a file that is not an image.
         """
-        torch = import_module("torch")
         network = self._loaded()
-        with torch.inference_mode():
+        with devices.inference(devices.resolve(self._device)):
             images, _ = network.transform([self._pixels(path)])
             maps = network.backbone(images.tensors)
             proposals, _ = network.rpn(images, maps)
@@ -102,9 +100,8 @@ class FasterRcnn:
 
     def whole(self, path: Path) -> npt.NDArray[np.float32]:
         """The box head's features [1, 1024] of a box around the whole image."""
-        torch = import_module("torch")
         network = self._loaded()
-        with torch.inference_mode():
+        with devices.inference(devices.resolve(self._device)):
             images, _ = network.transform([self._pixels(path)])
             height, width = images.image_sizes[0]
             box = images.tensors.new_tensor([[0, 0, width, height]])

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from metaeval.compute.device import check_dtype, forget, in_batches, resolve, used  # noqa: E402
+from metaeval.compute.device import (  # noqa: E402
+    check_dtype,
+    forget,
+    full_float32,
+    in_batches,
+    resolve,
+    used,
+)
 from metaeval.errors import ConfigError  # noqa: E402
 
 
@@ -80,3 +89,80 @@ def test_gpu_equals_cpu(tmp_path: Path) -> None:
     for j in (0, 1):
         torch.testing.assert_close(found["cpu"][0][j], found["cuda"][0][j], rtol=0, atol=1e-4)
     assert abs(found["cpu"][1] - found["cuda"][1]).max() < 1e-4
+
+
+SWITCHES = (
+    "pass",
+    "torch.backends.cudnn.allow_tf32 = False",
+    "torch.set_float32_matmul_precision('medium')",
+    "torch.backends.cuda.matmul.allow_tf32 = True",
+    "torch.backends.fp32_precision = 'tf32'",
+    "torch.backends.cudnn.rnn.fp32_precision = 'ieee'",
+)
+PRECISIONS = """
+import sys, torch
+from metaeval.compute.device import full_float32
+exec(sys.argv[1])
+backends = torch.backends
+parts = backends.cudnn.rnn, backends.cudnn.conv, backends.cuda.matmul
+kinds = lambda: [part.fp32_precision == "tf32" for part in parts]
+before = kinds()
+with full_float32(torch.device("cpu")):
+    assert kinds() == before
+try:
+    with full_float32(torch.device("cuda")):
+        inside = kinds()
+        raise KeyError
+except KeyError:
+    pass
+assert inside == [False, False, False], inside
+assert kinds() == before, (before, kinds())
+"""
+
+
+@pytest.mark.skipif(not hasattr(torch.backends.cudnn, "rnn"), reason="torch before 2.9")
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_full_float32_leaves_the_callers_switches_as_they_were(switch: str) -> None:
+    """Whichever of torch's two sets of switches the caller used; in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRECISIONS, switch], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_recurrent_networks_are_not_rounded_to_tf32() -> None:
+    """A GRU's output on the device equals that of the processor; outside of the block it need
+    not, which shows that the block is needed."""
+    torch.manual_seed(0)
+    gru, x = torch.nn.GRU(64, 64), torch.randn(20, 32, 64)
+    expected = gru(x)[0]
+    gru.cuda()
+    with full_float32(torch.device("cuda")):
+        exact = gru(x.cuda())[0].cpu()
+    rounded = gru(x.cuda())[0].cpu()
+    torch.testing.assert_close(exact, expected, rtol=0, atol=1e-5)
+    assert (rounded - expected).abs().max() > 1e-4
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_full_device_halves_batches_and_changes_no_vector() -> None:
+    """The device's own error, with 96 MiB left: the 256 images alone take 147."""
+    from metaeval.metrics.clipscore.network import Clip
+    from metaeval.metrics.clipscore.weights import ClipWeights
+
+    clip = Clip(ClipWeights("ViT-S-32-alt", "random", None), "cuda")
+    pixels = torch.randn(256, 3, 224, 224, generator=torch.Generator().manual_seed(0))
+    expected = clip.images(pixels)
+    assert clip.n_images == 256
+    torch.cuda.empty_cache()
+    most = torch.cuda.memory_reserved() + 96 * 2**20
+    torch.cuda.set_per_process_memory_fraction(most / torch.cuda.mem_get_info()[1])
+    try:
+        vectors = clip.images(pixels)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert clip.n_images < 256
+    assert abs(vectors - expected).max() < 1e-5

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.batching import fill_rows, group_rows_by_keys
+from metaeval.compute.device import inference
 from metaeval.metrics.bertscore.token_bank import TokenBank
 
 if TYPE_CHECKING:
@@ -85,10 +86,8 @@ def _best(
     bank: TokenBank, long_c: int, cand: Ints, long_r: int, ref: Ints
 ) -> tuple[Singles, Singles]:
     """The same in one product of `_PAIRS` pairs, filled up with the first."""
-    import torch
-
     filled = fill_rows(np.arange(len(cand)), _PAIRS)
-    with torch.inference_mode():
+    with inference(bank.device):
         candidates, references = bank.get(long_c, cand[filled]), bank.get(long_r, ref[filled])
         best = best_cosines(candidates, references)[: len(cand)].cpu().numpy()
         return best[:, :long_c], best[:, long_c:]

@@ -26,7 +26,7 @@ class TokenBank:
     """
 
     def __init__(self, device: torch.device, memory: float) -> None:
-        self._device, self._memory, self._free = device, memory, memory
+        self.device, self._memory, self._free = device, memory, memory
         self._blocks: dict[int, list[torch.Tensor]] = defaultdict(list)
         self._counts: dict[int, int] = defaultdict(int)
         self._views: dict[int, list[torch.Tensor]] = defaultdict(list)
@@ -70,12 +70,12 @@ class TokenBank:
 
         blocks = self._blocks[length]
         which, rows = np.divmod(numbers, blocks[0].shape[0])
-        out = torch.empty((len(numbers), *blocks[0].shape[1:]), device=self._device)
+        out = torch.empty((len(numbers), *blocks[0].shape[1:]), device=self.device)
         for block in np.unique(which):
             asked = np.flatnonzero(which == block)
             source = blocks[block]
             picked = source[torch.from_numpy(rows[asked]).to(source.device)]
-            out[torch.from_numpy(asked).to(self._device)] = picked.to(self._device)
+            out[torch.from_numpy(asked).to(self.device)] = picked.to(self.device)
         return out
 
     def sentences(self, length: int) -> list[torch.Tensor]:
@@ -100,7 +100,7 @@ class TokenBank:
         shape, size = (rows, length, width), 4 * rows * length * width
         if size <= self._free:
             self._free -= size
-            block: torch.Tensor = torch.empty(shape, device=self._device)
+            block: torch.Tensor = torch.empty(shape, device=self.device)
             return block
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="metaeval-tokens-"))

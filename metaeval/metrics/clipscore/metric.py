@@ -21,14 +21,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import precision_of
+from metaeval.compute.device import find, precision_of
 from metaeval.compute.embedding_cache import EmbeddingCache, text_key
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
-from metaeval.metrics.clipscore.network import Clip, Vectors, tokenizer_of, too_long
+from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
 from metaeval.options import DataType, Device, Positive, checked
 from metaeval.readers.images import READING
@@ -162,7 +162,8 @@ class ClipScorer(Scorer):
             return self.network.texts([prefixed[j] for j in positions])
 
         keys = [text_key(text) for text in prefixed]
-        return self._text_vectors.get(keys, encode, "encoding captions")
+        chunk = TEXT_CHUNK[find(self.metric.device).type]
+        return self._text_vectors.get(keys, encode, "encoding captions", chunk)
 
     def _encode_images(self, paths: Sequence[Path]) -> Vectors:
         """Unit vectors [n, d] of image files, NaN for one that cannot be read."""

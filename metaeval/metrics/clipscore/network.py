@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
-from metaeval.compute.device import check_dtype, in_batches, resolve
+from metaeval.compute.device import check_dtype, in_batches, inference, resolve
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore import pixels as clip_pixels
 from metaeval.metrics.clipscore.text import WordTokenizer, can_be_short, text_features
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 
-_TEXT_TOKENS = {"cpu": 512, "cuda": 40_000}
+_TEXT_TOKENS = {"cpu": 512, "cuda": 8192}
+# texts between two writes to the cache: on a GPU many, because each length fills batches of its own
+TEXT_CHUNK = {"cpu": 2048, "cuda": 32_768}
 # tensors of a TorchScript archive that are none of the model's weights
 _NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
 _IMAGES = {"cpu": 16, "cuda": 256}
@@ -106,11 +108,7 @@ class Clip:
         return np.concatenate(out)
 
     def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
-        import torch
-
-        # convolutions on a GPU would round to 10 bits otherwise
-        exact = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-        with torch.inference_mode(), exact:
+        with inference(self.device):
             raw = encode(batch).float()
             unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
             return unit

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from metaeval.compute.device import inference
 from metaeval.compute.threads import divide_products_only
 from metaeval.metrics.faier.captions import ParsedCaptions
 from metaeval.metrics.faier.fusion import matches
@@ -36,7 +37,6 @@ class Explainer:
         self._references, self._regions = references, regions
         self._reference_matches: dict[int, list[dict[str, object]]] = {}  # they serve many captions
 
-    @torch.inference_mode()
     def explain(
         self, captions: Sequence[str], images: Sequence[int]
     ) -> list[tuple[dict[str, object], list[float]]]:
@@ -47,7 +47,7 @@ class Explainer:
         "relation_matches", "references": [{"words", "matches"}]}.
         """
         new = [i for i in dict.fromkeys(images) if i not in self._reference_matches]
-        with divide_products_only():
+        with inference(self._matcher.device), divide_products_only():
             self._reference_matches.update((i, self._match_references(i)) for i in new)
             return [self._explain(text, i) for text, i in zip(captions, images, strict=True)]
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.compute.batching import fill_rows, group_rows_by_keys
+from metaeval.compute.device import inference
 from metaeval.compute.threads import run_parallel
 from metaeval.metrics.faier.captions import ParsedCaptions
 from metaeval.metrics.faier.fusion import level_score
@@ -71,7 +72,6 @@ class UnionMatcher:
         self.places: dict[str, torch.Tensor] = {}
         self._widths: dict[str, Ints] = {}
 
-    @torch.inference_mode()
     def prepare(
         self,
         regions: Regions | None,
@@ -84,15 +84,18 @@ class UnionMatcher:
         none. `rows` says which of all references (or of what `read` made of them) each image has,
         in their order, at least one.
         """
-        nodes: CaptionNodes = {}
-        if self.model.shape.fused:
-            nodes = self.read(references) if isinstance(references, ParsedCaptions) else references
-        if not self.model.shape.seen:
-            self._unions_from_references(nodes, rows)
-        elif regions is None:
-            raise ValueError("this network sees regions")
-        else:
-            self._unite(regions, nodes, rows)
+        with inference(self.device):
+            nodes: CaptionNodes = {}
+            if self.model.shape.fused:
+                nodes = (
+                    self.read(references) if isinstance(references, ParsedCaptions) else references
+                )
+            if not self.model.shape.seen:
+                self._unions_from_references(nodes, rows)
+            elif regions is None:
+                raise ValueError("this network sees regions")
+            else:
+                self._unite(regions, nodes, rows)
 
     def _unions_from_references(self, nodes: CaptionNodes, rows: Sequence[Sequence[int]]) -> None:
         """Union vectors of the references' nodes alone."""
@@ -150,15 +153,15 @@ class UnionMatcher:
 
         self._each(unite, self._n_images, *_image_keys(rows, nodes))
 
-    @torch.inference_mode()
     def score(
         self, captions: ParsedCaptions | CaptionNodes, image_index: npt.NDArray[np.intp]
     ) -> Floats:
         """Object-level and relation-level scores of n captions, float64 [n, 2] (or [n, 1])."""
-        nodes = self.read(captions) if isinstance(captions, ParsedCaptions) else captions
-        index = np.asarray(image_index, dtype=np.int64)
-        levels = [self._score_level(level, nodes[level], index) for level in self.model.levels]
-        return np.stack(levels, axis=1)
+        with inference(self.device):
+            nodes = self.read(captions) if isinstance(captions, ParsedCaptions) else captions
+            index = np.asarray(image_index, dtype=np.int64)
+            levels = [self._score_level(level, nodes[level], index) for level in self.model.levels]
+            return np.stack(levels, axis=1)
 
     def unions_of(self, index: int) -> dict[str, torch.Tensor]:
         """By level, the union vectors of one image, without padding: [r, d]."""
@@ -194,37 +197,37 @@ class UnionMatcher:
             for job in jobs:
                 job()
 
-    @torch.inference_mode()
     def read(self, captions: ParsedCaptions) -> CaptionNodes:
         """The node vectors of captions, which do not depend on images or references."""
-        text = self.model.text
-        words = self._empty_nodes(captions.lengths)
-        relations = self._empty_nodes(captions.count + 1) if text.triplets is not None else None
+        with inference(self.device):
+            text = self.model.text
+            words = self._empty_nodes(captions.lengths)
+            relations = self._empty_nodes(captions.count + 1) if text.triplets is not None else None
 
-        def read_words(rows: Ints, size: int) -> None:
-            batch = self._batch(captions.words, captions.lengths, rows, size)
-            states, last = text.read(text.words, batch)
-            at = words.starts[rows][:, None] + np.arange(states.shape[1])
-            words.vectors[torch.from_numpy(at).to(self.device)] = states[: len(rows)]
-            if relations is not None:
-                first = torch.from_numpy(relations.starts[rows]).to(self.device)
-                relations.vectors[first] = text.sentence(last)[: len(rows)]
+            def read_words(rows: Ints, size: int) -> None:
+                batch = self._batch(captions.words, captions.lengths, rows, size)
+                states, last = text.read(text.words, batch)
+                at = words.starts[rows][:, None] + np.arange(states.shape[1])
+                words.vectors[torch.from_numpy(at).to(self.device)] = states[: len(rows)]
+                if relations is not None:
+                    first = torch.from_numpy(relations.starts[rows]).to(self.device)
+                    relations.vectors[first] = text.sentence(last)[: len(rows)]
 
-        self._each(read_words, self._rows, captions.lengths)
-        if relations is None or text.triplets is None:
-            return {"objects": words}
-        gru, vectors = text.triplets, relations.vectors
-        owner = np.repeat(np.arange(len(captions)), captions.count)
-        slot = np.arange(len(owner)) - captions.first[owner]
-        where = relations.starts[owner] + 1 + slot
+            self._each(read_words, self._rows, captions.lengths)
+            if relations is None or text.triplets is None:
+                return {"objects": words}
+            gru, vectors = text.triplets, relations.vectors
+            owner = np.repeat(np.arange(len(captions)), captions.count)
+            slot = np.arange(len(owner)) - captions.first[owner]
+            where = relations.starts[owner] + 1 + slot
 
-        def read_triplets(rows: Ints, size: int) -> None:
-            batch = self._batch(captions.triplets, captions.triplet_lengths, rows, size)
-            _, last = text.read(gru, batch)
-            vectors[torch.from_numpy(where[rows]).to(self.device)] = last[: len(rows)]
+            def read_triplets(rows: Ints, size: int) -> None:
+                batch = self._batch(captions.triplets, captions.triplet_lengths, rows, size)
+                _, last = text.read(gru, batch)
+                vectors[torch.from_numpy(where[rows]).to(self.device)] = last[: len(rows)]
 
-        self._each(read_triplets, self._rows, captions.triplet_lengths)
-        return {"objects": words, "relations": relations}
+            self._each(read_triplets, self._rows, captions.triplet_lengths)
+            return {"objects": words, "relations": relations}
 
     def _empty_nodes(self, counts: Ints) -> NodeVectors:
         """Room for so many nodes of each caption."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.compute.batching import group_rows_by_keys, group_rows_by_length
-from metaeval.compute.device import resolve
+from metaeval.compute.device import inference, resolve
 from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.attention import LEAK, WAYS
 from metaeval.metrics.scan.network import Scan, region_rows
@@ -130,7 +130,7 @@ class Grounder:
         """What the jobs return: on all threads of a processor, one after the other on a GPU."""
         if self.device.type == "cpu":
             return run_parallel(jobs)
-        with torch.inference_mode():
+        with inference(self.device):
             return [job() for job in jobs]
 
     def _comparisons(
@@ -169,7 +169,7 @@ class Grounder:
         features, _, mask = regions.tensors(self.device)
         rows = region_rows(features, mask, self._model.shape.wholes)
         vectors = []
-        with torch.inference_mode():
+        with inference(self.device):
             for start in range(0, len(rows[0]), _REGIONS):
                 some = [each[start : start + _REGIONS] for each in rows]
                 lacking = _REGIONS - len(some[0])

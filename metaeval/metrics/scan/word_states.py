@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from metaeval.compute.device import inference
 from metaeval.metrics.scan.attention import EPS
 from metaeval.metrics.scan.network import WordEncoder
 from metaeval.text.vocabulary import padded
@@ -187,7 +188,7 @@ class PlainWordStates:
         device = encoder.embed.weight.device
         self._known: dict[tuple[int, ...], torch.Tensor] = {}
         self._ids = [tuple(caption) for caption in ids]
-        with torch.inference_mode():
+        with inference(device):
             for caption in dict.fromkeys(self._ids):
                 self._known[caption] = encoder(torch.tensor([caption], device=device))[0]
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from metaeval.compute.device import check_dtype, in_batches, resolve
+from metaeval.compute.device import check_dtype, in_batches, inference, resolve
 from metaeval.compute.threads import map_ordered
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
@@ -132,7 +132,7 @@ class TextEncoder:
         lengths = torch.tensor([len(ids[p]) for p in batch])
         mask = torch.arange(longest)[None, :] < lengths[:, None]
         tokens = torch.tensor(rows).to(self.device)
-        with torch.inference_mode():
+        with inference(self.device):
             return self.forward(tokens, mask.to(self.device, torch.int64))
 
     def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

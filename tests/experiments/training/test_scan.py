@@ -63,11 +63,11 @@ def images(tmp_path: Path, n: int = 60) -> CaptionedImages:
     return CaptionedImages.of(scenes, GoldRegions())
 
 
-def task_of(tmp_path: Path, **losses: Any) -> tuple[Scan, ScanTask]:
+def task_of(tmp_path: Path, device: str = "cpu", **losses: Any) -> tuple[Scan, ScanTask]:
     train, dev = images(tmp_path).split(20)
     words = Vocabulary.build((t for own in train.captions for t in own), 2)
     torch.manual_seed(0)
-    model = Scan(ScanShape(GoldRegions().dim, len(words), **NETWORK))
+    model = Scan(ScanShape(GoldRegions().dim, len(words), **NETWORK)).to(device)
     return model, ScanTask(model, words, train, dev, ScanLosses(**{**LOSSES, **losses}), seed=0)
 
 
@@ -135,8 +135,7 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_bf16_learns_too(tmp_path: Path) -> None:
-    model, task = task_of(tmp_path)
-    model.cuda()
+    model, task = task_of(tmp_path, "cuda")
     plan = TrainingSettings(**settings(epochs=2, bf16=True))
     done = fit(model, task.batches, task.loss, task.validate, plan)
     assert done.history[1]["loss"] < done.history[0]["loss"] * 1.5
