@@ -313,7 +313,7 @@ def test_a_device_section_gives_the_numbers_of_the_processor(name: str) -> None:
             results.append(tree_leaves(SECTIONS[name][0](64)))
     exact = name in ("transport begin", "transport augment")
     for on_cpu, on_cuda in zip(*results, strict=True):
-        near = 0.0 if exact else 1e-4 * max(1.0, float(on_cpu.abs().max()))
+        near = 0.0 if exact else 1e-4 * max(1.0, float(on_cpu.double().abs().max()))
         torch.testing.assert_close(on_cuda.cpu(), on_cpu, rtol=0, atol=near)
 
 
