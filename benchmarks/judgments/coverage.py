@@ -1,9 +1,11 @@
 """Coverage of the 95 % intervals of agreement with people, by simulation.
 
     python -m benchmarks.judgments.coverage --simulations 1000
+    python -m benchmarks.judgments.coverage "partial correlation" --simulations 4000
 
 Data are drawn from models whose true value is known; images share an effect, so that intervals by
-caption would be too short. Prints, as a Markdown table, how often each interval holds the truth.
+caption would be too short. Prints, as a Markdown table, how often each interval holds the truth,
+with the Wilson interval of this share.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import binomtest
 
 from metaeval.stats.agreement.ceiling import disattenuated_correlation
 from metaeval.stats.agreement.label_efficiency import label_efficiency
@@ -21,7 +24,8 @@ from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pea
 from metaeval.stats.preference.bradley_terry import bradley_terry
 from metaeval.stats.preference.difference import preference_curve
 
-IMAGES, EACH, REPLICATES = 200, 4, 400
+IMAGES, EACH = 200, 4
+REPLICATES = 1000
 Interval = tuple[float, float, float]
 IMAGE = np.repeat(np.arange(IMAGES), EACH)
 
@@ -96,23 +100,33 @@ CASES: dict[str, Callable[[np.random.Generator], Interval]] = {
 }
 
 
-def coverage(case: Callable[[np.random.Generator], Interval], simulations: int) -> float:
-    """The share of intervals that hold the true value."""
+def coverage(case: Callable[[np.random.Generator], Interval], simulations: int) -> int:
+    """How many intervals hold the true value."""
     held = 0
     for seed in range(simulations):
         low, high, truth = case(np.random.default_rng([7, seed]))
         held += low <= truth <= high
-    return held / simulations
+    return held
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all by default"
+    )
     parser.add_argument("--simulations", type=int, default=1000)
     given = parser.parse_args()
+    if unknown := sorted(set(given.cases) - set(CASES)):
+        parser.error(f"unknown case {unknown[0]!r}; choose from {', '.join(CASES)}")
     print(f"| 95 % interval of ({given.simulations:,} simulations) | holds the truth in % |")
     print("|---|---:|")
-    for name, case in CASES.items():
-        print(f"| {name} | {100 * coverage(case, given.simulations):.1f} |", flush=True)
+    for name in given.cases or CASES:
+        held = binomtest(coverage(CASES[name], given.simulations), given.simulations)
+        low, high = held.proportion_ci(0.95, method="wilson")
+        print(
+            f"| {name} | {100 * held.statistic:.1f} [{100 * low:.1f}, {100 * high:.1f}] |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
