@@ -37,6 +37,7 @@ KINDS = (
     "words",
     "grammar",
     "order",
+    "sentences",
     "spelling",
     "whole caption",
     "harmless",

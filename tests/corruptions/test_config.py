@@ -14,6 +14,7 @@ from tests.corruptions.language.captions import HUMAN, dataset
 FILES = sorted((Path(__file__).parents[2] / "conf/corruption").glob("*.yaml"))
 NEED_TRUTH = {f.stem for f in FILES if f.stem.startswith("truth_")} | {"harmless_swap_symmetric"}
 DATA = dataset(HUMAN * 4)
+LONG = dataset([f"{a.rstrip('.')}. {b}" for a, b in zip(HUMAN, HUMAN[::-1], strict=True)])
 
 
 def test_there_are_the_three_of_the_paper():
@@ -37,9 +38,10 @@ def test_configured_corruptions_run(file):
     for corruption in made:
         assert isinstance(corruption, Corruption)
         assert corruption.name == file.stem
-        assert corruption.missing(DATA) is None
-        results = corruption.apply(DATA, 0)
-        assert len(results) == len(DATA)
+        data = LONG if corruption.kind == "sentences" else DATA
+        assert corruption.missing(data) is None
+        results = corruption.apply(data, 0)
+        assert len(results) == len(data)
         assert any(result.applied for result in results)
 
 

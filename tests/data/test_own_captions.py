@@ -262,3 +262,37 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no image file"):
         load_own(images=tmp_path / "empty")
+
+
+@pytest.mark.parametrize("name", ["references", "refs"])
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_record_may_bring_its_references(tmp_path: Path, name: str, suffix: str) -> None:
+    """Each image's caption comes first: it is the one that is corrupted."""
+    path = tmp_path / f"mine.{suffix}"
+    rows = [
+        {"image_id": 2, "caption": "A dog.", name: ["A brown dog.", "Dogs  run."]},
+        {"image_id": 1, "caption": "A cat.", name: []},
+    ]
+    if suffix == "csv":
+        frame = pd.DataFrame(rows)
+        frame[name] = frame[name].map(json.dumps)
+        frame.to_csv(path, index=False)
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)))
+    data = load_own(path)
+    assert data.human == ("A cat.", "A dog.")
+    assert data.references == ((), ("A brown dog.", "Dogs run."))
+    assert str(data.records) == "4 records read, 4 used, 0 left out"
+
+
+def test_references_that_contradict_the_records_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    row = {"image_id": 1, "caption": "A dog.", "references": ["A brown dog."]}
+    path.write_text(json.dumps([row, {**row, "caption": "A cat."}]))
+    with pytest.raises(
+        InputError, match=r"\[1\].*references.*image 1 has references in an earlier"
+    ):
+        load_own(path)
+    path.write_text(json.dumps([{**row, "references": ["A dog.", 3]}]))
+    with pytest.raises(InputError, match=r"\[0\], references.*is a number"):
+        load_own(path)

@@ -59,7 +59,8 @@ def load_own(
       `dataset_flickr30k.json`): ids are `cocoid` where there is one, else the file's stem.
     - `.token`, `.txt`: Flickr8k's and Flickr30k's lines `FILE#NUMBER<tab>CAPTION`.
     - `.csv`, `.tsv`, `.jsonl`, `.json`, `.parquet`: a table of `image_id` and `caption` (one a
-      record) or `captions` (a list), and perhaps `image_path`.
+      record) or `captions` (a list), and perhaps `image_path`; next to a single `caption` there may
+      be `references` (a list), then each image has one record.
 
     Captions are taken in their order in the file, those of token files in the order of their
     numbers: an image's first is the *Human* caption, the others are its references. There may be
@@ -89,8 +90,8 @@ def load_own(
     limit
         Only the first `limit` images by id.
     fields
-        What a table calls `image_id`, `caption` (or `captions`) and `image_path`, where it calls
-        them otherwise. Common names are recognised, which is logged.
+        What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`, where
+        it calls them otherwise. Common names are recognised, which is logged.
 
     Raises InputError, naming file and record, for anything that is not so.
     """
@@ -210,7 +211,10 @@ def _read(
     several = "captions" in table.rows[0].fields or bool((fields or {}).get("captions"))
     column = "captions" if several else "caption"
     given = [(row.where, row.fields) for row in table.rows]
-    renamed = rename_fields(given, fields, ("image_id", column), path, notes, ("image_path",))
+    optional = ("image_path",) if several else ("image_path", "references")
+    renamed = rename_fields(
+        given, fields, ("image_id", column), path, notes, optional, guessed=optional[1:]
+    )
     rows = [TableRow(where, record) for where, record in renamed]
     require_columns(Table(path, rows, table.sha256), ["image_id", column], "dataset.fields")
     return _table_rows(rows, column, path), table.sha256
@@ -278,6 +282,7 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
 def _table_rows(rows: Sequence[TableRow], column: str, path: Path) -> Iterator[OwnCaption]:
     untyped = path.suffix.lower() in (".csv", ".tsv")
     registry = ImageIdRegistry(path, "image_id")
+    referenced: set[ImageId] = set()
     for row in rows:
         image = row.image_id(path)
         written = str(image)
@@ -290,6 +295,14 @@ def _table_rows(rows: Sequence[TableRow], column: str, path: Path) -> Iterator[O
             texts = read_list(texts, path, row.where, column)
         for text in texts if isinstance(texts, list) else [texts]:
             yield OwnCaption(row.where, image, named, text)
+        if column == "caption" and row.fields.get("references") not in (None, "", []):
+            if image in referenced:
+                problem = f"image {image!r} has references in an earlier record, too"
+                raise InputError(problem, file=path, record=row.where, field="references")
+            referenced.add(image)
+            listed = read_list(row.fields["references"], path, row.where, "references")
+            for text in listed if isinstance(listed, list) else [listed]:
+                yield OwnCaption(f"{row.where}, references", image, named, text)
 
 
 def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[ImageId]) -> Part:
