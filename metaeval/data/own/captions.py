@@ -90,8 +90,8 @@ def load_own(
     limit
         Only the first `limit` images by id.
     fields
-        What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`, where
-        it calls them otherwise. Common names are recognised, which is logged.
+        What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`,
+        where it calls them otherwise. Common names are recognised, which is logged.
 
     Raises InputError, naming file and record, for anything that is not so.
     """
