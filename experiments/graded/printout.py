@@ -48,8 +48,9 @@ def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]
     if len(saturated := result.saturated()) > 1:
         yield (
             f"{len(saturated)} of {len(metrics)} metrics order nearly every version of an image (ρ "
-            f"within ≥ {SATURATED}), and this run cannot tell them apart: {', '.join(saturated)}; "
-            "use lower rates (corruption.rates=[0.05,0.1]) or a subtler corruption"
+            f"within ≥ {SATURATED}), which leaves little room between them: "
+            f"{', '.join(saturated)}; use lower rates (corruption.rates=[0.05,0.1]) or a subtler "
+            "corruption"
         )
     yield from _spreads(metrics)
     counted: dict[str, None] = {}

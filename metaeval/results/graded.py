@@ -357,7 +357,7 @@ SWEEP_MEASURES = (
 )
 
 
-SATURATED = 0.995  # ρ within an image, from which a metric can hardly be told from a better one
+SATURATED = 0.995  # ρ within an image, above which little room is left for a better metric
 
 
 class GradedResult(RunResult[GradedStatistics]):

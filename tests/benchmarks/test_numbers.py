@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
 from benchmarks.numbers.networks import TRAINED, from_page
 from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
+from benchmarks.numbers.tolerance import accept
 from metaeval.config import component, compose_config
 from metaeval.errors import InputError
 from metaeval.experiments.run import run as carry_out
@@ -141,6 +143,65 @@ def test_numbers_of_trained_networks_come_from_their_pages(tmp_path: Path) -> No
         )
     with pytest.raises(InputError, match="has no row 'five references'"):
         from_page(ROOT / "docs" / "metrics" / "faier.md", "FAIEr-r | Replace", "five references")
+
+
+@pytest.mark.parametrize(
+    ("document", "accepted"),
+    [
+        (".782 ± .001", True),  # the other way, both numbers
+        (".780 ± .002", True),
+        (".779 ± .002", False),  # two units
+        (".78 ± .002", False),  # other digits
+        ("−.781 ± .002", False),  # another sign
+    ],
+)
+def test_cells_of_networks_may_differ_by_one_unit(document: str, accepted: bool) -> None:
+    networks = frozenset({"BERTScore (MiniLM)"})
+    row = "| *BERTScore (MiniLM)*¹ | 20,000 | {} |\n"
+    old, new = row.format(document), row.format(".781 ± .002")
+    assert accept(old, new, networks) == (old if accepted else new)
+    column = "| | BERTScore (MiniLM) |\n|---|---:|\n| objects | {} |\n"
+    old, new = column.format(document), column.format(".781 ± .002")
+    assert accept(old, new, networks) == (old if accepted else new)
+    assert accept(old, new, frozenset({"CIDEr"})) == new  # all others are exact
+
+
+def test_counts_and_other_lines_are_exact() -> None:
+    networks = frozenset({"BERTScore (MiniLM)"})
+    for old, new in (
+        ("| BERTScore (MiniLM) | 20,000 |\n", "| BERTScore (MiniLM) | 20,001 |\n"),
+        ("| BERTScore (MiniLM) | .781 |\n", "| BERTScore (L2) | .782 |\n"),
+        ("BERTScore (MiniLM) has .781.\n", "BERTScore (MiniLM) has .782.\n"),
+        ("| BERTScore (MiniLM) | .781 |\n", "| BERTScore (MiniLM) | .782 |\n\n"),
+    ):
+        assert accept(old, new, networks) == new
+
+
+def test_the_check_accepts_the_last_digit_of_networks_alone(root: Path) -> None:
+    """A run with a network's column and an exact one; each differs by one unit in the document."""
+    metrics = [
+        MetricResult[JudgmentStatistics](
+            column=ScoreColumn(name, precision=precision), family=name, status="skipped"
+        )
+        for name, precision in (("BERTScore", 1e-5), ("CIDEr", None))
+    ]
+    write_result(root / files.STATISTICS, ratings_result(metrics, ["correctness"], 1))
+
+    class Finished(Command):
+        def run(self, out: Path, root_of_code: Path) -> Result:
+            return Result(root, "")
+
+    def write(results: Sequence[Result]) -> str:
+        return "| BERTScore | .782 |\n| CIDEr | .510 |"
+
+    tables = (Table("T", (Finished("-m metaeval"),), write),)
+    page = root / "docs" / "page.md"
+    assert make(root, tables=tables) == 0
+    right = page.read_text()
+    for old, new, code in ((".782", ".781", 0), (".782", ".780", 1), (".510", ".511", 1)):
+        page.write_text(right.replace(old, new))
+        assert make(root, "--check", tables=tables) == code
+        assert page.read_text() == right.replace(old, new)
 
 
 @pytest.mark.slow
