@@ -119,10 +119,9 @@ def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
         reason = f"on none of {counted} clearly above the best control: {_named(failed)}"
         return TrustCell(verdict="no", reason=reason, evidence=shown)
     more = [m for e in open_ if (m := more_data(e, rules)) is not None]
+    needed = max(more) if len(more) == len(open_) else None  # of one test no amount is known
     reason = f"{len(open_)} of {counted} not decided: {_named(open_)}"
-    return TrustCell(
-        verdict="undecided", reason=reason, more_data=max(more, default=None), evidence=shown
-    )
+    return TrustCell(verdict="undecided", reason=reason, more_data=needed, evidence=shown)
 
 
 def _nearly_solves(evidence: Evidence, rules: Rules) -> bool:

@@ -59,7 +59,8 @@ class HeatGroup(NamedTuple):
 
 class Card(NamedTuple):
     """What one metric sees: facts, and lists of (set, its anchor, AUC); `worst` are sets with
-    the caption and the changed one that is preferred most."""
+    the caption and the changed one that is preferred most; `empty` are the sentences where
+    `sees`, `blind` or `punishes` is empty."""
 
     metric: str
     control: bool
@@ -68,6 +69,7 @@ class Card(NamedTuple):
     blind: tuple[tuple[str, str, str], ...]
     worst: tuple[tuple[str, str, str], ...]
     punishes: tuple[tuple[str, str, str], ...]
+    empty: tuple[str, str, str]
     files: tuple[str, ...]
 
 
@@ -162,7 +164,20 @@ def _card(metric: Metric, run: LoadedRun[SensitivityResult], people: Sequence[st
         _named(blind, result),
         tuple(_worst(entry, cell) for entry, cell in blind[:_EXAMPLES]),
         tuple(_punished(entry, cell, metric, result) for entry, cell in punished),
+        _empty_lists(metric, result),
         tuple(name for name in card_files(metric.name) if (run.directory / name).is_file()),
+    )
+
+
+def _empty_lists(metric: Metric, result: SensitivityResult) -> tuple[str, str, str]:
+    """What a card says where it lists nothing that is seen, missed or punished."""
+    undecided = of_verdict(metric, result, "unsure")
+    n = sum(entry.expected == "lower" for entry, _ in undecided)
+    rest = f"; {n} {'is' if n == 1 else 'are'} not decided" if n else ""
+    return (
+        "Sees no change within a caption significantly.",
+        f"Misses no change that harms{rest}.",
+        "Punishes no harmless change significantly.",
     )
 
 

@@ -10,7 +10,7 @@ A test names the function that writes the sentence:
 A sentence is a string of two words or more that ends with a full stop or contains a finite verb
 or a word of a test (`CLAIMS`). By their place these strings are no sentences about data:
 docstrings, error and log messages, texts of a command's options, captions of tables, headings, and
-keys of dictionaries.
+keys of dictionaries. Of templates, what they state about a run (`template_sentences.py`).
 `DEFINITIONS` names the functions whose sentences define terms or columns, whatever the data.
 A constant of a module belongs to every function of the module that reads it.
 """
@@ -24,6 +24,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.reports.template_sentences import statements
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("reports", "metaeval/results", "experiments")
@@ -60,6 +62,13 @@ DEFINITIONS: Mapping[str, Sequence[str]] = {
         "reports.reproduction.page.render", "reports.trust.card.card",
         "experiments.pairs.files._lines",
     ),
+    "methods and labels in a part of a template that not every page has": (
+        "reports.graded.templates.graded: Who beats whom",
+        "reports.judgments.templates.judgments: How often people prefer",
+        "reports.sensitivity.templates.sensitivity: Joined at the distance",
+        "reports.trust.templates.trust: Verdicts of two metrics",
+        "reports.trust.templates.trust: On the captions that",
+    ),
     "a style sheet, BibTeX, LaTeX, captions that an attack tries": (
         "reports.shared.page._levels", "reports.paper.citations.software",
         "reports.paper.latex_layout.tables", "reports.paper.latex_layout.signature_note",
@@ -81,14 +90,30 @@ class Writer(NamedTuple):
 
 
 def writers() -> list[Writer]:
-    """The functions that contain sentences, by file, except those of `DEFINITIONS`."""
+    """The functions that contain sentences, by file, and the sentences of templates, except those
+    of `DEFINITIONS`."""
     defined = {name for names in DEFINITIONS.values() for name in names}
-    return [
+    written = [
         Writer(f"{module}.{name}", tuple(templates))
         for module, source in _modules()
         for name, templates in templates_of(source).items()
-        if templates and f"{module}.{name}" not in defined
+        if templates
     ]
+    written += [Writer(name, (text,)) for name, text in in_templates().items()]
+    return [writer for writer in written if writer.name not in defined]
+
+
+def in_templates() -> dict[str, str]:
+    """The sentences of templates by name: the file, and the first four words."""
+    named: dict[str, str] = {}
+    for path in sorted((ROOT / "reports").rglob("*.html.j2")):
+        file = ".".join(path.relative_to(ROOT).parts).removesuffix(".html.j2")
+        for text in filter(is_sentence, statements(path.read_text(encoding="utf-8"))):
+            name = f"{file}: {' '.join(text.split()[:4])}"
+            if name in named:
+                raise ValueError(f"two sentences begin like '{name}'")
+            named[name] = text
+    return named
 
 
 def templates_of(source: str) -> dict[str, list[str]]:
@@ -105,12 +130,14 @@ def templates_of(source: str) -> dict[str, list[str]]:
 
 
 def functions() -> set[str]:
-    """All functions and methods by name: a mark may name the one that decides."""
-    return {
+    """All functions and methods by name (a mark may name the one that decides), and the sentences
+    of templates."""
+    names = {
         f"{module}.{name}"
         for module, source in _modules()
         for name, _ in _functions(ast.parse(source))
     }
+    return names | in_templates().keys()
 
 
 def falsifiers() -> dict[str, list[str]]:

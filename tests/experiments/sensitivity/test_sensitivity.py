@@ -159,6 +159,25 @@ def test_the_tree_joins_all_metrics(run: Path, result: SensitivityResult) -> Non
     assert dendrogram(["a", "b"], ["a", "b"], []) == ""
 
 
+@pytest.mark.falsifies(
+    "reports.sensitivity.templates.sensitivity: {}; {}. Made in",
+    "reports.sensitivity.templates.sensitivity: Not made: {}.",
+)
+def test_a_change_has_its_own_counts_and_reasons(run: Path, result: SensitivityResult) -> None:
+    """Counts by hand from the run's captions; reasons only where a change was not made."""
+    captions = results.read_table(run / results.CAPTIONS)
+    html = (run / results.REPORT).read_text(encoding="utf-8")
+    text = html[html.index('id="examples"') :]
+    made = {}
+    for k, entry in enumerate(result.sets):
+        part = text[text.index(f'<h3 id="set-{k}">') :].split("</p>")[0]
+        n = captions.loc[captions["set"] == entry.set, "applied"]
+        made[entry.set] = int(n.sum())
+        assert f"Made in {n.sum()} of 40 captions" in part
+        assert ("Not made: " in part) == (made[entry.set] < len(n))
+    assert min(made.values()) < max(made.values()) == 40  # both kinds occur
+
+
 def test_the_page_shows_it_and_can_be_written_again(run: Path, capsys) -> None:
     before = (run / results.REPORT).read_bytes()
     html = before.decode()

@@ -281,6 +281,7 @@ def test_rates_are_in_percent_with_their_interval() -> None:
     assert names == [["B", "A"], ["control"]]
 
 
+@pytest.mark.falsifies("reports.attack.templates.attack: No metric was fooled.")
 def test_a_page_is_written_from_the_files_of_a_run(tmp_path: Path) -> None:
     config = compose_config(
         ["experiment=attack", "dataset.n=16", "task.images=16", "task.budgets=[0,10]",
@@ -302,6 +303,7 @@ def test_a_page_is_written_from_the_files_of_a_run(tmp_path: Path) -> None:
     first = write_report(out).read_bytes()
     assert write_report(out).read_bytes() == first
     html = first.decode()
+    assert "No metric was fooled." not in html
     assert "<img src=x" not in html
     assert "&lt;img" in html
     heat = heat_map(found)
@@ -311,3 +313,5 @@ def test_a_page_is_written_from_the_files_of_a_run(tmp_path: Path) -> None:
         assert (out / "figures" / f"{stem}.svg").is_file()
     for stem in ("success", "transfer", "goals", "best-of-n", "defences", "cost"):
         assert (out / "tables" / f"{stem}.tex").is_file()
+    write_result(out / "statistics.json", found.model_copy(update={"gallery": ()}))
+    assert "No metric was fooled." in write_report(out).read_text(encoding="utf-8")

@@ -88,9 +88,16 @@ def test_the_data_is_that_of_the_run(run: Path, reader: Reader) -> None:
     np.testing.assert_allclose(read, loaded.scores, rtol=5e-5)  # five digits
 
 
+@pytest.mark.falsifies(
+    "reports.captioners.templates.captioners_captions: All {} images are",
+    "reports.captioners.templates.captioners_captions: This file holds {}",
+)
 def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -> None:
     path = write_captioners_run(tmp_path, 60)
     whole = write_report(path).stat().st_size
+    words = Reader((path / "report.html").read_text()).words
+    assert "All 300 images are in this file." in words
+    assert "This file holds" not in words
     limit = whole - 4_000
     write_report(path, max_bytes=limit)
     assert (path / "report.html").stat().st_size <= limit
@@ -101,6 +108,20 @@ def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -
     worst = loaded.most_disagreement_first()[: len(kept)]
     assert sorted(kept) == sorted(loaded.image_ids[i] for i in worst)
     assert f"This file holds {len(kept)} of 300 images" in page.words
+    assert "images are in this file" not in page.words
+
+
+@pytest.mark.falsifies(
+    "reports.captioners.templates.captioners_agreement: No metric ran.",
+    "reports.captioners.templates.captioners_scores: No metric ran against",
+)
+def test_a_run_whose_metrics_are_all_skipped(reader: Reader, tmp_path: Path) -> None:
+    path = write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
+    write_report(path)
+    words = Reader((path / "report.html").read_text()).words
+    assert "No metric ran." in words
+    assert "No metric ran against Human." in words
+    assert "No metric ran" not in reader.words
 
 
 def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:

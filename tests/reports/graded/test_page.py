@@ -225,8 +225,15 @@ def test_images_with_every_level_applied_are_a_second_body(tmp_path: Path) -> No
     applied = read_result(run / "statistics.json").metrics[0].numbers.every_level_applied
     assert f"{applied.rank_order_rho_within.value:.3f}" in page.words
     assert f"{odd.sum() / len(IMAGES):.1%} of Replace 25% came out unchanged" in page.words
+    unchanged = "Captions that came out unchanged are in no inversion."
+    assert unchanged in page.words
+    assert unchanged not in report(write_run(tmp_path / "all")).words
 
 
+@pytest.mark.falsifies(
+    "reports.graded.templates.examples: All {} images are",
+    "reports.graded.templates.examples: This file holds {}",
+)
 def test_too_much_for_the_limit_becomes_a_selection_by_inversions(tmp_path: Path) -> None:
     many = [(i, f"{human} {i}", refs) for i in range(400) for _, human, refs in [IMAGES[i % 8]]]
     captions = corrupt(many, 1)
@@ -236,6 +243,7 @@ def test_too_much_for_the_limit_becomes_a_selection_by_inversions(tmp_path: Path
     values[worst] = 9.0
     run = write_run(tmp_path, many, captions=captions, scores={"m": values})
     whole = write_report(run, figures=False).stat().st_size
+    assert "All 400 images are in this file" in report(run).words
     limit = whole - 15_000
     page = report(run, max_bytes=limit)
     assert (run / "report.html").stat().st_size <= limit
@@ -243,6 +251,7 @@ def test_too_much_for_the_limit_becomes_a_selection_by_inversions(tmp_path: Path
     assert 20 < len(kept) < 400
     assert {7, 123} <= set(kept)
     assert f"This file holds {len(kept)} of 400 images" in page.words
+    assert "images are in this file" not in page.words
     scores = np.frombuffer(unpacked(page.data["data-scores"]), dtype=np.uint8)
     assert len(scores) == 4 * len(SETS) * len(kept)
 

@@ -123,7 +123,10 @@ def test_the_same_files_give_the_same_page(run: Path, capsys) -> None:
     assert not (run / "figures" / "accuracy.svg").exists()
 
 
-@pytest.mark.falsifies("reports.shared.matrix.against_control_sentences")
+@pytest.mark.falsifies(
+    "reports.shared.matrix.against_control_sentences",
+    "reports.pairs.templates.true_false: No control was scored,",
+)
 def test_kinds_are_described_by_their_own_numbers(run: Path, result: PairsResult) -> None:
     """Each sentence on data for which it is true, and not on the others."""
     nothing = "a control gets as much as every metric"
@@ -151,6 +154,20 @@ def test_kinds_are_described_by_their_own_numbers(run: Path, result: PairsResult
     )
     assert every not in text
     assert "No control was scored, or no metric" in text
+    assert "No control was scored" not in text_of(result, run)
+
+
+@pytest.mark.falsifies("reports.pairs.templates.true_false: Fewer than two metrics")
+def test_one_metric_is_compared_with_no_other(run: Path, result: PairsResult) -> None:
+    fewer = "Fewer than two metrics to compare."
+    assert fewer not in text_of(result, run)
+    kept = [m for m in result.metrics if m.column.control or m.name == "ROUGE-L"]
+    differences = {
+        name: compared.model_copy(update={"pairs": ()})
+        for name, compared in result.differences.items()
+    }
+    alone = result.model_copy(update={"metrics": tuple(kept), "differences": differences})
+    assert fewer in text_of(alone, run)
 
 
 def test_what_is_not_above_a_control_is_marked(run: Path, result: PairsResult) -> None:

@@ -11,7 +11,7 @@ from metaeval.experiments.sensitivity.printout import _rows
 from metaeval.experiments.sensitivity.profile import verdict
 from metaeval.reports.sensitivity import findings
 from metaeval.reports.sensitivity.page import _kinds
-from metaeval.reports.sensitivity.profile import _cell, _facts
+from metaeval.reports.sensitivity.profile import _cell, _empty_lists, _facts, cards
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate
 from metaeval.results.run import RunInfo
@@ -175,6 +175,25 @@ def test_the_facts_of_a_card() -> None:
     assert facts["Sets not decided by these images"] == "2 that harm, 1 harmless"
     alone = dict(_facts(a, run_of(sensitivity_result(SETS, a))))
     assert alone["Sets with the interval above the AUC of every control"] == "–"
+
+
+@pytest.mark.falsifies("reports.sensitivity.profile._empty_lists")
+def test_an_empty_list_of_a_card_claims_no_more_than_its_test() -> None:
+    """What is seen of whole captions is not listed; what is not decided is not "not missed"."""
+    whole = changed_set("random", kind="whole caption")
+    a = sensitivity_metric("A", {COLOUR: auc_cell(0.6, "unsure"), "random": auc_cell(0.9, "sees")})
+    result = sensitivity_result((SETS[0], whole), a)
+    (card,) = cards(run_of(result), {})
+    assert (card.sees, card.blind, card.punishes) == ((), (), ())
+    assert card.empty == (
+        "Sees no change within a caption significantly.",
+        "Misses no change that harms; 1 is not decided.",
+        "Punishes no harmless change significantly.",
+    )
+    decided = metric("A", "sees", "sees", "unsure")
+    assert _empty_lists(decided, sensitivity_result(SETS, decided))[1] == (
+        "Misses no change that harms."
+    )
 
 
 @pytest.mark.falsifies("reports.sensitivity.profile._cell")

@@ -93,12 +93,23 @@ def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
     assert 'href="1/report.html"' not in html  # it has no page
 
 
-def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path) -> None:
+@pytest.mark.falsifies(
+    "reports.sweep.templates.sweep: Without statistics: job {}.",
+    "reports.sweep.templates.sweep: did not finish",
+)
+def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path, tmp_path: Path) -> None:
     html = markup.unescape((sweep / "sweep.html").read_text())
     assert "Without statistics: job 4, 5." in html
     assert "did not finish: seed is <no> number" in html
     assert "did not finish: it has no files" in html
     assert "4 of 6 jobs finished. Without statistics: job 4 and 5." in html
+    for k in (0, 1):
+        write_run(tmp_path / str(k), IMAGES[:4], seed=k)
+        overrides(tmp_path / str(k), f"seed={k}")
+    write_sweep(tmp_path)
+    complete = (tmp_path / "sweep.html").read_text()
+    assert "Without statistics" not in complete
+    assert "did not finish" not in complete
 
 
 def test_same_files_same_bytes(sweep: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,7 +14,7 @@ from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison
 from metaeval.results.files import write_info, write_result
 from metaeval.results.run import ExperimentInfo, RunInfo
-from metaeval.results.trust import KnownComparison, TrustResult
+from metaeval.results.trust import Evidence, KnownComparison, TrustResult
 from tests.experiments.trust.trust_cases import evidence, example, trust_result
 from tests.reports.browser import EXECUTABLE, chromium
 
@@ -81,6 +82,30 @@ def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Pat
     own = html[html.index('id="own"') : html.index('id="evidence"')]
     assert ">partly</td><td>a</td><td>b</td><td></td><td>c</td><td>A</td>" in own
     assert "python -m metaeval experiment=arena dataset=caparena" in own
+
+
+@pytest.mark.falsifies(
+    "reports.trust.templates.trust: ; {} × the",
+    "reports.trust.templates.trust: ; {} the data",
+    "reports.trust.templates.trust: No test here counts",
+)
+def test_how_much_more_data_would_decide(tmp_path: Path) -> None:
+    """0.6 is 0.2 of the room above the control, 0.1 above the minimal effect; the interval is
+    ±0.392: (0.392 / 0.1)² ≈ 15.4 times the data. Without an interval no amount is known."""
+    decides = "the data would decide at the observed effect"
+
+    def page(*rows: Evidence, **more: Any) -> str:
+        result = trust_result({"Mine": rows}, **more)
+        return page_of(result.model_copy(update={"own": ("Mine",)}), tmp_path)
+
+    html = page(evidence(0.6, sd=0.1))
+    assert html.count(f"; 15.4 × {decides}") == 2  # behind the cell, and in "Your metric"
+    assert "No test here counts for it." not in html
+    assert decides not in page(evidence(0.9))
+    unknown = evidence(0.6, sd=0.1, item="b", effect=Estimate(value=0.2))
+    assert decides not in page(evidence(0.6, sd=0.1), unknown)
+    html = page(evidence(0.9), uncounted={"Mine": "it was chosen on experiment=pairs"})
+    assert "No test here counts for it." in html
 
 
 def test_a_run_of_another_experiment_is_refused(tmp_path: Path) -> None:
