@@ -128,6 +128,6 @@ def _ridge(x: Floats, y: Floats, new: Floats, penalty: float, squares: bool) -> 
 def _standardised(x: Floats, new: Floats) -> tuple[Floats, Floats]:
     """Both by the mean and standard deviation of the first; a constant feature becomes 0."""
     mean, sd = x.mean(axis=0), x.std(axis=0)
-    flat = sd <= 1e-12 * np.maximum(1, np.abs(mean))
+    flat = sd <= 1e-12 * np.abs(mean)
     sd = np.where(flat, 1.0, sd)
     return np.where(flat, 0.0, (x - mean) / sd), np.where(flat, 0.0, (new - mean) / sd)

@@ -134,7 +134,7 @@ def bradley_terry(
     first, second = np.split(code, 2)
     labels, unit = encode(np.asarray(image))
     y, unit = y[known], unit[known]
-    if len(names) < 2 or not len(y):
+    if len(names) < 2:
         raise InputError("fewer than two systems have battles", field="winner")
     _require_connected(first, second, names)
     design = np.zeros((len(y), len(names)))

@@ -72,6 +72,12 @@ def test_the_two_orders_may_take_different_references() -> None:
     np.testing.assert_allclose(scores(RougeN(), case), [[1, 2 / 3]], rtol=0, atol=1e-15)
 
 
+def test_words_of_three_letters_are_not_stemmed() -> None:
+    """Porter makes "ga" of "gas"; rouge-score stems only words of more than three letters."""
+    case = Case((("ga", "hold"),), (("gas",), ("holds",)))
+    assert scores(RougeN(stem=True), case)[:, 0].tolist() == [0, 1]
+
+
 def test_alone_as_together() -> None:
     assert_alone_as_together(RougeN(), NASTY)
 

@@ -270,6 +270,16 @@ def test_identified_raters_by_column_and_refused_where_sorted():
         rater_agreement(np.sort(ratings), identified=True)
 
 
+def test_two_raters_or_two_items_suffice_for_agreement():
+    two = np.array([[1.0, 2], [3, 1], [4, 5], [2, 2]])
+    both = np.vstack([two, two[:, ::-1]])
+    assert rater_agreement(two, "pearson").value == pytest.approx(np.corrcoef(both.T)[0, 1])
+    items = rater_agreement([[1, 2, 1], [2, 5, 3]], "pearson", identified=True, averaged=True)
+    assert (items.value, items.n, items.raters) == (pytest.approx(1), 2, 3)
+    assert math.isnan(rater_agreement([[1, 2, 3]]).value)
+    assert math.isnan(rater_agreement([[1], [2], [3]]).value)
+
+
 @pytest.mark.coco
 def test_flickr8k_expert_has_no_rater_identity(coco_root: Path):
     """REFERENCES: sorted in all 5,664 rows; exchangeable raters give τ-c .479, columns .522."""
@@ -422,6 +432,24 @@ def test_fitted_control_equals_the_normal_equations_fold_by_fold():
         assert made.predictions[test] == pytest.approx(expected, abs=1e-9, nan_ok=True)
     folds_of_image = {frozenset(made.fold[image == i].tolist()) for i in range(40)}
     assert all(len(folds) == 1 for folds in folds_of_image)
+
+
+def test_fitted_control_does_not_depend_on_the_unit_of_a_feature():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(3, 1, (60, 2)), rng.normal(size=60)
+    expected = fitted_control(x, y, range(60)).predictions
+    for unit in (1e-15, 1e15):
+        assert fitted_control(unit * x, y, range(60)).predictions == pytest.approx(expected)
+
+
+def test_fitted_control_leaves_out_a_feature_that_is_constant_in_training():
+    """0.1 everywhere else than in row 0, with a standard deviation that is a rounding error."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(3, 1, (60, 2)), rng.normal(size=60)
+    x[:, 1] = 0.1
+    x[0, 1] = 5
+    made = [fitted_control(f, y, range(60), squares=False).predictions[0] for f in (x, x[:, :1])]
+    assert made[0] == pytest.approx(made[1])
 
 
 def test_fitted_control_cannot_learn_an_image():

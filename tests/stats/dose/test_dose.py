@@ -47,6 +47,18 @@ def test_half_of_the_effect_lies_between_doses_or_beyond() -> None:
     assert not rising.falls_throughout
 
 
+def test_a_replicate_without_an_effect_does_not_reach_half_of_it() -> None:
+    """Changes 0, 0, 0, −4/√3 and 0, −2/√.75, 0, 0 of two images: half of the mean at dose .125.
+
+    In one of 20 replicates the second image is drawn twice: no effect, though its curve falls to it
+    and rises again. It lies beyond the largest dose, where the interval does not look.
+    """
+    scores = np.array([[[4.0, 4, 4, 0], [2, 0, 2, 2]]])
+    counts = np.array([[1, 1]] * 19 + [[0, 2]], dtype=bootstrap_counts(2, 1, 0).dtype)
+    half = dose_response(scores, DOSES, counts, confidence=0.9).half
+    assert (half.dose, half.ci) == (pytest.approx(0.125), pytest.approx([0.125, 0.125]))
+
+
 def test_an_image_with_a_gap_is_left_out_and_ties_count_nothing() -> None:
     scores = np.array([[[3.0, 2, 1, 0], [5, 5, 5, 5], [1, np.nan, 0, 0]]])
     response = dose_response(scores, DOSES, bootstrap_counts(3, 50, 0))
@@ -55,6 +67,7 @@ def test_an_image_with_a_gap_is_left_out_and_ties_count_nothing() -> None:
     np.testing.assert_allclose(response.change, np.array([0, -1, -2, -3]) / spread / 2)
     nothing = dose_response(np.full((1, 2, 4), np.nan), DOSES, bootstrap_counts(2, 50, 0))
     assert (nothing.n, nothing.half.why, nothing.falls_throughout) == (0, NO_IMAGES, False)
+    assert (nothing.change_ci.shape, nothing.steps_ci.shape) == ((4, 2), (3, 2))
 
 
 def test_seeds_and_images_are_separated() -> None:

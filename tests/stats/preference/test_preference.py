@@ -104,6 +104,14 @@ def test_to_rating_scale_never_sees_the_image_it_maps():
     assert (before != after).any()
 
 
+def test_to_rating_scale_fits_the_mean_of_several_raters():
+    rng = np.random.default_rng(6)
+    scores, ratings = rng.normal(size=40), rng.integers(1, 5, (40, 3)).astype(float)
+    ratings[0, 1] = NAN
+    mapped = to_rating_scale(scores, ratings, range(40))
+    assert mapped.tolist() == to_rating_scale(scores, np.nanmean(ratings, 1), range(40)).tolist()
+
+
 def test_systems_are_compared_on_the_same_items():
     rng = np.random.default_rng(5)
     human = rng.normal(size=(3, 50)) + np.array([[0.0], [1], [2]])
@@ -176,6 +184,13 @@ def test_two_systems_with_ties_by_hand():
     assert fit.probability("x", "y") == pytest.approx((6 / 12, 4 / 12, 2 / 12), abs=1e-8)
 
 
+def test_the_prior_by_hand():
+    """Two systems ±t/2, 8 wins of 10, prior 2: 8 − 10 / (1 + e^−t) = t, the derivative at 0."""
+    t = optimize.brentq(lambda v: 8 - 10 / (1 + math.exp(-v)) - v, 0, 2, xtol=1e-14)
+    fit = bradley_terry(["x"] * 10, ["y"] * 10, [1] * 8 + [0] * 2, range(10), prior=2)
+    assert fit.strength == pytest.approx([t / 2, -t / 2], abs=1e-8)
+
+
 def test_unbeaten_systems_stay_finite_and_the_order_of_battles_does_not_matter():
     a, b = ["x", "x", "y"] * 5, ["y", "z", "z"] * 5
     one = bradley_terry(a, b, [1] * 15, range(15), replicates=20)
@@ -197,5 +212,8 @@ def test_clusters_come_from_the_tests_of_the_fit():
 def test_battles_that_do_not_connect_are_refused():
     with pytest.raises(InputError, match="no battle connects c, d with a"):
         bradley_terry(["a", "c"], ["b", "d"], [1, 1], [0, 1])
+    for b, winner in (["a"], [1]), (["b"], [NAN]):  # a system against itself; no known winner
+        with pytest.raises(InputError, match="fewer than two systems"):
+            bradley_terry(["a"], b, winner, [0])
     with pytest.raises(InputError, match="is not 1"):
         bradley_terry(["a"], ["b"], [0.7], [0])

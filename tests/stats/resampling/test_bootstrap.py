@@ -211,3 +211,8 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
 def test_counts_of_other_images_are_refused() -> None:
     with pytest.raises(InputError, match="bootstrap counts"):
         replicate_statistics(np.zeros((5, 2)), [0, 1], bootstrap_counts(6, 10, seed=0))
+
+
+def test_no_replicates_have_empty_statistics() -> None:
+    made = replicate_statistics(np.ones((2, 4)), [0, 1, 1, 2], np.empty((0, 2), dtype=np.int16))
+    assert [np.shape(each) for each in made] == [(0,), (0,), (0,), (2, 0), (0,), (0,), (0,)]

@@ -40,3 +40,8 @@ def test_large_weights_stay_exact() -> None:
     assert made.kendall_tau_b[:2] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
     assert made.spearman_rho[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
     assert np.isnan([made.kendall_tau_b[2], made.spearman_rho[2]]).all()
+
+
+def test_one_pair_of_items_has_a_tau() -> None:
+    pairs = WeightedPairs(np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2))
+    assert pairs.of(np.array([[1, 1]])).kendall_tau_b.tolist() == [-1]
