@@ -5,6 +5,7 @@
 # make jar    the Java services that metaeval ships, from their sources (needs a JDK)
 # make docs   the documentation site in site/ (its tools come into build/site, a minute, once)
 # make notebook  docs/tutorial.ipynb, executed anew
+# make tables   the tables of options and the citations of docs/, from conf/
 # make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
 #             make numbers NUMBERS_ARGS="--quick --check"
 # make matrix   docs/matrix.png: the matrix of experiment=trust on METAEVAL_DATA (needs Chromium)
@@ -24,7 +25,7 @@ comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers jar docs notebook matrix picture gpu clean
+.PHONY: run test slow fuzz lint bench numbers tables jar docs notebook matrix picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -65,6 +66,9 @@ $(SITE)/.ready: pyproject.toml
 
 notebook: $(READY)
 	$(BIN)/python -m tests.docs.notebook
+
+tables: $(READY)
+	$(BIN)/python -m tests.docs.generated
 
 picture: $(READY)
 	env -u METAEVAL_DATA $(BIN)/python -m metaeval experiment=replace hydra.run.dir=build/picture

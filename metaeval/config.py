@@ -22,6 +22,7 @@ from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
 
+CITATION = "citation"  # of a metric's node: the keys of what to cite, not an option of its class
 # what composing a configuration raises where it makes none
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
 
@@ -235,9 +236,12 @@ def build(name: str, config: DictConfig) -> Metric:
 
 def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
     """`build`, for a metric that the metrics `within` are made of."""
-    node = config.metric[name]
+    node = copy.deepcopy(config.metric[name])
+    with open_dict(node):
+        citation = tuple(node.pop(CITATION, ()))
     if "of" not in node:
         metric: Metric = component(node, f"metric.{name}")
+        metric.citation = citation
         return metric
     if name in within:
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
@@ -251,6 +255,7 @@ def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
         add_metric(config, part)
         parts.append(_built(part, config, (*within, name)))
     mean: Metric = component(node, f"metric.{name}", parts=parts)
+    mean.citation = tuple(dict.fromkeys([*citation, *(k for p in parts for k in p.citation)]))
     return mean
 
 

@@ -207,7 +207,7 @@ def _in_words(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(_in_words(each, root) for each in schema["anyOf"]))
     if "enum" in schema or "const" in schema:
-        values = [str(value) for value in schema.get("enum", [schema.get("const")])]
+        values = [str(value) or '""' for value in schema.get("enum", [schema.get("const")])]
         return f"one of {', '.join(values)}" if len(values) > 1 else f"{values[0]}, the only choice"
     if schema.get("type") == "string":
         return schema.get("description") or ("a path" if "format" in schema else _WORDS["string"])

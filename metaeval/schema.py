@@ -19,6 +19,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from metaeval import installation
 from metaeval.compute import device
+from metaeval.config import CITATION
 from metaeval.errors import ConfigError
 from metaeval.options import (
     STRICT,
@@ -215,6 +216,8 @@ def _of_component(node: Mapping[str, Any], key: str) -> Iterator[str]:
         yield f"{key}._target_: {shown(target)} cannot be imported: {reason}"
         return
     known, others = options_of(maker)
+    if key.startswith("metric."):
+        known = known | {CITATION: list[str]}
     if key == "corruption":
         known = known | get_type_hints(Degrees, include_extras=True)
     if key == "report":

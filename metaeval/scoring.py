@@ -37,6 +37,8 @@ class MetricScores:
     ----------
     family
         The metric's name.
+    citation
+        Keys of what to cite.
     columns, signatures
         Its scores, and the exact identity of each (`None` where it could not be bound).
     status, reason, remedy
@@ -71,6 +73,7 @@ class MetricScores:
     n_cached: int = 0
     n_damaged: int = 0
     seconds: float = 0.0
+    citation: tuple[str, ...] = ()
 
     def result(
         self,
@@ -96,6 +99,7 @@ class MetricScores:
         return MetricResult(
             column=self.columns[column],
             family=self.family,
+            citation=self.citation,
             signature=self.signatures[column],
             status=self.status,
             reason=self.reason,
@@ -114,6 +118,10 @@ def bind(
     `doctor` and a run both call this, so that they report the same. With `fetch`, downloads that
     the user asked for come first. Any exception becomes "failed" with its message.
     """
+    return replace(_bound(metric, dataset, store, fetch), citation=metric.citation)
+
+
+def _bound(metric: Metric, dataset: CaptionDataset, store: Store, fetch: bool) -> MetricScores:
     try:
         if fetch:
             metric.fetch(dataset)

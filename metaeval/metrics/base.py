@@ -66,11 +66,14 @@ class Metric(ABC):
     pairwise
         Whether it scores a caption against another one: its captions come as `join_pair` gives
         them, and it runs only in experiments that compare two captions.
+    citation
+        Keys of `citations.bib`: what a paper that uses it cites, from its configuration.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     languages: frozenset[str] | None = None
+    citation: tuple[str, ...] = ()
 
     @property
     def pairwise(self) -> bool:

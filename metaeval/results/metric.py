@@ -63,6 +63,8 @@ class MetricResult(Model, Generic[Statistics]):
         What the score is.
     family
         The metric that it belongs to, as the configuration calls it.
+    citation
+        Keys of what a paper that uses it cites; empty where it is not known.
     signature
         Its exact identity; `None` where the metric did not run.
     status, reason, remedy
@@ -77,6 +79,7 @@ class MetricResult(Model, Generic[Statistics]):
 
     column: ScoreColumn
     family: str
+    citation: tuple[str, ...] = ()
     signature: str | None = None
     status: Status = "ok"
     reason: str | None = None

@@ -14,43 +14,6 @@ BIB = Path(__file__).with_name("citations.bib")
 PROTOCOL = "gonzalez2022metrics"  # of the experiments replace and shuffle
 CONTROLS = "perrella2024guardians"
 
-# family of a metric → keys of citations.bib
-OF_FAMILY = {
-    "bleu": ("papineni2002bleu",),
-    "sacrebleu": ("post2018call", "papineni2002bleu"),
-    "meteor": ("denkowski2014meteor",),
-    "meteor_nltk": ("lavie2007meteor",),
-    "rouge_l": ("lin2004rouge",),
-    "cider": ("vedantam2015cider",),
-    "spice": ("anderson2016spice",),
-    "bertscore": ("zhang2020bertscore",),
-    "clipscore": ("hessel2021clipscore",),
-    "refclipscore": ("hessel2021clipscore",),
-    "scan": ("lee2018scan",),
-    "tiger": ("jiang2019tiger", "lee2018scan"),
-    **dict.fromkeys(
-        ("faier", "faier_1", "faier_4", "fier", "aier", "fier_aier"), ("wang2021faier",)
-    ),
-    "vifidel": ("madhyastha2019vifidel",),
-    "vifidel_cider": ("madhyastha2019vifidel", "vedantam2015cider"),
-    "vifidel_lm": ("madhyastha2019vifidel", "kann2018slor"),
-    "fier_aier": ("wang2021faier",),
-    "spider": ("liu2017spider",),
-    "mean": ("liu2017spider",),
-    "cider_plain": ("vedantam2015cider",),
-    "cider_r": ("santos2021ciderr",),
-    "rouge_n": ("lin2004rouge",),
-    "chrf": ("popovic2015chrf",),
-    "ter": ("snover2006ter",),
-    "wmd": ("kusner2015wmd",),
-    "moverscore": ("zhao2019moverscore",),
-    "sentence_similarity": ("reimers2019sentence",),
-    "pacscore": ("sarto2023pacs",),
-    "refpacscore": ("sarto2023pacs",),
-    "chair": ("rohrbach2018chair",),
-    "lm": ("kann2018slor",),
-    "learn_to_eval": ("cui2018learning",),
-}
 # how the name of a dataset begins → keys
 OF_DATASET = {
     "coco": ("chen2015microsoft",),
@@ -85,10 +48,10 @@ def cite(run: LoadedRun[Any]) -> Citation:
     keys = [
         *((PROTOCOL,) if run.result.experiment in ("replace", "shuffle") else ()),
         *_of_dataset(run.dataset.name),
-        *(key for m in metrics for key in OF_FAMILY.get(m.family, ())),
+        *(key for m in metrics for key in m.citation),
         *((CONTROLS,) if any(m.column.control for m in metrics) else ()),
     ]
-    missing = dict.fromkeys(m.name for m in scores if m.family not in OF_FAMILY)
+    missing = dict.fromkeys(m.name for m in scores if not m.citation)
     known = entries()
     parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys))]
     sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")

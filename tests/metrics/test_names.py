@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from metaeval.config import component, compose_config
+from metaeval.config import build, compose_config
 
 SEEN = {
     "regions=gold": "gold objects",
@@ -21,7 +21,7 @@ OF_REGIONS = ("faier", "faier_noref", "tiger", "scan", "learn_to_eval")
 def test_regions_are_named(name: str, regions: str, seen: str) -> None:
     more = ["regions.file=x.npy"] if regions == "regions=bottomup" else []
     config = compose_config([f"metric=[{name}]", regions, *more])
-    for column in component(config.metric[name], "metric").columns:
+    for column in build(name, config).columns:
         assert f"({seen}" in column.name
         assert column.sees == seen
         assert column.part_of is None or f"({seen}" in column.part_of
@@ -40,7 +40,7 @@ def test_regions_are_named(name: str, regions: str, seen: str) -> None:
 )
 def test_vifidel_names_its_sources(sources: str, seen: str) -> None:
     config = compose_config(["metric=[vifidel]", f"metric.vifidel.sources={sources}"])
-    names = [c.name for c in component(config.metric.vifidel, "metric").columns]
+    names = [c.name for c in build("vifidel", config).columns]
     assert names == [f"VIFIDEL ({seen})", f"VIFIDEL-ref ({seen})"]
 
 
@@ -58,5 +58,5 @@ def test_vifidel_names_its_sources(sources: str, seen: str) -> None:
 def test_signatures_keep_the_names_of_before(name: str, before: Sequence[str]) -> None:
     """Scores that were cached before columns said what they see stay valid."""
     config = compose_config([f"metric=[{name}]"])
-    columns = component(config.metric[name], "metric").columns
+    columns = build(name, config).columns
     assert [column.signature_name for column in columns] == before

@@ -14,6 +14,7 @@ from hydra.utils import instantiate
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from metaeval.config import CITATION
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
@@ -210,6 +211,8 @@ def configured(name: str, **options: Any) -> Metric:
     """The metric as conf/metric/NAME.yaml sets it up."""
     path = Path(__file__).parents[3] / "conf/metric" / f"{name}.yaml"
     assert path.read_text(encoding="utf-8").startswith(f"# @package metric.{name}\n")
-    metric: Metric = instantiate(OmegaConf.merge(OmegaConf.load(path), options))
+    node = OmegaConf.merge(OmegaConf.load(path), options)
+    node.pop(CITATION, None)
+    metric: Metric = instantiate(node)
     assert metric.name == name
     return metric
