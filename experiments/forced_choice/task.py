@@ -18,6 +18,7 @@ from metaeval.experiments.forced_choice.printout import printout
 from metaeval.experiments.forced_choice.scores import ChoiceScores, write_pairs
 from metaeval.experiments.forced_choice.statistics import statistics
 from metaeval.experiments.record import RunRecord
+from metaeval.experiments.stored_results import stored_result
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.forced_choice import ForcedChoiceResult
 
@@ -68,7 +69,13 @@ class ForcedChoiceAgreement(ChoiceExperiment):
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> ForcedChoiceResult:
-        return statistics(data, scores, record.config, self.permutations, self.alpha)
+        return stored_result(
+            ForcedChoiceResult,
+            lambda: statistics(data, scores, record.config, self.permutations, self.alpha),
+            None,
+            self.passes(scores),
+            record,
+        )
 
     def printout(self, summary: ForcedChoiceResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)

@@ -25,6 +25,7 @@ from metaeval.experiments.judgments.sample import row_counts
 from metaeval.experiments.judgments.statistics import statistics
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
+from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked
@@ -141,7 +142,13 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             alpha=self.alpha,
             fitted=self.fitted,
         )
-        return statistics(data, scores, record.config, settings)
+        return stored_result(
+            JudgmentsResult,
+            lambda: statistics(data, scores, record.config, settings),
+            data.dataset,
+            self.passes(scores),
+            record,
+        )
 
     def rated_captions(self, data: Judgments) -> Sequence[RatedCaption]:
         ids = data.dataset.image_ids

@@ -23,6 +23,7 @@ from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import predictions
+from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.people import people_agreement
 from metaeval.experiments.judgments.published import published
@@ -221,13 +222,41 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path, capsys) -> None:
     table = own_table(tmp_path, 8)
     for out in ("a", "b"):
         run_in(
-            tmp_path, "dataset=table", f"dataset.file={table}", "metrics=[bleu,clipscore]", out=out
-        )
+            tmp_path, "dataset=table", f"dataset.file={table}", "metrics=[bleu,clipscore]",
+            f"paths.cache={tmp_path / f'cache-{out}'}", out=out,
+        )  # fmt: skip
     for name in ("judgments.parquet", results.SCORES, results.STATISTICS):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     printed = capsys.readouterr().out
     assert "32 captions of 8 images, 32 rows (plain: own captions keep" in printed
     assert "not run: clipscore (skipped)" in printed
+
+
+def test_a_stored_result_is_that_of_the_same_data_scores_and_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, n_computed = own_table(tmp_path, 8), []
+    compute = task.statistics
+    monkeypatch.setattr(task, "statistics", lambda *a: n_computed.append(1) or compute(*a))
+
+    def statistics(*overrides: str, out: str) -> bytes:
+        given = ("dataset=table", f"dataset.file={table}", "metrics=[bleu,rouge_l]", *overrides)
+        run_in(tmp_path, *given, out=out)
+        return (tmp_path / out / results.STATISTICS).read_bytes()
+
+    first = statistics(out="a")
+    assert statistics(out="b") == first
+    assert len(n_computed) == 1  # of two runs
+    assert statistics(f"paths.cache={tmp_path / 'fresh'}", out="c") == first
+    other = statistics("stats.seed=5", out="d")
+    assert other != first
+    assert statistics("metric.rouge_l.beta=2", out="e") != first
+    lines = table.read_text().splitlines()
+    changed = json.loads(lines[0])
+    changed["human"][0] = 5 - changed["human"][0]
+    table.write_text("\n".join([json.dumps(changed), *lines[1:]]))
+    assert statistics(out="f") != first
+    assert len(n_computed) == 5
 
 
 def with_lines(folder: Path, lines: list[dict[str, Any]], **options: str) -> Judgments:
