@@ -94,7 +94,7 @@ def test_photographs_become_scores_of_tiger(
     }  # fmt: skip
     cache, weights = tmp_path / "cache", tmp_path / "weights"
     run(weights, cache, experiment="train_scan", dataset__captions=learn, task__dev=20,
-        task__training__epochs=1, task__held_out__n=0, **looks)  # fmt: skip
+        task__training__epochs=1, **looks)  # fmt: skip
     scoring = {
         "experiment": "replace", "metrics": ["tiger"], "dataset__captions": score,
         "metric__tiger__weights": weights, "report": "none", "stats__replicates": 20, **looks,
