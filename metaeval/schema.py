@@ -86,6 +86,15 @@ class TrustOptions(TypedDict, total=False):
     uses: str | None
 
 
+class ReproduceOptions(TypedDict, total=False):
+    """The items of experiment=reproduce: `reproduce`."""
+
+    items: list[str]
+    quick: bool
+    captioners: str | None
+    papers: str | None
+
+
 @with_config(STRICT)
 class Configuration(TypedDict):
     """The keys at the root."""
@@ -111,6 +120,7 @@ class Configuration(TypedDict):
     variant: NotRequired[str | int | None]  # experiment=train_faier
     bleu_smooth: NotRequired[str | None]
     trust: NotRequired[TrustOptions]
+    reproduce: NotRequired[ReproduceOptions]
 
 
 class Degrees(TypedDict, total=False):

@@ -21,6 +21,7 @@ from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
 from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
+from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.retrieval import page as retrieval
 from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.score import page as score
@@ -39,6 +40,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "forced_choice": (forced_choice.write_report, frozenset()),
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),
+    "reproduce": (reproduction.write_report, frozenset()),
     "retrieval": (retrieval.write_report, frozenset()),
     "references": (references.write_report, frozenset()),
     "sample_size": (sample_size.write_report, frozenset()),

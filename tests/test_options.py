@@ -67,6 +67,7 @@ CONFIGURATIONS = {
     "rococo": ("experiment=pairs", "dataset=rococo"),
     "attack": ("experiment=attack", "dataset=scenes"),
     "trust": ("experiment=trust",),
+    "reproduce": ("experiment=reproduce",),
     "composite": ("experiment=judgments", "dataset=composite"),
     "thumb": ("experiment=judgments", "dataset=thumb"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -119,14 +119,14 @@ def thumb_scores(folder: Path) -> Values:
     }
 
 
-def faier_object_words() -> Values:
+def faier_object_words(overrides: Sequence[str]) -> Values:
     """FAIEr's Table 5 on val2017: mean matches of words for what is annotated, and of others."""
     import torch
 
     from metaeval.reproduce.object_words import load, table
     from metaeval.weights import pretrained
 
-    dataset = _val2017()
+    dataset = _val2017(overrides)
     model, vocabulary, _ = load(dataset, pretrained.AUTO)
     with torch.inference_mode():
         rows = table(model, vocabulary, dataset)
@@ -140,31 +140,32 @@ def faier_object_words() -> Values:
     }
 
 
-def vifidel_by_objects() -> Values:
+def vifidel_by_objects(overrides: Sequence[str]) -> Values:
     """VIFIDEL's Fig. 5 on val2017: mean score by the number of annotated objects."""
-    return by_number_of_objects(_val2017())
+    return by_number_of_objects(_val2017(overrides))
 
 
-def vifidel_by_wrong_objects() -> Values:
+def vifidel_by_wrong_objects(overrides: Sequence[str]) -> Values:
     """VIFIDEL on Composite's COCO images by the share of wrong objects."""
-    config = compose_config(["dataset=composite", "dataset.subsets=[coco]"])
+    config = compose_config(["dataset=composite", "dataset.subsets=[coco]", *overrides])
     return with_wrong_objects(component(config.dataset, "dataset"))
 
 
-def _val2017() -> CaptionDataset:
-    dataset: CaptionDataset = component(compose_config(["dataset=coco_val2017"]).dataset, "dataset")
+def _val2017(overrides: Sequence[str]) -> CaptionDataset:
+    config = compose_config(["dataset=coco_val2017", *overrides])
+    dataset: CaptionDataset = component(config.dataset, "dataset")
     if isinstance(objects := dataset.part("objects"), Absent):
         raise InputError(str(objects))
     return dataset
 
 
-# name in a paper's file → function of the folder of the item's run, or of nothing
+# name in a paper's file → function of the folder of the item's run, or of the run's options
 OF_RUN: Mapping[str, Callable[[Path], Values]] = {
     "human_above_machine": human_above_machine,
     "components": components,
     "thumb_scores": thumb_scores,
 }
-OF_DATA: Mapping[str, Callable[[], Values]] = {
+OF_DATA: Mapping[str, Callable[[Sequence[str]], Values]] = {
     "faier_object_words": faier_object_words,
     "vifidel_by_objects": vifidel_by_objects,
     "vifidel_by_wrong_objects": vifidel_by_wrong_objects,

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from omegaconf import DictConfig
-
 from metaeval.api import load_run, score
 from metaeval.compute.networks import release
 from metaeval.config import compose_config, override_texts
@@ -58,10 +56,13 @@ class Reproduction:
         Each run has a folder below it, named after the first item that needs it.
     captioners
         A file or folder of captioners' captions that stands for metaeval's data.
+    shared
+        Options of every item, by their dotted names: where data and scores are.
     """
 
     out: Path
     captioners: str | None = None
+    shared: Mapping[str, object] = field(default_factory=dict)
     _folders: dict[str, Path] = field(default_factory=dict)
     _refused: dict[str, MetaevalError] = field(default_factory=dict)
 
@@ -84,9 +85,10 @@ class Reproduction:
             return not_run(paper, item, item.missing)
         try:
             if item.example is not None:
-                return _example(paper, item)
+                return self._example(paper, item)
             if not item.run:
-                return compare_values(paper, item, _function(OF_DATA, item)())
+                function = _function(OF_DATA, item)
+                return compare_values(paper, item, function(override_texts(self.shared)))
             folder = self._run(paper, item)
             if item.function:
                 return compare_values(paper, item, _function(OF_RUN, item)(folder))
@@ -123,7 +125,8 @@ class Reproduction:
             folder.mkdir(parents=True, exist_ok=True)
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
-                    run_configured(_configuration(options), folder)
+                    texts = override_texts({**self.shared, **options})
+                    run_configured(compose_config(texts), folder)
             except MetaevalError as error:
                 self._refused[key] = error
                 raise
@@ -133,6 +136,25 @@ class Reproduction:
             self._folders[key] = folder
         return self._folders[key]
 
+    def _example(self, paper: str, item: PaperItem) -> list[ReproducedValue]:
+        example = item.example
+        assert example is not None
+        given = {name.replace(".", "__"): value for name, value in self.shared.items()}
+        options: dict[str, Any] = {**given, **example.options}
+        scored = score(
+            list(example.candidates),
+            [list(references) for references in example.references],
+            metrics=list(example.metrics),
+            **options,
+        )
+        columns = [c for c in scored.table.columns if c not in ("image_id", "caption")]
+        one = len(example.candidates) == 1
+        values = {
+            name: {"" if one else str(k): float(v) for k, v in enumerate(scored.table[name])}
+            for name in columns
+        }
+        return compare_values(paper, item, values, dict(scored.skipped))
+
 
 def _function(known: Mapping[str, Function], item: PaperItem) -> Function:
     """The function that an item names. Raises ConfigError for one that there is not."""
@@ -140,27 +162,3 @@ def _function(known: Mapping[str, Function], item: PaperItem) -> Function:
         names = ", ".join(known)
         raise ConfigError(f"{item.item}: unknown function '{item.function}'; choose from {names}")
     return known[item.function]
-
-
-def _configuration(options: Mapping[str, Any]) -> DictConfig:
-    """The configuration of a run; its experiment comes first, the others are overrides of it."""
-    return compose_config(override_texts(options))
-
-
-def _example(paper: str, item: PaperItem) -> list[ReproducedValue]:
-    example = item.example
-    assert example is not None
-    options: dict[str, Any] = dict(example.options)
-    scored = score(
-        list(example.candidates),
-        [list(references) for references in example.references],
-        metrics=list(example.metrics),
-        **options,
-    )
-    columns = [c for c in scored.table.columns if c not in ("image_id", "caption")]
-    one = len(example.candidates) == 1
-    values = {
-        name: {"" if one else str(k): float(v) for k, v in enumerate(scored.table[name])}
-        for name in columns
-    }
-    return compare_values(paper, item, values, dict(scored.skipped))

@@ -29,6 +29,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "pairs": ("pairs", "PairsResult"),
     "score": ("score", "ScoreResult"),
     "sensitivity": ("sensitivity", "SensitivityResult"),
+    "reproduce": ("reproduction", "ReproductionResult"),
     "trust": ("trust", "TrustResult"),
 }
 

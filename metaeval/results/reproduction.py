@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+import pandas as pd
+
 from metaeval.results.base import Model, Number
+from metaeval.results.run import RunResult
 
 Verdict = Literal[
     "equal", "within", "differs", "other model", "other data", "not published", "not run"
@@ -68,6 +71,23 @@ class ReproducedItem(Model):
     note: str = ""
     command: str = ""
     values: tuple[ReproducedValue, ...]
+
+
+class ReproductionResult(RunResult[Model]):
+    """The result of `experiment=reproduce`: papers' items; `metrics` is empty, as each item has its
+    own."""
+
+    items: tuple[ReproducedItem, ...]
+
+    @property
+    def values(self) -> tuple[ReproducedValue, ...]:
+        """The values of all items."""
+        return tuple(value for item in self.items for value in item.values)
+
+    def table(self) -> pd.DataFrame:
+        """One row per value."""
+        columns = list(ReproducedValue.model_fields)
+        return pd.DataFrame([v.model_dump() for v in self.values], columns=columns)
 
 
 def summary(values: Sequence[ReproducedValue]) -> str:

@@ -1,15 +1,29 @@
-"""The page of `python -m metaeval.reproduce`: printed values next to computed ones."""
+"""The page of experiment=reproduce: printed values next to computed ones."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
+from metaeval.reports.reproduction.cells import value_cells
+from metaeval.reports.reproduction.tables import to_csv, to_latex, to_text
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
-from metaeval.results.reproduction import VERDICTS, ReproducedItem, ReproducedValue, Verdict
+from metaeval.reports.shared.run import load_run_files
+from metaeval.results.reproduction import (
+    VERDICTS,
+    ReproducedItem,
+    ReproducedValue,
+    ReproductionResult,
+    Verdict,
+)
+from metaeval.runs import files
+
+TABLES = {"txt": to_text, "csv": to_csv, "tex": to_latex}
 
 MEANING: dict[Verdict, str] = {
     "equal": "the same value, to the printed digits",
@@ -29,6 +43,23 @@ class PaperPart(NamedTuple):
     title: str
     source: str
     items: Sequence[ReproducedItem]
+
+
+def write_report(run_dir: Path | str) -> Path:
+    """Write `report.html` and `tables/reproduction.csv`, `.tex`, `.txt` into a run's directory.
+
+    The same run files give the same bytes. Raises InputError for a missing or damaged file.
+    """
+    run = load_run_files(Path(run_dir), ReproductionResult)
+    write_tables(run.directory / "tables", run.result.items)
+    return page.write_page(run.directory / files.REPORT, render(run.result.items))
+
+
+def write_tables(folder: Path, items: Sequence[ReproducedItem]) -> None:
+    """Write the values as `reproduction.txt`, `.csv` and `.tex` into a folder."""
+    for suffix, write in TABLES.items():
+        path, text = folder / f"reproduction.{suffix}", write(items)
+        files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8", newline="\n"))
 
 
 def render(items: Sequence[ReproducedItem]) -> str:
@@ -65,19 +96,6 @@ class ValueRow(NamedTuple):
 
     kind: str
     cells: Sequence[str]
-
-
-def value_cells(value: ReproducedValue) -> tuple[str, ...]:
-    """Metric, cell, published, ours, difference, verdict and reason as texts."""
-    return (
-        value.column,
-        value.cell,
-        "" if value.published is None else f"{value.published:g}",
-        "" if value.ours is None else f"{value.ours:.6g}",
-        "" if value.difference is None else f"{value.difference:+.1f}",
-        value.verdict,
-        value.reason,
-    )
 
 
 def _row(value: ReproducedValue) -> ValueRow:

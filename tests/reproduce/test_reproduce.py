@@ -7,17 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.api import load_run
+from metaeval.config import compose_config
 from metaeval.errors import ConfigError
+from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import PaperItem, Uncertainty, papers, read_paper, values_of
+from metaeval.reports.__main__ import main as write_again
 from metaeval.reports.reproduction.page import render
-from metaeval.reproduce.__main__ import choose, main
+from metaeval.reports.reproduction.tables import to_csv, to_latex, to_text
+from metaeval.reproduce.__main__ import main
 from metaeval.reproduce.compare import compare_run, compare_values, not_run, value_at
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.reproduce.items import Reproduction
-from metaeval.reproduce.output import to_csv, to_latex, to_text
+from metaeval.reproduce.task import choose
 from metaeval.results.base import Estimate, Model
 from metaeval.results.metric import MetricResult
-from metaeval.results.reproduction import ReproducedItem, ReproducedValue
+from metaeval.results.reproduction import (
+    ReproducedItem,
+    ReproducedValue,
+    ReproductionResult,
+)
 from metaeval.results.run import RunResult
 from metaeval.runs.records import ScoreColumn
 
@@ -207,7 +216,9 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
     )
     assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
     assert "2 values: 1 equal, 1 not run" in capsys.readouterr().out
-    assert (tmp_path / "out" / "reproduction.html").is_file()
+    table = (tmp_path / "out" / "tables" / "reproduction.csv").read_text()
+    assert "mine,one,CIDEr,,2.0,,,not run" in table
+    assert "Table 1" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -235,3 +246,20 @@ def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None
         verdicts = {(r.column, r.cell): r.verdict for r in computed}
         assert verdicts.pop(("BLEU-4", ""), "differs") == "differs"
         assert set(verdicts.values()) <= {"equal", "other model"}
+
+
+def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
+    config = compose_config([
+        "experiment=reproduce", "reproduce.items=[wang2021faier/figure5,wang2021faier/reo]",
+        f"paths.cache={tmp_path / 'cache'}",
+    ])  # fmt: skip
+    run_configured(config, tmp_path / "run")
+    read = load_run(tmp_path / "run").result
+    assert isinstance(read, ReproductionResult)
+    table = read.table()
+    assert list(table["verdict"]) == ["equal"] * 8 + ["not run"]
+    before = (tmp_path / "run" / "report.html").read_bytes()
+    assert write_again([str(tmp_path / "run")]) == 0
+    assert (tmp_path / "run" / "report.html").read_bytes() == before
+    with pytest.raises(ConfigError, match="each item has its own metrics"):
+        run_configured(compose_config(["experiment=reproduce", "metrics=[bleu]"]), tmp_path / "no")

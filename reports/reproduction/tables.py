@@ -1,13 +1,13 @@
-"""The table of reproduced values as text, CSV, LaTeX and HTML."""
+"""The table of reproduced values as text, CSV and LaTeX."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from metaeval.reports.paper.latex_layout import latex
-from metaeval.reports.reproduction.page import render, value_cells
+from metaeval.reports.reproduction.cells import value_cells
 from metaeval.results.reproduction import ReproducedItem, ReproducedValue, summary
 
 Items = Sequence[ReproducedItem]
@@ -46,11 +46,6 @@ def to_latex(items: Items) -> str:
     ]
     lines += [" & ".join(map(latex, _cells(value)[:-1])) + r" \\" for value in _values(items)]
     return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", ""])
-
-
-FORMS: dict[str, Callable[[Items], str]] = {
-    "txt": to_text, "csv": to_csv, "tex": to_latex, "html": render,
-}  # fmt: skip
 
 
 def _values(items: Items) -> list[ReproducedValue]:
