@@ -23,6 +23,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.base import Pass
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
+from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunResult
 from metaeval.runs.digests import digest, file_sha256
 
@@ -65,7 +66,9 @@ def _key(dataset: CaptionDataset | None, passes: Sequence[Pass], record: RunReco
     ]
     content += [f"{path.name} {file_sha256(path)}" for path in sorted(record.out.glob("*.parquet"))]
     for scored, label in passes:
-        entries = [scored.result(c, None) for c in range(len(scored.columns))]
+        entries: list[MetricResult[Any]] = [
+            scored.result(c, None) for c in range(len(scored.columns))
+        ]
         content += [label, *(entry.model_dump_json() for entry in entries)]
     return digest("\n".join(content))
 
