@@ -10,7 +10,8 @@ A test names the function that writes the sentence:
 A sentence is a string of two words or more that ends with a full stop or contains a finite verb
 or a word of a test (`CLAIMS`). By their place these strings are no sentences about data:
 docstrings, error and log messages, texts of a command's options, captions of tables, headings, and
-keys of dictionaries. Of templates, what they state about a run (`template_sentences.py`).
+keys of dictionaries. Of templates and scripts, what they state about a run
+(`template_sentences.py`).
 `DEFINITIONS` names the functions whose sentences define terms or columns, whatever the data.
 A constant of a module belongs to every function of the module that reads it.
 """
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.reports.template_sentences import statements
+from tests.reports.template_sentences import statements, strings
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("reports", "metaeval/results", "experiments")
@@ -35,7 +36,7 @@ _WORDS = 2  # a string of fewer words is a label
 CLAIMS = re.compile(
     r"""\b(
     is|are|was|were|be|has|have|had|does|do|did|can|cannot|could|would|will|may|must|
-    agrees?|allows?|beats?|chooses?|chose|contains?|decides?|depends?|differs?|disagree|explains?|
+    agrees?|allows?|beats?|chooses?|chose|contains?|contradicts?|decides?|depends?|differs?|disagree|explains?|
     falls?|finished|follows?|gains?|gets?|gives?|goes|knows?|lies?|loses?|makes?|miss|misses|
     overlaps?|overstates|prefers?|punishes|puts?|raises?|reach|reaches|reached|rises?|saw|says?|
     sees|seen|separates?|shows?|shown|stays?|tells?|tested|uses?|wins?|
@@ -64,10 +65,20 @@ DEFINITIONS: Mapping[str, Sequence[str]] = {
     ),
     "methods and labels in a part of a template that not every page has": (
         "reports.graded.templates.graded: Who beats whom",
-        "reports.judgments.templates.judgments: How often people prefer",
-        "reports.sensitivity.templates.sensitivity: Joined at the distance",
-        "reports.trust.templates.trust: Verdicts of two metrics",
-        "reports.trust.templates.trust: On the captions that",
+        "reports.judgments.templates.judgments: How often people prefer the",
+        "reports.sensitivity.templates.sensitivity: Joined at the distance of",
+        "reports.trust.templates.trust: Verdicts of two metrics are",
+        "reports.trust.templates.trust: On the captions that both",
+    ),
+    "legends of drawings, errors of a script": (
+        "reports.graded.script.3-drill-alignment: Rows are the caption’s tokens,",
+        "reports.graded.script.3-drill-grounding: How much of each region",
+        "reports.graded.script.3-drill-matches: Rows are words and relations,",
+        "reports.graded.script.3-drill-tuples: Tuples of the scene graphs;",
+        "reports.graded.script.3-drill: The explanation could not be",
+        "reports.graded.script.3-drill: This report cannot draw what",
+        "reports.shared.script.2-search: The {} could not be",
+        "reports.shared.script.0-page: use strict",
     ),
     "a style sheet, BibTeX, LaTeX, captions that an attack tries": (
         "reports.shared.page._levels", "reports.paper.citations.software",
@@ -90,8 +101,8 @@ class Writer(NamedTuple):
 
 
 def writers() -> list[Writer]:
-    """The functions that contain sentences, by file, and the sentences of templates, except those
-    of `DEFINITIONS`."""
+    """The functions that contain sentences, by file, and the sentences of templates and scripts,
+    except those of `DEFINITIONS`."""
     defined = {name for names in DEFINITIONS.values() for name in names}
     written = [
         Writer(f"{module}.{name}", tuple(templates))
@@ -104,12 +115,14 @@ def writers() -> list[Writer]:
 
 
 def in_templates() -> dict[str, str]:
-    """The sentences of templates by name: the file, and the first four words."""
+    """The sentences of templates and scripts by name: the file, and the first five words."""
     named: dict[str, str] = {}
-    for path in sorted((ROOT / "reports").rglob("*.html.j2")):
-        file = ".".join(path.relative_to(ROOT).parts).removesuffix(".html.j2")
-        for text in filter(is_sentence, statements(path.read_text(encoding="utf-8"))):
-            name = f"{file}: {' '.join(text.split()[:4])}"
+    files = [(path, statements, ".html.j2") for path in (ROOT / "reports").rglob("*.html.j2")]
+    files += [(path, strings, ".js") for path in (ROOT / "reports").rglob("*.js")]
+    for path, texts_of, suffix in sorted(files, key=lambda file: file[0]):
+        file = ".".join(path.relative_to(ROOT).parts).removesuffix(suffix)
+        for text in filter(is_sentence, texts_of(path.read_text(encoding="utf-8"))):
+            name = f"{file}: {' '.join(text.split()[:5])}"
             if name in named:
                 raise ValueError(f"two sentences begin like '{name}'")
             named[name] = text
@@ -131,7 +144,7 @@ def templates_of(source: str) -> dict[str, list[str]]:
 
 def functions() -> set[str]:
     """All functions and methods by name (a mark may name the one that decides), and the sentences
-    of templates."""
+    of templates and scripts."""
     names = {
         f"{module}.{name}"
         for module, source in _modules()

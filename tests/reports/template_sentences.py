@@ -1,9 +1,11 @@
-"""The sentences that templates state about a run, as `sentences.py` lists those of functions.
+"""The sentences that templates and scripts state about a run, as `sentences.py` lists those of
+functions.
 
 A text of a template that is the same on every page defines what is shown. One that is filled in, or
 that stands in an `{% if %}` or an `{% else %}`, states something about the run. By their place
 legends (`_LEGEND_CLASSES`), headings, heads of tables and captions define, except what is
 conditional inside them. A string inside `{{ … }}` that ends with a full stop is a text of its own.
+Of a script, every string can be a sentence.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ _FILLED = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _MARKS = {"if": "\x01", "elif": "\x02", "else": "\x02", "endif": "\x03", "for": "\x04",
           "endfor": "\x03"}  # fmt: skip
 _STRING = re.compile(r'"([^"]*)"')
+_LITERAL = re.compile(r'`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"')
+_COMMENT_LINE = re.compile(r"^\s*//.*$", re.MULTILINE)
 _MARK = re.compile("([\x01-\x04])")
 _INLINE = {"a", "b", "br", "code", "em", "i", "small", "span", "strong", "sup"}
 _VOID = {"br", "img", "link", "meta"}
@@ -93,3 +97,9 @@ def statements(source: str) -> list[str]:
     strings = [s for filled in _FILLED.findall(source) for s in _STRING.findall(filled)]
     strings = [s for s in strings if s.endswith(".")]  # others are labels
     return [text for text in dict.fromkeys([*reader.statements, *strings]) if text]
+
+
+def strings(script: str) -> list[str]:
+    """The strings of a script, with {} for what is filled in."""
+    found = _LITERAL.findall(_COMMENT_LINE.sub("", script))
+    return [re.sub(r"\$\{[^}]*\}", "{}", literal[1:-1]) for literal in dict.fromkeys(found)]

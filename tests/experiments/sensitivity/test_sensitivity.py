@@ -160,7 +160,7 @@ def test_the_tree_joins_all_metrics(run: Path, result: SensitivityResult) -> Non
 
 
 @pytest.mark.falsifies(
-    "reports.sensitivity.templates.sensitivity: {}; {}. Made in",
+    "reports.sensitivity.templates.sensitivity: {}; {}. Made in {},",
     "reports.sensitivity.templates.sensitivity: Not made: {}.",
 )
 def test_a_change_has_its_own_counts_and_reasons(run: Path, result: SensitivityResult) -> None:

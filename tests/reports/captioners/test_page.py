@@ -89,8 +89,8 @@ def test_the_data_is_that_of_the_run(run: Path, reader: Reader) -> None:
 
 
 @pytest.mark.falsifies(
-    "reports.captioners.templates.captioners_captions: All {} images are",
-    "reports.captioners.templates.captioners_captions: This file holds {}",
+    "reports.captioners.templates.captioners_captions: All {} images are in",
+    "reports.captioners.templates.captioners_captions: This file holds {} of",
 )
 def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -> None:
     path = write_captioners_run(tmp_path, 60)
@@ -113,7 +113,7 @@ def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -
 
 @pytest.mark.falsifies(
     "reports.captioners.templates.captioners_agreement: No metric ran.",
-    "reports.captioners.templates.captioners_scores: No metric ran against",
+    "reports.captioners.templates.captioners_scores: No metric ran against Human.",
 )
 def test_a_run_whose_metrics_are_all_skipped(reader: Reader, tmp_path: Path) -> None:
     path = write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
@@ -204,6 +204,11 @@ def test_cards_come_by_disagreement_and_show_all_systems(opened: Page, run: Path
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.falsifies(
+    "reports.captioners.script.3-captions: ; {} prefers {} to",
+    "reports.captioners.script.3-captions: ; {} and {} do",
+    "reports.captioners.script.3-captions: ; {} and {} contradict",
+)
 @browser
 def test_conflicts_of_two_metrics_are_those_of_the_definition(opened: Page, run: Path) -> None:
     loaded = read_captioners_run(run)
@@ -225,8 +230,23 @@ def test_conflicts_of_two_metrics_are_those_of_the_definition(opened: Page, run:
     first = int(re.match(r"Image (\d+)", texts(opened, ".card h3")[0])[1])  # type: ignore[index]
     assert sizes[loaded.image_ids.index(first)] == pytest.approx(sizes.max(), rel=1e-3)
     assert len(texts(opened, ".card:first-child td.one")) == 2
+    opened.run("document.querySelector('#more').hidden || document.querySelector('#more').click()")
+    heads = texts(opened, ".card h3")
+    for head in heads:
+        image = re.match(r"Image (\d+)", head)
+        assert image is not None
+        i = loaded.image_ids.index(int(image[1]))
+        pair = re.search(r"; BLEU-1 prefers (.+) to (.+) by .*, ROUGE-L the opposite by", head)
+        assert (pair is not None) == (sizes[i] > 0)
+        assert ("; BLEU-1 and ROUGE-L do not contradict each other" in head) == (sizes[i] <= 0)
+        if pair:  # the scores say so
+            s, t = (loaded.systems.index(name) for name in pair.groups())
+            assert scaled[0][s, i] > scaled[0][t, i]
+            assert scaled[1][s, i] < scaled[1][t, i]
+    assert {"prefers" in head for head in heads} == {True, False}
 
 
+@pytest.mark.falsifies("reports.shared.script.2-search: {} of {} images{}.")
 @browser
 def test_search_by_word_and_by_id(opened: Page) -> None:
     for word, images in (("pasta", 4), ("7", 1), ("nothing like it", 0)):

@@ -85,9 +85,9 @@ def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Pat
 
 
 @pytest.mark.falsifies(
-    "reports.trust.templates.trust: ; {} × the",
-    "reports.trust.templates.trust: ; {} the data",
-    "reports.trust.templates.trust: No test here counts",
+    "reports.trust.templates.trust: ; {} × the data",
+    "reports.trust.templates.trust: ; {} the data would",
+    "reports.trust.templates.trust: No test here counts for",
 )
 def test_how_much_more_data_would_decide(tmp_path: Path) -> None:
     """0.6 is 0.2 of the room above the control, 0.1 above the minimal effect; the interval is
