@@ -19,6 +19,7 @@ from metaeval.reports.captioners import page as captioners
 from metaeval.reports.forced_choice import page as forced_choice
 from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
+from metaeval.reports.localisation import page as localisation
 from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
@@ -41,6 +42,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
+    "localisation": (localisation.write_report, frozenset()),
     "retrieval": (retrieval.write_report, frozenset()),
     "references": (references.write_report, frozenset()),
     "sample_size": (sample_size.write_report, frozenset()),

@@ -49,6 +49,7 @@ CONFIGURATIONS = {
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
     "references": ("experiment=references", "dataset=scenes"),
+    "localisation": ("experiment=localisation", "dataset.file=x.json"),
     "retrieval": ("experiment=retrieval", "dataset=scenes"),
     "score": ("experiment=score", "captions=x.csv"),
     "sample_size": ("experiment=sample_size", "dataset=scenes"),

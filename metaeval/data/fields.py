@@ -27,6 +27,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     "system": ("model", "sys", "captioner"),
     "kind": ("category", "subset", "type", "foil_type"),
     "subset": ("kind",),
+    "words": ("grounding", "word_marks", "word_labels"),
     "rater": ("annotator", "worker", "worker_id", "annotator_id"),
 }  # fmt: skip
 

@@ -22,6 +22,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "captioners": ("captioners", "CaptionersResult"),
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),
     "sample_size": ("sample_size", "SampleSizeResult"),
+    "localisation": ("localisation", "LocalisationResult"),
     "retrieval": ("retrieval", "RetrievalResult"),
     "references": ("references", "ReferencesResult"),
     "forced_choice": ("forced_choice", "ForcedChoiceResult"),

@@ -51,6 +51,9 @@ class JudgedCaption:
         The part of the benchmark that the caption belongs to ("8k"), where it has parts.
     raters
         Who gave the ratings of the one dimension, in their order; empty where that is not known.
+    wrong
+        Which of the candidate's words, at white space, people marked as wrong; empty where nobody
+        marked them.
     """
 
     image: str
@@ -62,6 +65,7 @@ class JudgedCaption:
     source: ImageSource | None = None
     subset: str | None = None
     raters: tuple[str, ...] = ()
+    wrong: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)

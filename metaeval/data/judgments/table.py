@@ -31,8 +31,8 @@ from metaeval.readers.values import read_list, read_number
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _LABELS = {"true": 1, "false": 0}  # of binary judgements
-_OPTIONAL = ("references", "system", "image_path", "rater", "subset")
-_GUESSED = ("references", "rater", "subset")  # also found by their common names
+_OPTIONAL = ("references", "system", "image_path", "rater", "subset", "words")
+_GUESSED = ("references", "rater", "subset", "words")  # also found by their common names
 
 
 class TableOptions(Choices, total=False):
@@ -86,10 +86,12 @@ def load_table(
 
     fields
         The file's names of `image_id`, `candidate`, `references`, `human`, `system`,
-        `image_path`, `rater` and `subset`, if they differ. All except `system` and
+        `image_path`, `rater`, `subset` and `words`, if they differ. All except `system` and
         `image_path` are also recognised by common names, which is logged. With `rater` there is a
         record per rating: those of one caption of one image (and system) are combined. The parts
-        that `subset` names have separate numbers.
+        that `subset` names have separate numbers. `words` lists [word, whether it is wrong] or
+        whether each is, for the words of the candidate at white space; without the column of
+        ratings, a caption's rating is whether no word is wrong.
     references
         A file with the references of the images (COCO's captions file, or one of `dataset=own`),
         for records without references.
@@ -171,6 +173,8 @@ class _RecordReader:
             rows, fields, required, self.path, notes, _OPTIONAL, guessed=_GUESSED
         )
         for where, record in renamed:
+            if record.get("words") not in (None, "") and "human" in self.columns:
+                self._rate_by_words(record, where)
             if not self.n_read:
                 self.has_raters = "rater" in record
                 hint = " (dataset.fields says what they are called, dataset.human names ratings)"
@@ -182,6 +186,12 @@ class _RecordReader:
         if unjudged := self.n_read - len(judged):
             notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
         return judged, table.sha256
+
+    def _rate_by_words(self, record: dict[str, Any], where: str) -> None:
+        """Fill in the missing column of ratings: whether no word is wrong."""
+        if "human" not in record:
+            wrong = _marks(record, self.path, where)
+            record["human"] = any(wrong) != self.higher_is_better
 
     def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
         """The caption of a record; `None` where it has no rating."""
@@ -212,6 +222,7 @@ class _RecordReader:
             optional_text(record, "image_path", path, where),
             subset=optional_name(record, "subset", path, where),
             raters=raters,
+            wrong=_marks(record, path, where),
         )
 
     def _ratings(self, value: Any, where: str, column: str) -> tuple[float, ...]:
@@ -329,6 +340,37 @@ def texts_of(value: Any, tidy: Tidy, path: Path, where: str, column: str) -> tup
     if not isinstance(listed, list) or not all(isinstance(r, str) for r in listed):
         raise InputError("is not a list of strings", file=path, record=where, field=column)
     return tuple(tidy.read(r, file=path, record=where, field=column) for r in listed)
+
+
+def _marks(record: dict[str, Any], path: Path, where: str) -> tuple[bool, ...]:
+    """Which words of a candidate are marked as wrong; empty without marks.
+
+    Raises InputError where the marks are not of the candidate's words.
+    """
+    value = record.get("words")
+    if value is None or value == "":
+        return ()
+
+    def refuse(problem: str) -> InputError:
+        return InputError(problem, file=path, record=where, field="words")
+
+    listed = read_list(value, path, where, "words")
+    if not isinstance(listed, list):
+        raise refuse("is not a list with an entry a word")
+    given, marks = [], []
+    for entry in listed:
+        word, mark = entry if isinstance(entry, list) and len(entry) == 2 else (None, entry)
+        if not isinstance(mark, bool | int) or mark not in (0, 1) or isinstance(word, int):
+            raise refuse(f"{entry!r} is not [word, true or false], nor true or false")
+        given.append(word)
+        marks.append(bool(mark))
+    words = str(record["candidate"]).split()
+    if len(marks) != len(words):
+        raise refuse(f"has {len(marks)} entries, and the candidate {len(words)} words")
+    for word, expected in zip(given, words, strict=True):
+        if word is not None and word != expected:
+            raise refuse(f"{word!r} is marked where the candidate has {expected!r}")
+    return tuple(marks)
 
 
 def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:

@@ -1,0 +1,142 @@
+"""The report of `experiment=localisation`: how well leave-one-out changes find wrong words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.formatting import count, listed, percent
+from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.base import Estimate
+from metaeval.results.localisation import LocalisationResult, LocalisationStatistics
+from metaeval.results.metric import MetricResult
+from metaeval.runs import files
+
+Metric = MetricResult[LocalisationStatistics]
+
+
+def write_report(run_dir: Path | str) -> Path:
+    """Write `report.html` and the tables into a run's directory.
+
+    The same run files give the same bytes. Raises InputError for a file that is missing or broken.
+    """
+    run = load_run_files(Path(run_dir), LocalisationResult)
+    result = run.result
+    shown = [m for m in result.metrics if m.ok and m.column.part_of is None and m.numbers.n]
+    tables = [localisation_table(result, shown)] if shown else []
+    write_tables(run.directory, tables)
+    return page.write_page(
+        run.directory / files.REPORT,
+        page.render(
+            "series.html.j2",
+            1,
+            room="localisation",
+            scripts="[01]-*.js",
+            run=run,
+            header=_header(run),
+            findings=findings(result, shown) or [Finding("", "No metric ran.")],
+            image="",
+            alt="",
+            lead="Each caption is scored without each of its words. AUC: how often the score is "
+            "higher without a wrong word than without a right one of the same caption (50 by "
+            "chance). First: how often the word without which the score is highest is wrong "
+            f"({_chance(result)} by chance). Intervals by resampling images.",
+            tables=[(table, save_links([table])) for table in tables],
+            citation=cite(run),
+            provenance=reproduction(run, result.settings.model_dump()),
+            downloads={},
+            further_files=[files.SCORES],
+            wide_times=False,
+        ),
+    )
+
+
+def localisation_table(result: LocalisationResult, metrics: Sequence[Metric]) -> PrintTable:
+    """A row a metric, controls last, best first by AUC; whether it is above the best control."""
+    above = {name for each in result.controls.values() for name in each.above}
+    groups = []
+    for controls in (False, True):
+        rows = [m for m in metrics if (kind_of(m) == "control") == controls]
+        rows.sort(key=lambda m: -(m.numbers.auc.value or 0.0))
+        texts = [
+            [
+                m.name,
+                _cell(m.numbers.auc),
+                _cell(m.numbers.first),
+                "" if controls else "yes" if m.name in above else "no",
+                count(m.numbers.n),
+            ]
+            for m in rows
+        ]
+        estimates = [[m.numbers.auc, m.numbers.first] for m in rows]
+        values = [
+            [None, *(None if controls else e.value for e in row), None, None] for row in estimates
+        ]
+        if rows:
+            groups.append(bold_best(texts, values, [True] * 5))
+    heads = ["Metric", "AUC", "First", "Above the best control", "Captions"]
+    return PrintTable("localisation", "Wrong words found, per cent.", heads, groups)
+
+
+def findings(result: LocalisationResult, metrics: Sequence[Metric]) -> list[Finding]:
+    """The metrics that find wrong words best, and whether any is above the best control."""
+    ranked = [m for m in metrics if kind_of(m) != "control"]
+    if not ranked:
+        return []
+    ranked.sort(key=lambda m: -(m.numbers.auc.value or 0.0))
+    best = ranked[0]
+    tied = result.differences.not_below(best.name, [m.name for m in ranked])
+    names = listed([best.name, *tied], "and")
+    if len(ranked) == 1:
+        text = f"{names}: AUC {_cell(best.numbers.auc)}; no other metric ran."
+    elif tied:
+        text = f"{names} find wrong words best (AUC up to {_cell(best.numbers.auc)}); no test "
+        text += "separates them."
+    else:
+        text = f"{names} finds wrong words best (AUC {_cell(best.numbers.auc)}), above all others."
+    found = [Finding("Wrong words.", text)]
+    for each in result.controls.values():
+        control = f"{each.control} ({percent(each.control_value, 1)})"
+        if each.above:
+            text = f"Significantly above the best control, {control}: {listed(each.above, 'and')}."
+        else:
+            text = f"No metric is significantly above the best control, {control}."
+        found.append(Finding("Controls.", text))
+    return found
+
+
+def _chance(result: LocalisationResult) -> str:
+    return "undefined" if result.chance is None else percent(result.chance, 1)
+
+
+def _cell(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "–"
+    text = percent(estimate.value, 1)
+    if estimate.interval is None:
+        return text
+    low, high = estimate.interval
+    return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _header(run: LoadedRun[LocalisationResult]) -> Header:
+    return Header(
+        "Meta-evaluation of captioning metrics",
+        run.title,
+        run.question,
+        [
+            ("Dataset", run.result.dataset),
+            ("Images", count(run.result.n_images)),
+            ("Captions", count(run.result.n_captions)),
+            ("Words", count(run.result.n_words)),
+            *date_and_version(run.info),
+        ],
+        fallback=run.dataset.fallback,
+    )

@@ -1,0 +1,235 @@
+"""Words that people marked as wrong, against the change of a score without each word."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import mannwhitneyu
+
+from metaeval.config import compose_config, override_texts
+from metaeval.data.judgments.table import load_table
+from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.localisation.words import MarkedCaption, outcome
+from metaeval.experiments.run import run_configured
+from metaeval.reports.localisation import page
+from metaeval.results.base import Estimate, Test
+from metaeval.results.comparison import Comparison
+from metaeval.results.files import read_result
+from metaeval.results.localisation import LocalisationResult, LocalisationStatistics
+from metaeval.results.metric import MetricResult
+from metaeval.runs import files
+
+# capitals mark the wrong words: a metric that counts them knows the truth
+CAPTIONS = [
+    "a DOG runs over grass", "two CATS sit on a BENCH", "the BUS is parked", "a man RIDES a horse",
+    "three women HOLD umbrellas", "a plate of FISH and rice", "the sky is GREEN", "A child sleeps",
+]  # fmt: skip
+
+
+def marked_file(folder: Path, captions: Sequence[str] = CAPTIONS, **fields: object) -> Path:
+    rows = [
+        {
+            "image_id": 100 + i // 2,
+            "candidate": text,
+            "references": ["a dog runs on the grass", "people sit in the park"],
+            "grounding": [[w, len(w) > 1 and w.isupper()] for w in text.split()],
+            **fields,
+        }
+        for i, text in enumerate(captions)
+    ]
+    path = folder / "marked.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_auc_is_that_of_mann_and_whitney(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 15))
+    wrong = rng.permutation(n) < rng.integers(1, n)
+    without = rng.integers(0, 4, n) / 4  # with ties
+    u = mannwhitneyu(without[wrong], without[~wrong]).statistic
+    expected = u / (wrong.sum() * (~wrong).sum())
+    result = outcome(0.3, without, wrong)
+    assert result.auc == pytest.approx(expected, abs=1e-12)  # the same sum in another order
+    top = [bool(w) for w, s in zip(wrong, without, strict=True) if s == max(without)]
+    assert result.first == pytest.approx(sum(top) / len(top), abs=1e-12)
+
+
+def test_words_without_a_score_are_left_out() -> None:
+    nan, wrong = float("nan"), np.array([True, False, True])
+    assert outcome(1.0, np.array([nan, 0.2, 0.5]), wrong) == (1.0, 1.0)
+    assert all(np.isnan(outcome(1.0, np.array([nan, 0.2, nan]), wrong)))
+    assert all(np.isnan(outcome(nan, np.array([0.1, 0.2, 0.3]), wrong)))
+    caption = MarkedCaption(("a", "dog"), (False, True), "1", 0)
+    assert caption.without() == ["dog", "a"]
+
+
+def options(out: Path, file: Path, **more: object) -> list[str]:
+    settings = {
+        "experiment": "localisation", "dataset__file": file, "paths__cache": out / "cache",
+        "metrics": ["rouge_l", "length"], "stats__replicates": 100, "task__permutations": 500,
+        **more,
+    }  # fmt: skip
+    return override_texts(settings)
+
+
+MODULE = """
+def knows(captions):
+    return [-float(sum(len(w) > 1 and w.isupper() for w in c.split())) for c in captions]
+
+def errs(captions):
+    return [-score for score in knows(captions)]
+"""
+
+
+@pytest.mark.parametrize(("function", "value"), [("knows", 1.0), ("errs", 0.0)])
+def test_a_metric_that_knows_the_wrong_words_finds_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, value: float
+) -> None:
+    (tmp_path / f"{function}_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    config = compose_config(
+        [*options(tmp_path, marked_file(tmp_path)), "metric=[callable,length]",
+         "metrics=[callable,length]", f"metric.callable.function={function}_module.{function}"]
+    )  # fmt: skip
+    run_configured(config, tmp_path / "OUT")
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, LocalisationResult)
+    # the last caption has no wrong word
+    assert (result.n_captions, result.n_images) == (7, 4)
+    assert result.n_words == sum(len(c.split()) for c in CAPTIONS[:7])
+    numbers = result.metrics[0].numbers
+    assert (numbers.auc.value, numbers.first.value, numbers.n) == (value, value, 7)
+    length = result.metric("Length").numbers
+    assert length.auc.value == 0.5
+    assert length.first.value == pytest.approx(result.chance)
+    table = pd.read_parquet(tmp_path / "OUT" / files.CAPTIONS)
+    assert len(table) == result.n_words + 7
+    html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
+    assert "Wrong words found" in html
+
+
+def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    for name in ("a", "b"):
+        run_configured(compose_config(options(tmp_path, file)), tmp_path / name)
+    for name in (files.STATISTICS, files.SCORES, files.CAPTIONS):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def compared(difference: float, p: float) -> Comparison:
+    return Comparison(
+        a="A", b="B", measure="localisation_auc", difference=Estimate(value=difference),
+        tests=(Test(p=p, p_adjusted=p, method="permutation"),),
+    )  # fmt: skip
+
+
+@pytest.mark.falsifies("reports.localisation.page.findings")
+def test_a_winner_is_named_only_where_the_test_separates_it(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    run_configured(compose_config(options(tmp_path, file, report="none")), tmp_path / "OUT")
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, LocalisationResult)
+    metric = result.metric("ROUGE-L")
+
+    def named(name: str, auc: float) -> MetricResult[LocalisationStatistics]:
+        numbers = LocalisationStatistics(n=7, auc=Estimate(value=auc), first=Estimate(value=auc))
+        column = replace(metric.column, name=name)
+        return metric.model_copy(update={"column": column, "statistics": numbers})
+
+    def sentences(p: float) -> list[str]:
+        pairs = result.differences.model_copy(update={"pairs": (compared(0.2, p),)})
+        changed = result.model_copy(update={"differences": pairs})
+        return [f.text for f in page.findings(changed, [named("A", 0.8), named("B", 0.6)])]
+
+    assert sentences(0.01)[0].startswith("A finds wrong words best")
+    assert sentences(0.2)[0].startswith("A and B find wrong words best")
+    assert "no test separates them" in sentences(0.2)[0]
+    (control,) = result.controls.values()
+    assert "No metric is significantly above the best control" in sentences(0.2)[1]
+    test = compared(0.2, 0.01).model_copy(update={"b": control.control})
+    above = control.model_copy(update={"comparisons": (test,)})
+    changed = result.model_copy(update={"controls": {"wrong words": above}})
+    text = page.findings(changed, [named("A", 0.8)])[1].text
+    assert text.startswith("Significantly above the best control")
+    assert text.endswith(": A.")
+    assert page.findings(result, [named("A", 0.8)])[0].text.endswith("no other metric ran.")
+
+
+@pytest.mark.falsifies("reports.localisation.page.write_report")
+def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
+    file = marked_file(tmp_path)
+    for metric, absent in (("pacscore", True), ("rouge_l", False)):
+        run_configured(compose_config(options(tmp_path, file, metrics=[metric])), tmp_path / "OUT")
+        text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
+        assert ("No metric ran." in text) == absent
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        ([["a", False]], "has 1 entries, and the candidate 2 words"),
+        ([["a", False], ["cat", True]], "'cat' is marked where the candidate has 'dog'"),
+        ([["a", 2], ["dog", 0]], r"\['a', 2\] is not \[word, true or false\]"),
+        ([0.5, 1], "0.5 is not"),
+        ("dog", "is not a list with an entry a word"),
+    ],
+)
+def test_marks_that_do_not_fit_are_refused(tmp_path: Path, marks: object, message: str) -> None:
+    path = tmp_path / "marked.json"
+    path.write_text(json.dumps([{"image_id": 1, "candidate": "a dog", "words": marks}]))
+    with pytest.raises(InputError, match=rf"\[0\], words: {message}"):
+        load_table(path)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_marks_are_ratings_where_there_are_none(tmp_path: Path, higher: bool) -> None:
+    file = marked_file(tmp_path)
+    data = load_table(file, higher_is_better=higher)
+    assert [j.human["human"] for j in data.judged] == [(float(higher) - 1,)] * 7 + [
+        (float(higher),)
+    ]
+    rated = marked_file(tmp_path, rating=3)
+    assert {j.human["human"] for j in load_table(rated).judged} == {(3.0,)}
+    flags = tmp_path / "flags.jsonl"
+    flags.write_text(json.dumps({"image_id": 1, "candidate": "a dog", "words": [0, 1]}))
+    assert load_table(flags).judged[0].wrong == (False, True)
+
+
+def test_captions_without_marks_are_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "rated.json"
+    file.write_text(json.dumps([{"image_id": 1, "candidate": "a dog", "human": 1}]))
+    with pytest.raises(ConfigError, match=r"needs captions with marked words.*dataset\.fields"):
+        run_configured(compose_config(options(tmp_path, file)), tmp_path / "OUT")
+    right = marked_file(tmp_path, CAPTIONS[7:])
+    with pytest.raises(ConfigError, match="needs captions with marked words"):
+        run_configured(compose_config(options(tmp_path, right)), tmp_path / "OUT")
+    wrong = marked_file(tmp_path, ["DOGS RUN"])
+    with pytest.raises(ConfigError, match="no caption has both wrong and right words"):
+        run_configured(compose_config(options(tmp_path, wrong)), tmp_path / "OUT")
+
+
+@pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs METAEVAL_DATA")
+def test_hat_as_it_is(tmp_path: Path) -> None:
+    """One command without conversion; counts by the file itself."""
+    file = Path(os.environ["METAEVAL_DATA"]) / "hat/hat-trainval.json"
+    if not file.is_file():
+        pytest.skip("HAT is not in METAEVAL_DATA")
+    records = json.loads(file.read_text())
+    run_configured(compose_config(options(tmp_path, file, report="none")), tmp_path / "OUT")
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, LocalisationResult)
+    with_error = [r for r in records if any(wrong for _, wrong in r["grounding"])]
+    assert result.n_captions == len(with_error) == 135
+    assert result.n_words == sum(len(r["grounding"]) for r in with_error)
+    rouge = result.metric("ROUGE-L").numbers.auc
+    assert rouge.low is not None
+    assert rouge.low > 0.5  # the references lack the wrong words
