@@ -78,6 +78,8 @@ class PaperItem(Model):
         Half a unit of the last printed digit.
     uncertainty
         Further differences that are to be expected; `None` where the value should be equal.
+    uncertainties
+        Column → its uncertainty in the place of the item's.
     cells
         Column → value, or column → cell → value; null where no published value is known.
     causes
@@ -103,6 +105,7 @@ class PaperItem(Model):
     scale: float = 1.0
     rounding: Annotated[float, Field(ge=0)] = 0.0
     uncertainty: Uncertainty | None = None
+    uncertainties: Mapping[str, Uncertainty] = {}
     cells: Cells
     causes: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
@@ -124,6 +127,10 @@ class PaperItem(Model):
     def model_of(self, column: str) -> str:
         """The model that stands for the paper's in a column; "" where it is the same."""
         return self.models.get(column, self.models.get("*", ""))
+
+    def uncertainty_of(self, column: str) -> Uncertainty | None:
+        """How far apart values of a column may be, besides the rounding."""
+        return self.uncertainties.get(column, self.uncertainty)
 
     def printed(self) -> Iterator[tuple[str, str, float | None]]:
         """(column, cell, printed value) in the order of the file; the cell may be empty, the value

@@ -92,7 +92,8 @@ def _judged(item: PaperItem, cell: _Cell, ours: float) -> tuple[Verdict, str, fl
     if cell.printed is None:
         return "not published", "the published value is not available", None
     gap, allowed = ours - cell.printed, item.rounding + _ROUNDING
-    unit = item.uncertainty.value if item.uncertainty is not None else item.rounding
+    uncertainty = item.uncertainty_of(cell.column)
+    unit = uncertainty.value if uncertainty is not None else item.rounding
     difference = gap / unit if unit else None
     if model := item.model_of(cell.column):
         return "other model", "; ".join(filter(None, (model, item.data))), difference
@@ -100,8 +101,8 @@ def _judged(item: PaperItem, cell: _Cell, ours: float) -> tuple[Verdict, str, fl
         return "other data", item.data, difference
     if abs(gap) <= allowed:
         return "equal", "", difference
-    if item.uncertainty is not None and abs(gap) <= item.uncertainty.value + allowed:
-        return "within", item.uncertainty.source, difference
+    if uncertainty is not None and abs(gap) <= uncertainty.value + allowed:
+        return "within", uncertainty.source, difference
     return "differs", item.causes.get(cell.column, "cause unknown"), difference
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from metaeval.api import load_run, score
 from metaeval.compute.networks import release
-from metaeval.config import compose_config, override_texts
+from metaeval.config import build, compose_config, override_texts
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import Paper, PaperItem
@@ -153,7 +153,13 @@ class Reproduction:
             name: {"" if one else str(k): float(v) for k, v in enumerate(scored.table[name])}
             for name in columns
         }
-        return compare_values(paper, item, values, dict(scored.skipped))
+        config = compose_config(override_texts(options))
+        skipped = {
+            column.name: reason
+            for name, reason in scored.skipped.items()
+            for column in build(name, config).columns
+        }
+        return compare_values(paper, item, values, skipped)
 
 
 def _function(known: Mapping[str, Function], item: PaperItem) -> Function:

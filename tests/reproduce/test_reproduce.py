@@ -263,3 +263,16 @@ def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").read_bytes() == before
     with pytest.raises(ConfigError, match="each item has its own metrics"):
         run_configured(compose_config(["experiment=reproduce", "metrics=[bleu]"]), tmp_path / "no")
+
+
+def test_a_column_may_have_an_uncertainty_of_its_own_and_skipped_columns_say_why(
+    tmp_path: Path,
+) -> None:
+    wide = {"Far": Uncertainty(value=8.0, source="ties")}
+    rows = compare_run("p", item(cells={"Near": 12.3, "Far": 12.3}, uncertainties=wide), RESULT)
+    assert [(row.verdict, row.reason) for row in rows] == [("within", "seeds"), ("within", "ties")]
+    example = {"candidates": ["a dog"], "references": [["a dog"]], "metrics": ["clipscore"]}
+    asked = item(run={}, example=example, value="score", cells={"CLIPScore": 1.0})
+    (row,) = Reproduction(tmp_path).values("p", asked)
+    assert row.verdict == "not run"
+    assert row.reason.startswith("skipped: ")
