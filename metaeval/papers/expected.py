@@ -86,6 +86,8 @@ class PaperItem(Model):
         Column → why its value differs, where that is known.
     models
         Column → the model that stands here for the paper's; "*" is every column.
+    absent
+        Cell → why a run has no such value, and how to get it.
     data
         In what the data here differs from the paper's; "" where it is the same.
     quick
@@ -109,6 +111,7 @@ class PaperItem(Model):
     cells: Cells
     causes: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
+    absent: Mapping[str, str] = {}
     data: str = ""
     quick: bool = False
     note: str = ""

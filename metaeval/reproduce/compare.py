@@ -39,7 +39,7 @@ def compare_run(paper: str, item: PaperItem, result: RunResult[Any]) -> list[Rep
         try:
             ours = value_at(metric.numbers, item.value, cell.cell)
         except LookupError as error:
-            rows.append(_not_run(paper, item, cell, f"the run has no {error}"))
+            rows.append(_not_run(paper, item, cell, _why_absent(item, cell, error)))
             continue
         rows.append(_row(paper, item, cell, ours))
     return rows
@@ -119,7 +119,7 @@ def _without(
             try:
                 ours = value_at(other.numbers, item.value, cell.cell)
             except LookupError as error:
-                return _not_run(paper, item, cell, f"the run has no {error}")
+                return _not_run(paper, item, cell, _why_absent(item, cell, error))
             return _of_model(_row(paper, item, cell, ours), other.name)
     if metric is None:
         variants = [m for m in metrics if m.column.variant_of == cell.column and m.reason]
@@ -128,6 +128,10 @@ def _without(
         return _not_run(paper, item, cell, "the run has no such column")
     reason = f"{metric.reason}; {metric.remedy}" if metric.remedy else str(metric.reason)
     return _not_run(paper, item, cell, reason)
+
+
+def _why_absent(item: PaperItem, cell: _Cell, error: LookupError) -> str:
+    return item.absent.get(cell.cell, f"the run has no {error}")
 
 
 def _of_model(row: ReproducedValue, name: str) -> ReproducedValue:

@@ -100,6 +100,11 @@ def test_a_difference_without_a_known_cause_is_marked_and_cells_have_paths() -> 
     assert [(r.column, r.cell, r.ours, r.verdict) for r in rows] == [
         ("Far", "a", pytest.approx(10.0), "within")
     ]
+    cells, absent = {"Far": {"b": 9.0, "c": 9.0}}, {"b": "get b"}
+    rows = compare_run("p", item(cells=cells, value="parts.{cell}", absent=absent), RESULT)
+    assert [(r.verdict, r.reason) for r in rows] == [
+        ("not run", "get b"), ("not run", "the run has no 'c'"),
+    ]  # fmt: skip
     rows = compare_run("p", item(cells={"Far": 1.0}, uncertainty=None), RESULT)
     assert (rows[0].verdict, rows[0].reason) == ("differs", "cause unknown")
     assert rows[0].difference == pytest.approx(19 / 0.05)
