@@ -21,7 +21,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.graded.versions import versions
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.results.graded import MEASURES, CorruptionSeeds, Measure, RhoComponents
+from metaeval.results.graded import CorruptionSeeds, RhoComponents
 from metaeval.results.metric import Spread
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within
@@ -90,13 +90,13 @@ def score_seeds(
     return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
 
 
-def measured(values: Floats, levels: Sequence[int]) -> dict[Measure, float]:
-    """The three measures of a table [n_images, n_sets], higher is better."""
-    return {
-        "rank_order_rho": rank_order(values, levels).rho,
-        "rank_order_rho_within": rank_order_within(values, levels).rho,
-        "pairwise_accuracy": pairwise(values, levels).accuracy,
-    }
+def measured(values: Floats, levels: Sequence[int]) -> tuple[float, float, float]:
+    """ρ, ρ within images and pairwise accuracy of a table [n_images, n_sets], higher is better."""
+    return (
+        rank_order(values, levels).rho,
+        rank_order_within(values, levels).rho,
+        pairwise(values, levels).accuracy,
+    )
 
 
 def seed_spread(
@@ -125,17 +125,16 @@ def seed_spread(
     """
     if len(tables) < 2:
         return None
-    values = [measured(table, levels) for table in tables]
-    spreads = {measure: _spread([v[measure] for v in values]) for measure in MEASURES}
-    seed_sd = spreads["rank_order_rho"].sd
+    values = zip(*(measured(table, levels) for table in tables), strict=True)
+    rho, within, accuracy = map(_spread, values)
     return CorruptionSeeds(
         n=len(tables),
-        rank_order_rho=spreads["rank_order_rho"],
-        rank_order_rho_within=spreads["rank_order_rho_within"],
-        pairwise_accuracy=spreads["pairwise_accuracy"],
+        rank_order_rho=rho,
+        rank_order_rho_within=within,
+        pairwise_accuracy=accuracy,
         components=RhoComponents(
-            image=float(np.sqrt(max(error**2 - (seed_sd or 0.0) ** 2, 0.0))),
-            seed=seed_sd,
+            image=float(np.sqrt(max(error**2 - (rho.sd or 0.0) ** 2, 0.0))),
+            seed=rho.sd,
             ties=tie_sd,
         ),
     )

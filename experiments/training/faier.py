@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from metaeval.runs.store import Store
 
 _SPREAD = 1.0  # of the words' first vectors, as torch's own numbers have it
+_RANKED = "replace", "shuffle"  # whose rank-order ρ is measured on held-out images
 
 
 class TrainFaier(GroundedTraining):
@@ -133,9 +134,8 @@ class TrainFaier(GroundedTraining):
         task = FaierTask(model, train, parser, vocabulary, losses, similarity)
         chooser = HeldOut(dev, dataset, parser, vocabulary)
 
-        def validate(model: FaierNetwork) -> dict[str, Any]:
-            measured = chooser.measure(model, (min(4, variant.references[1]),))
-            return {**_flat(measured), **_selection(measured)}
+        def validate(model: FaierNetwork) -> dict[str, float]:
+            return _history(chooser.measure(model, (min(4, variant.references[1]),)))
 
         identity = f"{losses}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}"
         trained = fit(
@@ -193,20 +193,10 @@ def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
         raise ConfigError(f"{shared:,} images of task.test are learned from")
 
 
-def _selection(measured: Mapping[str, Any]) -> dict[str, float]:
-    """What an epoch can be chosen by: the mean of rsum, and of the two rank-order ρ."""
-    n, numbers = len(measured), measured.values()
-    return {
-        "rsum": sum(each["rsum"] for each in numbers) / n,
-        "replace": sum(each["replace"]["rho"] for each in numbers) / n,
-        "rho": sum(each["replace"]["rho"] + each["shuffle"]["rho"] for each in numbers) / (2 * n),
-    }
-
-
-def _flat(measured: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a history, named by experiment and number of references."""
-    return {
-        f"{name}_{k}": each[name]["rho"]
-        for k, each in measured.items()
-        for name in ("replace", "shuffle")
-    }
+def _history(measured: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Rank-order ρ by experiment and number of references; means, by which an epoch is chosen."""
+    n = len(measured)
+    rho = {f"{name}_{k}": measured[k][name]["rho"] for k in measured for name in _RANKED}
+    replace, shuffle = (sum(rho[f"{name}_{k}"] for k in measured) / n for name in _RANKED)
+    retrieved = sum(each["rsum"] for each in measured.values()) / n
+    return {**rho, "rsum": retrieved, "replace": replace, "rho": (replace + shuffle) / 2}

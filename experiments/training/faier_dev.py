@@ -6,6 +6,7 @@ For choosing (on the dev split) and for cards.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,9 @@ class HeldOut:
         self._first = np.cumsum(counts) - counts
         self._index = np.arange(self.n * self.turns)
 
-    def measure(self, model: FaierNetwork, references: Sequence[int] = (4, 0)) -> dict[str, object]:
+    def measure(
+        self, model: FaierNetwork, references: Sequence[int] = (4, 0)
+    ) -> dict[str, dict[str, Any]]:
         """Retrieval and rank-order ρ by the number of references."""
         matcher = UnionMatcher(model)
         sets = {name: matcher.read(captions) for name, captions in self._sets.items()}
@@ -78,7 +81,7 @@ class HeldOut:
         sets: Mapping[str, CaptionNodes],
         captions: ParsedCaptions | CaptionNodes,
         k: int,
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         none = len(self._captions) - 1
         rows = []
         for i, texts in enumerate(self.images.captions):

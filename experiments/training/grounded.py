@@ -110,7 +110,7 @@ class GroundedTraining(NetworkTraining):
     def __init__(
         self,
         regions: Any,
-        network: Mapping[str, Any],
+        network: Mapping[str, object],
         min_count: PositiveInt = 4,
         vectors: Any = None,
         **options: Any,
@@ -125,7 +125,7 @@ class GroundedTraining(NetworkTraining):
         vocabulary: Vocabulary,
         spread: float,
         store: Store,
-    ) -> dict[str, Any] | None:
+    ) -> dict[str, object] | None:
         """Start a word embedding from the vectors, if any, and return the card's entry on it."""
         from metaeval.training.embedding_init import start_embedding
 
@@ -152,7 +152,7 @@ class GroundedTraining(NetworkTraining):
         dataset: CaptionDataset,
         train: CaptionedImages,
         dev: CaptionedImages,
-        started: Mapping[str, Any] | None,
+        started: Mapping[str, object] | None,
         settings: TrainingSettings,
         trained: TrainingOutcome,
         device: torch.device,

@@ -17,8 +17,6 @@ from metaeval.results.trust import Evidence, Outcome, Rules, TrustCell, VerdictR
 from metaeval.stats.significance.comparison import is_significant
 from metaeval.stats.significance.holm import holm
 
-NOT_ABOVE = "not above the best control"
-
 
 class UnjudgedEvidence(NamedTuple):
     """Evidence of a metric, before the rules; `why_not` says why it does not count."""

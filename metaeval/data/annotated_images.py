@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from metaeval.data.coco.files import search_bases
+from metaeval.data.coco.load import given_path
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, ImageId, ImageSource, Objects, Part
 from metaeval.data.image_source import COCO, coco_number, sources_of
 from metaeval.data.images import ImageFiles
-from metaeval.errors import InputError
 
 SPLITS = ("val2017", "karpathy_test")  # whose instances files are looked for
 FOLDERS = ("val2014", "val2017")  # where image files are looked for
@@ -85,8 +85,8 @@ def annotated_images(
 
     Raises InputError for a file or folder that the user named and that is not there.
     """
-    given_file = _given(instances, "instances", "file")
-    given_folder = _given(images, "images", "folder")
+    given_file = given_path(instances, "instances", "file")
+    given_folder = given_path(images, "images", "folder")
     known = {key: coco_number(source) for key, source in sources.items()}
     numbers = {key: number for key, number in known.items() if number is not None}
     by_name = {
@@ -178,13 +178,3 @@ def _images(
             return files
     where = ", ".join(map(str, dict.fromkeys(folders))) or "METAEVAL_DATA (which is not set)"
     return Absent("images", f"none of the dataset's images was found in {where}", _REMEDY_IMAGES)
-
-
-def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
-    """A file or folder that the user named, which must then be there."""
-    if path is None:
-        return None
-    given = Path(path).expanduser()
-    if not (given.is_dir() if kind == "folder" else given.is_file()):
-        raise InputError(f"{kind} not found; correct dataset.{option}", file=given)
-    return given

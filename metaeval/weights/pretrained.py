@@ -9,10 +9,10 @@ and which regions. No image that was learned from is ever scored.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind as kind_of
 from metaeval.errors import InputError
-from metaeval.readers.checkpoints import check_numbers, load_safetensors
+from metaeval.readers.checkpoints import check_numbers, load_safetensors, load_weights
 from metaeval.readers.json_text import read_json
 from metaeval.readers.values import is_number
 from metaeval.runs.digests import file_sha256
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger(__name__)
+
+Shape = TypeVar("Shape")
+Network = TypeVar("Network", bound="torch.nn.Module")
 
 VOCABULARY = "vocab.json"
 _TEXTS = (
@@ -126,6 +129,22 @@ class PretrainedWeights:
         if vocabulary.digest() != self.card["vocabulary"]:
             raise InputError("holds other words than its card.json describes", file=path)
         return vocabulary
+
+    def network(
+        self, make: Callable[[Shape], Network], shape: Callable[..., Shape], what: str
+    ) -> Network:
+        """A network of the card's shape with these weights, in eval mode; `what` it is in messages.
+
+        InputError where the files are not the card's.
+        """
+        try:
+            model = make(shape(**self.card["shape"]))
+        except (KeyError, TypeError) as error:
+            problem = f"is not the shape of {what} ({error})"
+            raise InputError(problem, file=self.folder / cards.CARD, field="shape") from None
+        load_weights(model, self.state(), self.folder / cards.WEIGHTS)
+        model.eval()
+        return model
 
     def state(self) -> dict[str, torch.Tensor]:
         """The weights as float32, on the CPU; InputError where the file is not the card's."""

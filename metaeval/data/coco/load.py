@@ -84,8 +84,8 @@ def load_coco(
         split = named if named != stem else split or stem
     elif not split:
         raise ConfigError("give dataset.captions (a file) or dataset.split")
-    folder = _given(images, "images", "folder")
-    objects_file = _given(instances, "instances", "file")
+    folder = given_path(images, "images", "folder")
+    objects_file = given_path(instances, "instances", "file")
 
     path = find_coco_captions(split, captions=captions, **places)
     if isinstance(path, Absent) and download and captions is None:
@@ -150,7 +150,7 @@ def _protocol(
     return human, references, sum(len(c) - 1 - k for c in file.captions.values())
 
 
-def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
+def given_path(path: str | Path | None, option: str, kind: str) -> Path | None:
     """A file or folder that the user named, which must then be there."""
     if path is None:
         return None

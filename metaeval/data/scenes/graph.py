@@ -6,7 +6,6 @@ caption keeps, word for word, which fact it expresses (`Mark`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -156,34 +155,3 @@ class SceneGraph:
             ],
             "backdrop": dict(self.backdrop),
         }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> SceneGraph:
-        """The inverse of `to_json`."""
-        return cls(
-            image_id=record["image_id"],
-            width=record["width"],
-            height=record["height"],
-            setting=record["setting"],
-            light=record["light"],
-            decor=tuple(record["decor"]),
-            objects=tuple(
-                SceneObject(
-                    category=o["category"],
-                    kind=o["kind"],
-                    attributes=tuple(o["attributes"].items()),
-                    box=tuple(o["box"]),
-                    group=o["group"],
-                    looks=tuple(o["looks"].items()),
-                    layer=o["layer"],
-                )
-                for o in record["objects"]
-            ),
-            relations=tuple(Relation(*r) for r in record["relations"]),
-            group_relations=tuple(Relation(*r) for r in record["group_relations"]),
-            captions=tuple(
-                AlignedCaption(c["text"], tuple(Mark(*m) for m in c["marks"]))
-                for c in record["captions"]
-            ),
-            backdrop=tuple(record["backdrop"].items()),
-        )

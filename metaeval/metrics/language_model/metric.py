@@ -13,13 +13,11 @@ from metaeval.compute.batching import fill_rows, group_rows_by_length
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import InputError
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import UNK, Vocabulary
 from metaeval.weights import pretrained
-from metaeval.weights.cards import CARD, WEIGHTS
 from metaeval.weights.pretrained import AUTO, PretrainedWeights
 from metaeval.weights.training_facts import training_facts
 
@@ -126,12 +124,6 @@ class LmScorer(Scorer):
 def _load(weights: PretrainedWeights) -> tuple[Any, Vocabulary]:
     """The network in eval mode, and its words; InputError where the files are not the card's."""
     from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
-    from metaeval.readers.checkpoints import load_weights
 
-    try:
-        model = CaptionLanguageModel(LanguageShape(**weights.card["shape"]))
-    except (KeyError, TypeError) as error:
-        problem = f"is not the shape of a language model ({error})"
-        raise InputError(problem, file=weights.folder / CARD, field="shape") from None
-    load_weights(model, weights.state(), weights.folder / WEIGHTS)
-    return model.eval(), weights.vocabulary()
+    model = weights.network(CaptionLanguageModel, LanguageShape, "a language model")
+    return model, weights.vocabulary()

@@ -12,7 +12,6 @@ from metaeval.compute.batching import fill_rows, group_rows_by_length
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import InputError
 from metaeval.metrics.base import Metric, Scores, reference_digests
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.options import checked
@@ -21,7 +20,6 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.cards import CARD, WEIGHTS
 from metaeval.weights.pretrained import AUTO, PretrainedWeights
 from metaeval.weights.training_facts import training_facts
 
@@ -213,12 +211,6 @@ class LearnToEvalScorer(RegionScorer):
 def _load(weights: PretrainedWeights) -> tuple[Any, Vocabulary]:
     """The network in eval mode, and its words; InputError where the files are not the card's."""
     from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
-    from metaeval.readers.checkpoints import load_weights
 
-    try:
-        model = CaptionJudge(JudgeShape(**weights.card["shape"]))
-    except (KeyError, TypeError) as error:
-        problem = f"is not the shape of LearnToEval's network ({error})"
-        raise InputError(problem, file=weights.folder / CARD, field="shape") from None
-    load_weights(model, weights.state(), weights.folder / WEIGHTS)
-    return model.eval(), weights.vocabulary()
+    model = weights.network(CaptionJudge, JudgeShape, "LearnToEval's network")
+    return model, weights.vocabulary()

@@ -98,16 +98,6 @@ def paired_difference(
     return PairedDifference(difference, low, high, error, min(p, 1.0), effect)
 
 
-def power_of(difference: float, error: float, alpha: float = 0.05) -> float:
-    """The chance that a two-sided test at level α calls a true difference real.
-
-    >>> round(power_of(0.028, 0.01), 2), round(power_of(0.0, 0.01), 2)
-    (0.8, 0.05)
-    """
-    shift, edge = abs(difference) / error, _edge(alpha)
-    return float(ndtr(shift - edge) + ndtr(-shift - edge))
-
-
 def detectable_difference(error: float, alpha: float = 0.05, power: float = 0.8) -> float:
     """The smallest true difference that a test at level α finds with the given power.
 
