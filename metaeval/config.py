@@ -254,9 +254,9 @@ def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
             raise ConfigError(f"metric.{name}.of: unknown metric '{part}'{meant}")
         add_metric(config, part)
         parts.append(_built(part, config, (*within, name)))
-    mean: Metric = component(node, f"metric.{name}", parts=parts)
-    mean.citation = tuple(dict.fromkeys([*citation, *(k for p in parts for k in p.citation)]))
-    return mean
+    made: Metric = component(node, f"metric.{name}", parts=parts)
+    made.citation = tuple(dict.fromkeys([*citation, *(k for p in parts for k in p.citation)]))
+    return made
 
 
 def build_all(names: Iterable[str], config: DictConfig) -> dict[str, Metric]:

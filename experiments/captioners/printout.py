@@ -30,6 +30,7 @@ def printout(result: CaptionersResult, file: Path) -> str:
         f"column) by a paired permutation test (Holm, p < {result.settings.alpha:.2g})"
     )
     lines += _lengths(result.length)
+    lines += [f"{name}: {text}" for name, text in result.counted()]
     missing = {m.family: m.status for m in result.metrics if not m.ok}
     if missing:  # the reasons went to stderr, and are in the report
         skipped = ", ".join(f"{name} ({status})" for name, status in missing.items())

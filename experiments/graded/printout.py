@@ -53,11 +53,7 @@ def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]
             "corruption"
         )
     yield from _spreads(metrics)
-    counted: dict[str, None] = {}
-    for m in result.metrics:
-        if text := "; ".join(str(count) for count in m.counts if count.n):
-            counted[f"{m.family}: {text}"] = None  # the columns of one metric have the same counts
-    yield from counted
+    yield from (f"{name}: {text}" for name, text in result.counted())
     missing = {m.family: m.status for m in result.metrics if not m.ok}
     if missing:  # the reasons went to stderr, and are in the report
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())

@@ -71,6 +71,7 @@ def _ratings(result: JudgmentsResult) -> Iterator[str]:
         yield from _nearly_all_tied(rows, dimension)
         yield from _few_values(rows, dimension, statistic)
     yield from _length(result)
+    yield from (f"{name}: {text}" for name, text in result.counted())
     yield from _unscored(done)
 
 

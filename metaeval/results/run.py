@@ -72,6 +72,15 @@ class RunResult(Model, Generic[Statistics]):
         """The entries that a page shows: a part of a metric that did not run is left out."""
         return tuple(m for m in self.metrics if m.ok or m.column.part_of is None)
 
+    def counted(self) -> list[tuple[str, str]]:
+        """(metric, what it counted) of every metric whose counts are not all 0: captions that were
+        cut, images that are not there. The columns of one metric have the same counts."""
+        lines: dict[tuple[str, str], str] = {}
+        for entry in self.metrics:
+            if text := "; ".join(str(count) for count in entry.counts if count.n):
+                lines.setdefault((entry.family, text), entry.name)
+        return [(name, text) for (_, text), name in lines.items()]
+
     def measures(self, metric: MetricResult[Statistics]) -> Iterator[tuple[Measure, Estimate]]:
         """The numbers of a metric that a sweep compares; none by default."""
         yield from ()

@@ -182,8 +182,9 @@ class Tally:
     of: int | None
 
     def __str__(self) -> str:
-        of = "" if self.of is None else f"of {self.of:,} "
-        return f"{self.n:,} {of}{self.what}"
+        if self.of is None:
+            return f"{self.n:,} {self.what}"
+        return f"{self.n:,} of {self.of:,} {self.what} ({self.n / max(1, self.of):.1%})"
 
 
 class PaperValue(NamedTuple):

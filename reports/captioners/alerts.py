@@ -29,6 +29,8 @@ def _of_metrics(run: CaptionersRun) -> Iterator[Alert]:
         level = "error" if r.status == "failed" else "warn"
         text = f"{capital(r.status)}: {(r.reason or 'no reason given').rstrip('.')}."
         yield Alert(level, r.name, text, r.remedy or "")
+    for name, text in run.result.counted():
+        yield Alert("note", name, f"{text}.")
 
 
 def _of_systems(run: CaptionersRun) -> Iterator[Alert]:

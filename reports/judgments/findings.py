@@ -47,6 +47,7 @@ def findings(result: JudgmentsResult, table: MetricsTable) -> list[Finding]:
     sentences += _ceiling(result)
     sentences += _published(result)
     sentences += _calibration(result)
+    sentences += [f"{name}: {text}." for name, text in result.counted()]
     settings = result.settings
     sentences += too_few(
         result.differences.values(), settings.permutations, settings.replicates, settings.alpha

@@ -28,7 +28,7 @@ PAGE_OF = {
     "fier": "faier", "aier": "faier", "fier_aier": "faier", "length": "controls",
     "brevity": "controls", "random_score": "controls", "bigram_model": "controls",
     "longest_copy": "controls", "gold_labels": "controls",
-    "refpacscore": "pacscore", "spider": "mean",
+    "refpacscore": "pacscore", "spider": "mean", "by_sentence": "mean",
     "vifidel_cider": "mean", "vifidel_lm": "mean",
 }  # fmt: skip
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}  # docs/own.md, judges.md
