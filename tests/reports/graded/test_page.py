@@ -340,7 +340,7 @@ def test_what_was_counted_stands_under_the_table(run: Path) -> None:
     assert "images without objects" not in report(run).words
     edit(run / "statistics.json", count)
     words = report(run).words
-    assert "SacreBLEU 2 of 8 images without objects; 1,234 words without a vector." in words
+    assert "SacreBLEU 2 of 8 images without objects (25.0%); 1,234 words without a vector." in words
     assert "captions without words" not in words
 
 
