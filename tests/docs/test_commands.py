@@ -29,7 +29,7 @@ PLACEHOLDERS = {"corruption=NAME": "corruption=replace", "$M": "metrics=[cider]"
 
 def commands(page: Path) -> list[str]:
     """The arguments of every command of a page, each line once."""
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8").replace(r"\_", "_")  # as docs/options.md has it
     lines = [re.sub(r"\\\n\s*", " ", line) for line in _COMMAND.findall(text)]
     return list(dict.fromkeys(line.strip() for line in lines if "experiment=" in line))
 
