@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -303,3 +305,16 @@ def test_annotations_and_values() -> None:
 
 class CaptionsOf:
     """A class: in a configuration its value is a node."""
+
+
+def test_checking_a_run_without_networks_imports_no_torch() -> None:
+    """torch takes 0.3 GiB and seconds; options of all metrics are checked in every run."""
+    code = (
+        "import sys\n"
+        "from metaeval.config import compose_config\n"
+        "from metaeval.schema import check_config\n"
+        "for experiment in ('replace', 'judgments'):\n"
+        "    check_config(compose_config([f'experiment={experiment}']))\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

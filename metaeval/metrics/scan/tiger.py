@@ -19,7 +19,6 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores, reference_digests
 from metaeval.metrics.scan.base import Rectifier, ScanMetric, ScanScorer, Smooth
-from metaeval.metrics.scan.tiger_score import TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
 from metaeval.options import Device, Positive, checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
@@ -61,7 +60,7 @@ class Tiger(ScanMetric):
         variant: Literal["", "corruptions"] = "",
         vocabulary: str | Path | None = None,
         smooth: Smooth | None = None,
-        tau: Positive = TAU,
+        tau: Positive = 1.5,
         gains: Literal["min-max", "raw"] = "min-max",
         clamp: bool = False,
         device: Device = "auto",
@@ -174,6 +173,8 @@ class TigerScorer(ScanScorer):
 
     def _compare(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
         """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
+        from metaeval.metrics.scan.tiger_score import compare_groundings
+
         regions = self._references, self.grounder.n_regions
         return compare_groundings(
             *regions, vectors, images, self._tau, self._gains, self.grounder.device

@@ -13,7 +13,7 @@ from metaeval.stats.preference.isotonic import isotonic_fit
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 
-_CHUNK = 64  # replicates fitted at a time
+_NUMBERS = 2**22  # pairs times replicates fitted at a time
 _STEPS = 50
 
 
@@ -130,7 +130,7 @@ def preference_curve(
     largest = float(np.quantile(np.abs(x), 0.99)) if len(x) else 0.0
     grid = np.linspace(0, largest, points)
     ones = np.ones((1, max(len(labels), 1)))
-    slopes = logistic_slopes(x, y, np.concatenate([ones, counts])[:, unit])
+    slopes = logistic_slopes(x, y, np.concatenate([ones, counts]), unit)
     with np.errstate(invalid="ignore"):
         odds_on_grid = slopes[:, None] * grid
     odds_on_grid[np.isinf(slopes)[:, None] & (grid == 0)] = 0.0  # ∞ · 0
@@ -154,9 +154,12 @@ def preference_curve(
     )  # fmt: skip
 
 
-def logistic_slopes(x: Floats, y: Floats, weights: npt.ArrayLike) -> Floats:
+def logistic_slopes(
+    x: Floats, y: Floats, weights: npt.ArrayLike, unit: npt.ArrayLike | None = None
+) -> Floats:
     """β of each row of weights [r, n] in P(y) = 1/(1 + exp(−β x)), by safeguarded Newton steps.
 
+    With `unit` [n] the weights are those of the units [r, units] that the n pairs belong to.
     NaN where the pairs do not determine it (none, or none with x ≠ 0); ±inf where they are
     perfectly separated.
 
@@ -168,10 +171,10 @@ def logistic_slopes(x: Floats, y: Floats, weights: npt.ArrayLike) -> Floats:
     scale = float(np.abs(x).max(initial=0.0))
     if not scale:
         return np.full(len(rows), np.nan)
-    u = x / scale
-    slopes = np.empty(len(rows))
-    for start in range(0, len(rows), _CHUNK):
-        w = rows[start : start + _CHUNK].astype(np.float64)
+    u, own = x / scale, slice(None) if unit is None else np.asarray(unit)
+    slopes, chunk = np.empty(len(rows)), max(1, _NUMBERS // len(x))
+    for start in range(0, len(rows), chunk):
+        w = rows[start : start + chunk][:, own].astype(np.float64)
         beta = np.zeros(len(w))
         target, size = w @ (u * y), w @ np.abs(u)
         # no finite maximum where every pair with a difference has the preference of its sign
@@ -189,7 +192,7 @@ def logistic_slopes(x: Floats, y: Floats, weights: npt.ArrayLike) -> Floats:
         edge = 1e-9 * np.maximum(size, 1e-300)
         beta[target >= upper - edge] = np.inf
         beta[target <= lower + edge] = -np.inf
-        slopes[start : start + _CHUNK] = np.where(size > 0, beta / scale, np.nan)
+        slopes[start : start + chunk] = np.where(size > 0, beta / scale, np.nan)
     return slopes
 
 
@@ -222,7 +225,7 @@ def system_differences(
     x, y = as_scores(scores), as_scores(human)
     if x.shape != y.shape or x.ndim != 2 or len(x) < 2:
         raise InputError(f"{x.shape} scores, {y.shape} judgements", field="scores")
-    rng = np.random.default_rng([_CHUNK, seed])
+    rng = np.random.default_rng([64, seed])
     gaps, preferred, pair = (
         np.full(draws, np.nan),
         np.full(draws, np.nan),
