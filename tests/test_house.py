@@ -6,6 +6,7 @@ Which room may import which is held by import-linter (`[tool.importlinter]` in p
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -37,3 +38,17 @@ def test_no_two_public_classes_share_a_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(ROOT)))
     assert not {name: files for name, files in places.items() if len(files) > 1}
+
+
+def test_files_that_the_code_names_are_there() -> None:
+    """As `metaeval/stats/…/x.py` or conf/…/x.yaml, from the root or from `metaeval/`."""
+    path = re.compile(r"\b((?:[a-z_]+/)+[a-z_0-9]+\.(?:py|yaml|bib))\b")
+    wrong = {
+        f"{module.relative_to(ROOT)}: {named}"
+        for module in modules(*PACKAGES, "benchmarks")
+        for named in path.findall(module.read_text(encoding="utf-8"))
+        if not any((base / named).is_file() for base in (ROOT, ROOT / "metaeval", module.parent))
+    }
+    assert not wrong - {  # in the authors' repository
+        "metaeval/metrics/clipscore/pacscore.py: evaluation/pac_score/pac_score.py"
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metaeval.corruptions.language.base import LanguageCorruption, Places
-from metaeval.corruptions.language.categories import mentions, system_scores
+from metaeval.corruptions.language.categories import mentions, supercategory
 from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.inflection import verb_form, verb_lemma
 from metaeval.corruptions.language.known import Known
@@ -188,7 +188,7 @@ class SwapConjuncts(LanguageCorruption):
         before = caption.word(first.start - 1)
         if before not in _HAVING and before != "with":
             return True
-        named = {m.end: system_scores(m.category) for m in mentions(caption)}
+        named = {m.end: supercategory(m.category) for m in mentions(caption)}
         kinds = {named.get(first.end, ""), named.get(second.end, "")}
         if {caption.word(first.head), caption.word(second.head)} & PEOPLE or "person" in kinds:
             return False
@@ -255,7 +255,7 @@ class MirrorRelation(LanguageCorruption):
     @staticmethod
     def _alive(caption: ParsedCaption, *phrases: NounPhrase) -> bool:
         named = {m.end: m.category for m in mentions(caption)}
-        return all(system_scores(named.get(p.end, "")) in ("person", "animal") for p in phrases)
+        return all(supercategory(named.get(p.end, "")) in ("person", "animal") for p in phrases)
 
 
 _CONTRACTED = {

@@ -120,7 +120,7 @@ class Mention(NamedTuple):
     many: bool
 
 
-def system_scores(category: str) -> str:
+def supercategory(category: str) -> str:
     """COCO's supercategory; of a category that is not COCO's, its own name."""
     return THINGS[category].family if category in THINGS else category
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from string import punctuation
 from typing import Any
 
-from metaeval.corruptions.language.categories import categories_in, system_scores
+from metaeval.corruptions.language.categories import categories_in, supercategory
 from metaeval.corruptions.language.inflection import singular, verb_lemma
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 
@@ -39,7 +39,7 @@ class Known:
     @property
     def families(self) -> frozenset[str]:
         """COCO's supercategories of what is present."""
-        return frozenset(map(system_scores, self.present))
+        return frozenset(map(supercategory, self.present))
 
 
 def words_of(texts: Iterable[str]) -> frozenset[str]:

@@ -23,7 +23,7 @@ _MOST_NAMES = 7  # that a sentence lists
 
 
 class Rules(Model):
-    """What a verdict rests on; declared in conf/trust/rules.yaml before any run.
+    """What a verdict rests on; declared in conf/trust/uses.yaml before any run.
 
     Attributes
     ----------

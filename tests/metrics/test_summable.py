@@ -127,7 +127,7 @@ def coco_meteor() -> Iterator[CocoMeteor]:
 def test_meteor_of_a_captioner_equals_pycocoevalcap(
     updown: Case, tokens: Tokens, coco_meteor: CocoMeteor
 ) -> None:
-    """Of its whole file; `test_meteor.py` holds the aggregate of fewer captions to the jar's."""
+    """Of its whole file; `meteor/test_metric.py` compares the aggregate of fewer with the jar's."""
     expected, _ = coco_meteor.compute_score(*tokens)
     np.testing.assert_allclose(corpus(Meteor(), updown), [expected], rtol=TOLERANCE)
 

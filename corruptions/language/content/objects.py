@@ -10,7 +10,7 @@ from metaeval.corruptions.language.categories import (
     mentions,
     namable,
     name_of,
-    system_scores,
+    supercategory,
 )
 from metaeval.corruptions.language.inflection import plural
 from metaeval.corruptions.language.known import Known
@@ -48,7 +48,7 @@ class FoilObject(LanguageCorruption):
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         named = [m for m in mentions(caption) if m.category != "person"]
-        options = [_renamed(m, absent(known, [system_scores(m.category)])) for m in named]
+        options = [_renamed(m, absent(known, [supercategory(m.category)])) for m in named]
         return [changes for changes in options if changes]
 
 
@@ -64,9 +64,9 @@ class OtherObject(LanguageCorruption):
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
         for mention in mentions(caption):
-            family = system_scores(mention.category)
+            own = supercategory(mention.category)
             if mention.category != "person":
-                others = [c for c in absent(known, ()) if system_scores(c) != family]
+                others = [c for c in absent(known, ()) if supercategory(c) != own]
                 places += [_renamed(mention, others)] if others else []
         return places
 
@@ -93,7 +93,7 @@ def one_up(category: str) -> str | None:
         return "utensil"
     if category in ("toilet", "potted plant", "bed"):
         return None
-    return _ONE_UP.get(system_scores(category))
+    return _ONE_UP.get(supercategory(category))
 
 
 class _Vaguer(LanguageCorruption):
@@ -144,7 +144,7 @@ class VagueObject(_Vaguer):
     severity = "major"
 
     def called(self, category: str) -> str | None:
-        return "living thing" if system_scores(category) in _ALIVE else "object"
+        return "living thing" if supercategory(category) in _ALIVE else "object"
 
 
 _WAYS = ("with {} nearby", "next to {}", "with {} to the side")
