@@ -241,7 +241,7 @@ def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
         citation = tuple(node.pop(CITATION, ()))
     if "of" not in node:
         metric: Metric = component(node, f"metric.{name}")
-        metric.citation = citation
+        _cite(metric, citation)
         return metric
     if name in within:
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
@@ -255,8 +255,13 @@ def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
         add_metric(config, part)
         parts.append(_built(part, config, (*within, name)))
     made: Metric = component(node, f"metric.{name}", parts=parts)
-    made.citation = tuple(dict.fromkeys([*citation, *(k for p in parts for k in p.citation)]))
+    _cite(made, [*citation, *(key for part in parts for key in part.citation)])
     return made
+
+
+def _cite(metric: Metric, citation: Iterable[str]) -> None:
+    """Set what a paper that uses the metric cites, also of a frozen data class."""
+    object.__setattr__(metric, "citation", tuple(dict.fromkeys(citation)))
 
 
 def build_all(names: Iterable[str], config: DictConfig) -> dict[str, Metric]:

@@ -10,13 +10,12 @@ import pandas as pd
 
 from metaeval.errors import InputError
 from metaeval.reports.judgments.examples import SHOWN, Examples
-from metaeval.reports.shared.formatting import cut, number
+from metaeval.reports.shared.formatting import capital, cut, number
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
 from metaeval.runs.columns import METRIC
 
-HEADS = ("Metric", "Kind", "Image", "People prefer", "Votes", "The metric prefers", "Gap (sd)")
 _PAIR = ("image_id", "category", "first", "second", "votes_first", "votes_second")
 _SCORES = ("candidate", "metric", "n_references", "score")
 
@@ -45,7 +44,9 @@ def examples(run: LoadedRun[Any], winner: str | None = None) -> Examples:
         order = np.argsort(np.nan_to_num(-against, nan=np.inf), kind="stable")
         chosen = [k for k in order[: 2 * SHOWN] if not np.isnan(against[k])]
         rows.append((metric.name, [_pair(pairs.iloc[k], gap[k] / spread) for k in chosen]))
-    return Examples("pairs", HEADS, rows)
+    unit = capital(getattr(run.result, "unit", "image"))
+    heads = ("Metric", "Kind", unit, "People prefer", "Votes", "The metric prefers", "Gap (sd)")
+    return Examples("pairs", heads, rows)
 
 
 def _gap(scores: pd.DataFrame, metric: str, n: int) -> npt.NDArray[np.float64]:

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.config import compose_config
 from metaeval.data.judgments.audiocaps import load_clip_pairs
 from metaeval.errors import InputError
+from metaeval.experiments.run import run_configured
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.runs.store import MemoryStore
@@ -113,3 +115,16 @@ def test_published_values_to_the_digit(metric, published, coco_root: Path) -> No
     category = np.array(pairs.category)
     made = [100 * right[category == c].mean() for c in ("HC", "HI", "HM", "MM")]
     assert [*made, 100 * right.mean()] == pytest.approx(published, abs=0.055)
+
+
+def test_the_page_speaks_of_clips(small: Path, tmp_path: Path) -> None:
+    config = compose_config(
+        ["experiment=forced_choice", "dataset=audiocaps_eval", f"dataset.file={small}",
+         "metrics=[rouge_l,random_score]", "stats.replicates=20", "task.permutations=20",
+         f"paths.cache={tmp_path / 'cache'}"]
+    )  # fmt: skip
+    run_configured(config, tmp_path / "OUT")
+    page = (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
+    assert "Clip</th>" in page  # examples
+    assert "clips resampled" in page
+    assert "Image</th>" not in page
