@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -83,13 +84,17 @@ def _row(m: Metric, width: int, paper: PaperValue | None) -> str:
     ends = s.rank_order_rho.interval
     interval = f"{ends[0]:.4f} {ends[1]:.4f}" if ends else ""
     line = (
-        f"{m.name:<{width}}  {_number(s.rank_order_rho.value):>12.4f}  {interval:<16} "
-        f"{_number(s.rank_order_rho_within.value):>7.3f} "
-        f"{100 * _number(s.pairwise_accuracy.value):>5.1f}% "
-        f"{100 * _number(s.monotone_rate.value):>5.1f}% {100 * _number(s.tie_fraction):>5.1f}%"
+        f"{m.name:<{width}}  {_cell(s.rank_order_rho.value, '.4f'):>12}  {interval:<16} "
+        f"{_cell(s.rank_order_rho_within.value, '.3f'):>7} "
+        f"{_cell(s.pairwise_accuracy.value, '.1%'):>6} "
+        f"{_cell(s.monotone_rate.value, '.1%'):>6} {_cell(s.tie_fraction, '.1%'):>6}"
     )
     other = "" if paper is None or paper.same_model else " (another model)"
     return line if paper is None else f"{line}  {paper.value:>9.4f}{other}"
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "–" if value is None or math.isnan(value) else format(value, form)
 
 
 def _number(value: float | None) -> float:

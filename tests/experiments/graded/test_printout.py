@@ -66,7 +66,7 @@ def test_counts_are_reported_once_per_metric() -> None:
     metrics = [_metric(name, 0.5, family="vifidel", counts=counts) for name in "AB"]
     lines = _printed(*metrics).splitlines()
     assert lines[3:-1] == [
-        "vifidel: 48 of 5,000 images without objects; 1,234 content words without a vector"
+        "A: 48 of 5,000 images without objects (1.0%); 1,234 content words without a vector"
     ]
 
 
@@ -93,3 +93,15 @@ def test_training_seeds_where_they_were_measured() -> None:
     line = "sd of rank-order ρ over training seeds: FAIEr 0.012 (3)"
     assert line in _printed(faier, cider).splitlines()
     assert "training seeds" not in _printed(cider)
+
+
+def test_what_is_not_defined_is_a_dash() -> None:
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy", "monotone_rate",
+         "tie_fraction")
+    )  # fmt: skip
+    printed = _printed(_metric("A", 0.25, **nothing, rank_order_rho_ci=None), _metric("B", 0.5))
+    assert [line.split() for line in printed.splitlines() if line.startswith("A")] == [
+        ["A", "–", "–", "–", "–", "–"]
+    ]
+    assert "nan" not in printed
