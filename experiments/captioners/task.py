@@ -34,7 +34,7 @@ from metaeval.experiments.captions import (
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws
+from metaeval.options import Draws, checked
 from metaeval.results.captioners import (
     HUMAN,
     CaptionersResult,
@@ -81,9 +81,8 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     question = "Which captioner is best, and do the metrics agree on it?"
     report = "captioners"
 
+    @checked
     def __init__(self, permutations: Draws = 10_000) -> None:
-        if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
-            raise ConfigError(f"task.permutations must be at least 1, not {permutations!r}")
         self.permutations = permutations
 
     def check(self, config: DictConfig) -> None:

@@ -36,6 +36,7 @@ from metaeval.experiments.graded.versions import versions
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
+from metaeval.options import Rate, problems
 from metaeval.results.graded import GradedResult
 from metaeval.results.run import PublishedInfo, RunResult
 from metaeval.runs import files
@@ -188,11 +189,10 @@ def configured(node: DictConfig | None) -> list[Corruption]:
     if rates is None and not _needs_rate(options["_target_"]):
         made = component(options, "corruption")
         return made if isinstance(made, list) else [made]
-    if not isinstance(rates, list) or not rates:
-        raise ConfigError(f"corruption.rates must be a list of rates in (0, 1], not {rates!r}")
-    for rate in rates:
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
-            raise ConfigError(f"corruption.rates: {rate!r} is not a rate in (0, 1]")
+    if wrong := [*problems(rates, list[Rate], "corruption.rates")]:
+        raise ConfigError("; ".join(wrong))
+    if not rates:
+        raise ConfigError("corruption.rates: the list is empty; give rates in (0, 1]")
     if len({f"{100 * rate:g}" for rate in rates}) != len(rates):  # what a set's name shows of it
         raise ConfigError(
             f"corruption.rates: two of {rates} have the same name in tables (6 significant "

@@ -11,13 +11,11 @@ import numpy as np
 from annotated_types import Interval
 
 from metaeval.data.dataset import ImageId, Objects
-from metaeval.errors import ConfigError
-from metaeval.options import NonNegativeInt, Share
+from metaeval.options import NonNegativeInt, Share, checked
 from metaeval.vision.regions.categories import CATEGORIES, category_of
 
-_MOST_JITTER = 0.5  # a box that moves by more than half of its size may leave the image
 
-
+@checked
 @dataclass(frozen=True)
 class BoxNoise:
     """Objects dropped, labels confused and boxes jittered, each at a rate.
@@ -42,15 +40,9 @@ class BoxNoise:
 
     dropped: Share = 0.0
     confused: Share = 0.0
+    # a box that moves by more than half of its size may leave the image
     jittered: Annotated[float, Interval(ge=0, le=0.5)] = 0.0
     seed: NonNegativeInt = 0
-
-    def __post_init__(self) -> None:
-        for name in ("dropped", "confused", "jittered"):
-            value, most = getattr(self, name), _MOST_JITTER if name == "jittered" else 1.0
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0 <= value <= most:
-                raise ConfigError(f"regions.noise.{name} must be in [0, {most:g}]: {value!r}")
 
     @classmethod
     def of(cls, options: Mapping[str, Any] | None) -> BoxNoise:
