@@ -150,7 +150,8 @@ def _objects(
         unknown = sum(source is None for source in sources.values())
         reason = f"none of the {len(known) + unknown:,} images is known to be one of COCO's"
         if not unknown:  # the photographs are known, and are of other collections
-            return Absent("objects", reason, "use a dataset whose images have annotated objects")
+            remedy = "use a dataset whose images have annotated objects, or see docs/regions.md"
+            return Absent("objects", reason, remedy)
         remedy = "name their files as COCO does, or set dataset.image_source=coco if ids are COCO's"
         return Absent("objects", reason, remedy)
     files = [CocoObjects(path) for path in ([given] if given else instances_files(data))]

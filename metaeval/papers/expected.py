@@ -87,7 +87,7 @@ class PaperItem(Model):
     models
         Column → the model that stands here for the paper's; "*" is every column.
     absent
-        Cell → why a run has no such value, and how to get it.
+        Cell or column → why a run has no such value, and how to get it.
     data
         In what the data here differs from the paper's; "" where it is the same.
     quick

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from metaeval.papers.expected import PaperItem
@@ -28,20 +28,23 @@ class _Cell(NamedTuple):
 
 def compare_run(paper: str, item: PaperItem, result: RunResult[Any]) -> list[ReproducedValue]:
     """The rows of an item, from the result of its run."""
-    metrics: Sequence[MetricResult[Any]] = getattr(result, item.entries, ())
-    by_name = {metric.name: metric for metric in metrics}
+    entries: Sequence[MetricResult[Any]] = getattr(result, item.entries, ())
+    ran = {metric.name: metric for metric in entries if metric.ok}
+    skipped = reasons(result)
     rows = []
     for cell in map(_Cell._make, item.printed()):
-        metric = by_name.get(cell.column)
-        if metric is None or not metric.ok:
-            rows.append(_without(paper, item, cell, metric, metrics))
+        name = stand_in(cell.column, ran)
+        if name is None:
+            rows.append(_not_run(paper, item, cell, _why_no_column(item, cell, skipped)))
             continue
         try:
-            ours = value_at(metric.numbers, item.value, cell.cell)
+            ours = value_at(ran[name].numbers, item.value, cell.cell)
         except LookupError as error:
-            rows.append(_not_run(paper, item, cell, _why_absent(item, cell, error)))
+            reason = item.absent.get(cell.cell, f"the run has no {error}")
+            rows.append(_not_run(paper, item, cell, reason))
             continue
-        rows.append(_row(paper, item, cell, ours))
+        row = _row(paper, item, cell, ours)
+        rows.append(row if name == cell.column else _of_model(row, name))
     return rows
 
 
@@ -51,17 +54,56 @@ def compare_values(
     """The rows of an item whose values are known; `skipped` is column → why it has none."""
     rows = []
     for cell in map(_Cell._make, item.printed()):
-        variants = [name for name in values if name.startswith(f"{cell.column} (")]
-        column = cell.column if cell.column in values else next(iter(variants), None)
-        if column is None:
-            reason = (skipped or {}).get(cell.column, "the run has no such column")
-            rows.append(_not_run(paper, item, cell, reason))
-        elif cell.cell not in values[column]:
+        name = stand_in(cell.column, values)
+        if name is None:
+            rows.append(_not_run(paper, item, cell, _why_no_column(item, cell, skipped or {})))
+        elif cell.cell not in values[name]:
             rows.append(_not_run(paper, item, cell, f"the run has no '{cell.cell}'"))
         else:
-            row = _row(paper, item, cell, values[column][cell.cell])
-            rows.append(row if column == cell.column else _of_model(row, column))
+            row = _row(paper, item, cell, values[name][cell.cell])
+            rows.append(row if name == cell.column else _of_model(row, name))
     return rows
+
+
+def reasons(result: RunResult[Any]) -> dict[str, str]:
+    """Column → why it did not run, and what helps."""
+    return {
+        metric.name: "; ".join(filter(None, (metric.reason, metric.remedy)))
+        for metric in result.metrics
+        if not metric.ok
+    }
+
+
+def stand_in(column: str, names: Iterable[str]) -> str | None:
+    """The name that stands for a printed column: its own, or one with more words in brackets.
+
+    Of several that of the fewest words, the first of these; `None` where there is none.
+
+    >>> names = ["FAIEr (gold objects)", "FAIEr (gold objects, no references)", "SPICE (rules)"]
+    >>> stand_in("FAIEr", names), stand_in("FAIEr (no references)", names), stand_in("BLEU", names)
+    ('FAIEr (gold objects)', 'FAIEr (gold objects, no references)', None)
+    """
+    base, words = _parsed(column)
+    fitting = [name for name in names if _parsed(name).base == base]
+    fitting = [name for name in fitting if _parsed(name).words >= words]
+    return min(fitting, key=lambda name: len(_parsed(name).words), default=None)
+
+
+class _Parsed(NamedTuple):
+    base: str
+    words: frozenset[str]
+
+
+def _parsed(name: str) -> _Parsed:
+    base, _, rest = name.partition(" (")
+    return _Parsed(base, frozenset(filter(None, rest.removesuffix(")").split(", "))))
+
+
+def _why_no_column(item: PaperItem, cell: _Cell, skipped: Mapping[str, str]) -> str:
+    name = stand_in(cell.column, skipped)
+    if name is not None:
+        return skipped[name]
+    return item.absent.get(cell.column, "the run has no such column")
 
 
 def not_run(paper: str, item: PaperItem, reason: str) -> list[ReproducedValue]:
@@ -104,34 +146,6 @@ def _judged(item: PaperItem, cell: _Cell, ours: float) -> tuple[Verdict, str, fl
     if uncertainty is not None and abs(gap) <= uncertainty.value + allowed:
         return "within", uncertainty.source, difference
     return "differs", item.causes.get(cell.column, "cause unknown"), difference
-
-
-def _without(
-    paper: str,
-    item: PaperItem,
-    cell: _Cell,
-    metric: MetricResult[Any] | None,
-    metrics: Sequence[MetricResult[Any]],
-) -> ReproducedValue:
-    """The row of a column that did not run; a variant with another model is shown in its place."""
-    for other in metrics:
-        if other.ok and other.column.variant_of == cell.column and other.column.part_of is None:
-            try:
-                ours = value_at(other.numbers, item.value, cell.cell)
-            except LookupError as error:
-                return _not_run(paper, item, cell, _why_absent(item, cell, error))
-            return _of_model(_row(paper, item, cell, ours), other.name)
-    if metric is None:
-        variants = [m for m in metrics if m.column.variant_of == cell.column and m.reason]
-        metric = variants[0] if variants else None
-    if metric is None:
-        return _not_run(paper, item, cell, "the run has no such column")
-    reason = f"{metric.reason}; {metric.remedy}" if metric.remedy else str(metric.reason)
-    return _not_run(paper, item, cell, reason)
-
-
-def _why_absent(item: PaperItem, cell: _Cell, error: LookupError) -> str:
-    return item.absent.get(cell.cell, f"the run has no {error}")
 
 
 def _of_model(row: ReproducedValue, name: str) -> ReproducedValue:

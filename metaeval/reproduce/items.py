@@ -18,7 +18,7 @@ from metaeval.config import build, compose_config, override_texts
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import Paper, PaperItem
-from metaeval.reproduce.compare import compare_run, compare_values, not_run
+from metaeval.reproduce.compare import compare_run, compare_values, not_run, reasons
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.results.reproduction import ReproducedItem, ReproducedValue
 from metaeval.text.tokenizers.base import forget_texts
@@ -90,9 +90,11 @@ class Reproduction:
                 function = _function(OF_DATA, item)
                 return compare_values(paper, item, function(override_texts(self.shared)))
             folder = self._run(paper, item)
+            result = load_run(folder).result
             if item.function:
-                return compare_values(paper, item, _function(OF_RUN, item)(folder))
-            return compare_run(paper, item, load_run(folder).result)
+                values = _function(OF_RUN, item)(folder)
+                return compare_values(paper, item, values, reasons(result))
+            return compare_run(paper, item, result)
         except MetaevalError as error:
             return not_run(paper, item, str(error))
         except Exception as error:  # one item that breaks leaves the others
