@@ -50,7 +50,7 @@ class CorpusPass:
         self._counted: dict[str, tuple[Cider, Path, DocumentFrequencies]] = {}
         for metric in self._cider.values():
             signature = metric.tokenizer.signature
-            file = folder / f"idf-{digest(f'{signature}|{key}').hex()[:12]}.npz"
+            file = folder / f"_idf-{digest(f'{signature}|{key}').hex()[:12]}.npz"
             self._counted[signature] = metric, file, DocumentFrequencies()
         self._digests: dict[bytes, bytes] = {}  # of an image with its references → of these
 
