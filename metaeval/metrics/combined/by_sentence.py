@@ -19,7 +19,7 @@ from metaeval.runs.store import Store
 from metaeval.text.sentences import split_sentences
 
 Take = Literal["mean", "worst"]
-_NOTES: dict[Take, str] = {"mean": "mean of sentences", "worst": "worst sentence"}
+_NOTES: dict[Take, str] = {"mean": "by sentence", "worst": "worst sentence"}
 
 
 class BySentence(Metric):

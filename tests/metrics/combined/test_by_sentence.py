@@ -79,7 +79,7 @@ def test_a_sentence_without_a_score_is_left_out(take: Take) -> None:
 def test_columns_and_signatures_say_how() -> None:
     mean, worst = (BySentence(["cider"], take, parts=[Cider()]) for take in ("mean", "worst"))
     assert [c.name for c in (*mean.columns, *worst.columns)] == [
-        "CIDEr (mean of sentences)", "CIDEr (worst sentence)",
+        "CIDEr (by sentence)", "CIDEr (worst sentence)",
     ]  # fmt: skip
     assert mean.columns[0].variant_of == "CIDEr"
     bound = [metric.bind(DATASET) for metric in (mean, worst)]
