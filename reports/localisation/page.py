@@ -10,7 +10,7 @@ from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Finding, Header
 from metaeval.reports.shared.formatting import count, listed, percent
-from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun, load_run_files
@@ -70,17 +70,13 @@ def localisation_table(result: LocalisationResult, metrics: Sequence[Metric]) ->
                 m.name,
                 _cell(m.numbers.auc),
                 _cell(m.numbers.first),
-                "" if controls else "yes" if m.name in above else "no",
+                "control" if controls else "yes" if m.name in above else "no",
                 count(m.numbers.n),
             ]
             for m in rows
         ]
-        estimates = [[m.numbers.auc, m.numbers.first] for m in rows]
-        values = [
-            [None, *(None if controls else e.value for e in row), None, None] for row in estimates
-        ]
         if rows:
-            groups.append(bold_best(texts, values, [True] * 5))
+            groups.append([[PrintCell(text, False) for text in row] for row in texts])
     heads = ["Metric", "AUC", "First", "Above the best control", "Captions"]
     return PrintTable("localisation", "Wrong words found, per cent.", heads, groups)
 
