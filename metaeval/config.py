@@ -141,7 +141,7 @@ def _choose_from(group: str, names: Sequence[str]) -> str:
     """What there is to choose in a group, or the command that lists it."""
     plural = next((what for what, of in choices.LISTED.items() if of == group), None)
     if len(names) > _MANY and plural:
-        return f" choose from python -m metaeval list {plural}"
+        return f" choose from those of `python -m metaeval list {plural}`"
     return f" choose from {', '.join(names)}"
 
 
@@ -195,7 +195,7 @@ def selected(config: DictConfig) -> list[str]:
             known = list(dict.fromkeys([*listed, *metric_names()]))
             meant = did_you_mean(str(name), [*known, "all", *groups])
             raise ConfigError(
-                f"unknown metric '{name}'{meant or ';'} choose from {', '.join(known)}, "
+                f"unknown metric '{name}'{meant or ';'}{_choose_from('metric', known)}, "
                 f"or a group: all, {', '.join(groups)}"
             )
     if not wanted and names:

@@ -113,7 +113,8 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
         ),
         (
             ("experiment=replace", "metrics=[bleu,blue]"),
-            "unknown metric 'blue'; did you mean 'bleu'? choose from bleu, sacrebleu",
+            "unknown metric 'blue'; did you mean 'bleu'? choose from those of "
+            "`python -m metaeval list metrics`, or a group: all, rule_based",
         ),
         (
             ("experiment=replace", "corruption.rates=[0.5,1.5]"),

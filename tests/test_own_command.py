@@ -264,9 +264,12 @@ def test_near_names_and_short_lists(tmp_path: Path) -> None:
         (["experiment=graded", "corruption=shufle"], "did you mean 'shuffle'"),
         (
             ["experiment=replace", "metric=[bleu,cidr]"],
-            "did you mean 'cider' or 'cider_r'? choose from python",
+            "did you mean 'cider' or 'cider_r'? choose from those of `python",
         ),
-        (["experiment=replce"], "did you mean 'replace'? choose from arena, attack, "),
+        (
+            ["experiment=replce"],
+            "did you mean 'replace'? choose from those of `python -m metaeval list experiments`",
+        ),
     ):
         done = command("metaeval", *arguments, cwd=tmp_path)
         assert done.returncode == 2
