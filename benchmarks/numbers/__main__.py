@@ -5,8 +5,8 @@
 Runs the commands of the tables (all of them, or those named), and writes the tables into the
 documents. `--check` writes nothing: it prints the difference and ends with 1 where a number is
 stale; of networks it accepts one unit of the last digit (`tolerance.py`). `--quick` takes the
-tables that cached scores make in under a minute each. What commands cannot run here (another
-machine's data, an hour of SPICE's parser) is left to a complete run.
+tables that are made without networks in under three minutes together. What commands cannot run
+here (another machine's data, an hour of SPICE's parser) is left to a complete run.
 """
 
 from __future__ import annotations

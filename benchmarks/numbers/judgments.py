@@ -9,7 +9,12 @@ from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.results.files import read_result
 from metaeval.results.forced_choice import ForcedChoiceResult, ForcedChoiceStatistics
-from metaeval.results.judgments import Correlation, JudgmentsResult, JudgmentStatistics
+from metaeval.results.judgments import (
+    Correlation,
+    CorrelationEstimates,
+    JudgmentsResult,
+    JudgmentStatistics,
+)
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
@@ -82,6 +87,30 @@ def ratings(results: Sequence[Result]) -> str:
                 known = published[name].get(metric.name)
                 cells.append("" if known is None else f"{100 * known:.1f}")
         lines.append(row(*cells, f"{metric.numbers.n:,}"))
+    return "\n".join(lines)
+
+
+def machines(results: Sequence[Result]) -> str:
+    """As `ratings`, without people's captions, without parts of columns and published values."""
+    run = read_ratings(results[0])
+    statistic = run.protocol.statistic
+    (view,) = run.views
+    lines = head("", *run.dimensions, "captions")
+
+    def part(metric: MetricResult[JudgmentStatistics], dimension: str) -> CorrelationEstimates:
+        return metric.numbers.human[dimension].views[view]
+
+    def order(metric: MetricResult[JudgmentStatistics]) -> float:
+        return -(part(metric, run.dimensions[0]).estimate(statistic).value or 0.0)
+
+    ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
+    for metric in sorted(ran, key=order):
+        parts = [part(metric, name) for name in run.dimensions]
+        estimates = [each.estimate(statistic) for each in parts]
+        cells = [
+            f"{times_100(e.value)} [{times_100(e.low)}, {times_100(e.high)}]" for e in estimates
+        ]
+        lines.append(row(italic(metric), *cells, f"{parts[0].n:,}"))
     return "\n".join(lines)
 
 
@@ -219,6 +248,7 @@ TABLES = (
     Table("pascal50s-direct", judged(f"{PASCAL}direct"), choices),
     Table("pascal50s-consensus", judged(f"{PASCAL}consensus"), choices),
     Table("thumb", judged("dataset=thumb"), ratings),
+    Table("thumb-machines", judged("dataset=thumb"), machines, show=False),
     Table(
         "capeval1k",
         judged(

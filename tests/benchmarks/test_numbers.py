@@ -382,6 +382,24 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
     ]
 
 
+def test_machines_alone_are_sorted_by_their_own_value(tmp_path: Path) -> None:
+    """The order of all captions is the other one; what was not scored is a dash."""
+    view = "without Human"
+    metrics = [
+        ratings_metric("CIDEr", 5, total=human_agreement(5, 0.9, {view: (4, 0.2)})),
+        ratings_metric("METEOR", 5, total=human_agreement(5, 0.1, {view: (3, 0.3)})),
+        ratings_metric("none", 5, total=human_agreement(5, 0.1, {view: (0, None)})),
+    ]
+    write_result(tmp_path / files.STATISTICS, ratings_result(metrics, ["total"], 5, {view: 4}))
+    assert judgments.machines([Result(tmp_path, "")]).splitlines() == [
+        "|  | total | captions |",
+        "|---|---:|---:|",
+        "| METEOR | 30.0 [–, –] | 3 |",
+        "| CIDEr | 20.0 [–, –] | 4 |",
+        "| none | – [–, –] | 0 |",
+    ]
+
+
 def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
     choice = ChoiceAgreement(
         n_references=5,
