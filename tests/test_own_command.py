@@ -268,7 +268,7 @@ def test_near_names_and_short_lists(tmp_path: Path) -> None:
         ),
         (
             ["experiment=replce"],
-            "did you mean 'replace'? choose from those of `python -m metaeval list experiments`",
+            "did you mean 'replace' or 'reproduce'? choose from those of",
         ),
     ):
         done = command("metaeval", *arguments, cwd=tmp_path)
