@@ -408,5 +408,5 @@ TABLES = (
     Table("systems-added", (*BOTH, PASCAL), added),
     Table("components", (COMPONENT_RUN,), components),
     Table("learned", (FLICKR8K,), lambda results: ridge.table(results[0].folder)),
-    Table("speed", (Command("-m benchmarks.numbers.speed"),), lambda results: results[0].printed),
+    Table("speed", (Command("-m benchmarks.scale.rates"),), lambda results: results[0].printed),
 )

@@ -97,12 +97,14 @@ class BySentence(Metric):
     def fetch(self, dataset: CaptionDataset) -> None:
         self.part.fetch(dataset)
 
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SentenceScorer | Absent:
+    def bind(
+        self, dataset: CaptionDataset, store: Store | None = None
+    ) -> BySentenceScorer | Absent:
         scorer = self.part.scorer(dataset, store)
-        return scorer if isinstance(scorer, Absent) else SentenceScorer(self, scorer)
+        return scorer if isinstance(scorer, Absent) else BySentenceScorer(self, scorer)
 
 
-class SentenceScorer(Scorer):
+class BySentenceScorer(Scorer):
     """A metric's scorer, called with the sentences of captions."""
 
     def __init__(self, metric: BySentence, scorer: Scorer) -> None:

@@ -1,6 +1,6 @@
 """How many captions a second of processor time each metric scores, on one thread.
 
-    python -m benchmarks.numbers.speed [METRIC …]
+    python -m benchmarks.scale.rates [METRIC …]
 
 Human captions of the first 500 images of COCO val2017 and the next image's, 1,000 captions with
 four references each; `prepare` is timed apart, the cache is empty. METEOR and SPICE's own parser
