@@ -64,11 +64,13 @@ def metrics(results: Sequence[Result]) -> str:
 
 
 def kinds(results: Sequence[Result]) -> str:
-    """Mean AUC by kind of change."""
-    ran, _ = _ran(results[0])
-    lines = head("metric", *HARMFUL)
+    """Mean AUC by kind of change, of the kinds that occur."""
+    ran, run = _ran(results[0])
+    made = {entry.kind for entry in run.sets if entry.n_applied and not entry.experimental}
+    shown = [kind for kind in HARMFUL if kind in made]
+    lines = head("metric", *shown)
     for metric in ran:
-        means = (metric.numbers.kinds.get(kind) for kind in HARMFUL)
+        means = (metric.numbers.kinds.get(kind) for kind in shown)
         lines.append(row(_title(metric), *(three(m.value if m else None) for m in means)))
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.numbers import captioners, judgments, metric_pages, pairs
+from benchmarks.numbers import captioners, judgments, metric_pages, pairs, sensitivity
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
@@ -36,10 +36,14 @@ from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
+    auc_cell,
+    changed_set,
     choice_result,
     human_agreement,
     ratings_metric,
     ratings_result,
+    sensitivity_metric,
+    sensitivity_result,
 )
 
 PAGE = "Before.\n\n<!-- numbers: T -->\nold\n<!-- end of T -->\n\nAfter.\n"
@@ -258,6 +262,19 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
         f"| a harmless rewrite, against a false near-copy |  | {positives[0]} | {positives[1]} |"
     )
     assert above in lines
+
+
+def test_a_kind_that_does_not_occur_has_no_column(tmp_path: Path) -> None:
+    """No caption has several sentences here, and the last set's kind is experimental alone."""
+    sets = (
+        changed_set("a"),
+        changed_set("b", kind="sentences", n_applied=0),
+        changed_set("c", kind="order", experimental=True),
+    )
+    metric = sensitivity_metric("CIDEr", {s.set: auc_cell(0.6) for s in sets})
+    write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, metric))
+    lines = sensitivity.kinds([Result(tmp_path, "")]).splitlines()
+    assert lines[0] == "| metric | objects |"
 
 
 def test_tables_of_metrics_stand_on_their_pages() -> None:
