@@ -166,6 +166,8 @@ def test_tie_calibration_by_hand() -> None:
     # where ties only hurt, ε stays 0
     assert tie_calibration([1, 2, 3], [1, 2, 3])[:3] == (1.0, 0.0, 1.0)
     # a metric that says nothing is best off when everything is tied
+    alone = tie_calibration([5, 1, 2, 3], [9, 1, 2, 3], [0, 1, 1, 1])  # the first has no partner
+    assert (alone.n_groups, alone.accuracy) == (1, 1)
     constant = tie_calibration([5, 5, 5], [1, 1, 2])
     assert constant.accuracy == pytest.approx(1 / 3)
     with pytest.raises(InputError):

@@ -62,5 +62,5 @@ def test_captions_without_a_score_and_empty_classes() -> None:
     found = classification([1.0, np.nan, 0.0], [True, True, False], [0, 1, 2], NO_REPLICATES)
     assert (found.n, found.n_positive, found.auroc) == (2, 1, 1.0)
     one_class = classification([1.0, 2.0], [True, True], [0, 1], NO_REPLICATES)
-    assert np.isnan(one_class.auroc)
+    assert np.isnan([one_class.auroc, one_class.average_precision]).all()
     assert np.isnan(classification([], [], [], NO_REPLICATES).average_precision)

@@ -11,7 +11,7 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.graded import GradedRecord, graded_statistics
+from metaeval.stats.ordering.graded import GradedRecord, graded_statistics, summary
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 ESTIMATES = {
@@ -148,3 +148,9 @@ def test_bad_input_is_refused() -> None:
         graded_statistics(scores(), LEVELS, NAMES[:3])
     with pytest.raises(InputError, match="names"):
         graded_statistics(np.empty((0, 4)), LEVELS, NAMES)
+
+
+def test_a_standard_deviation_needs_two_scores() -> None:
+    two = summary(0, np.array([1.0, np.nan, 3.0]))
+    assert (two.n, two.mean, two.std) == (2, 2, pytest.approx(np.sqrt(2)))
+    assert np.isnan(summary(0, np.array([1.0])).std)
