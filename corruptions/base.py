@@ -159,7 +159,7 @@ class Corruption(ABC):
     def fit(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most corruptions need nothing)
         """Take from the whole dataset what `corrupt` needs (a bag of words, donors)."""
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         """What `fit` took, as reported in `run.json` ({"bag_words": 1039})."""
         return {}
 

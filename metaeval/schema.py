@@ -214,7 +214,7 @@ def _not_given(key: str) -> str:
     return f"{key}: nothing is chosen; give {key}=NAME, one of {choices}"
 
 
-def _of_component(node: Mapping[str, Any], key: str) -> Iterator[str]:
+def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
     """What is wrong with the options of a component."""
     target = node[TARGET]
     try:

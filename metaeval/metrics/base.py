@@ -280,7 +280,7 @@ class Scorer(ABC):
         """Whether the metric implements `explain`."""
         return type(self).explain is not Scorer.explain
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         """How this caption's score came about, for the report's drill-down; `None` if unknown.
 
         Called on a scorer of a few images only, so the explanation of one image must not depend on
@@ -305,7 +305,7 @@ class Scorer(ABC):
 
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> list[Mapping[str, Any] | None]:
+    ) -> list[Mapping[str, object] | None]:
         """The explanations of n captions, equal to those of `explain` bit for bit."""
         return [
             self.explain(caption, i)
@@ -327,7 +327,7 @@ class ReferenceScorer(Scorer):
     def __init__(
         self,
         metric: Metric,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         dataset: CaptionDataset,
         columns: Iterable[ScoreColumn] | None = None,
     ) -> None:

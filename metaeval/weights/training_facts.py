@@ -43,7 +43,7 @@ def _drawn(entry: Mapping[str, Any]) -> DrawnCorruption:
     )
 
 
-def _suits(wanted: Mapping[str, str | None], settings: Mapping[str, Any]) -> bool:
+def _suits(wanted: Mapping[str, str | None], settings: Mapping[str, object]) -> bool:
     """Whether the settings have the wanted value; `None` if they do not contain it."""
     values = {key: str(value) for key, value in settings.items()}
     return all(values.get(key) == value for key, value in wanted.items())

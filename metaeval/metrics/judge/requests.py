@@ -89,7 +89,7 @@ class Subject(NamedTuple):
 
 def make_request(
     messages: Sequence[Mapping[str, str]],
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     endpoint: str,
     subject: Subject,
     image: Attachment | None = None,
