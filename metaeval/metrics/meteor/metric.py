@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,13 +15,19 @@ from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.shared_services import borrow, give_back
 from metaeval.metrics.base import Scores
-from metaeval.metrics.meteor.score import NAMES, make_summable, scores
-from metaeval.metrics.meteor.server import Installation, MeteorServer, find_installation
+from metaeval.metrics.meteor.score import NAMES, PARAMETERS, make_summable, scores
+from metaeval.metrics.meteor.server import (
+    Installation,
+    LanguageServer,
+    MeteorServer,
+    find_installation,
+)
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
 from metaeval.options import PositiveInt, checked
 from metaeval.runs.digests import file_sha256
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store
+from metaeval.text.language import language_of
 from metaeval.text.tokenizers import base as tokenizers
 
 HEAP_MIB = 1024
@@ -31,6 +38,8 @@ log = logging.getLogger(__name__)
 # words of a text: the memory of an alignment grows with their square, and a text of 10,000 words
 # ended the process and with it every score
 LONGEST = 2_000
+
+Language = Literal["en", "de", "es", "fr", "ru"]
 
 
 class Meteor(SummableMetric):
@@ -46,7 +55,9 @@ class Meteor(SummableMetric):
         "ptb", "java", "whitespace", or "none": the text as it is. METEOR normalises punctuation and
         case itself (`-norm`), as in pycocoevalcap, whichever is chosen.
     language
-        "en": what the jar of pycocoevalcap has a paraphrase table for.
+        "en"; or "de", "es", "fr" or "ru", which the jar can normalise and stem. Their captions
+        match by exact words and stems alone, with the jar's weights for these: the package has
+        neither synonyms nor paraphrases of them. The column says so.
     heap_mib
         Java heap; `None` for 1,024; never more than half of the machine's memory.
     threads
@@ -61,13 +72,25 @@ class Meteor(SummableMetric):
     def __init__(
         self,
         tokenizer: str = "ptb",
-        language: Literal["en"] = "en",
+        language: Language = "en",
         heap_mib: PositiveInt | None = None,
         threads: PositiveInt | None = None,
     ) -> None:
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
         self.language, self.languages = language, frozenset({language})
+        self.parameters = PARAMETERS[language]
+        if language != "en":
+            stages = f"{language}, exact and stem"
+            name = with_notes("METEOR", stages)
+            self.columns = (ScoreColumn(name, variant_of="METEOR", model=stages),)  # type: ignore[misc]
         self.heap_mib, self.threads = heap_mib, threads
+
+    def missing_language(self, dataset: CaptionDataset) -> Absent | None:
+        """Why it does not read the captions, with the option that lets it where there is one."""
+        absent = super().missing_language(dataset)
+        if absent is not None and (language := language_of(dataset)) in PARAMETERS:
+            return replace(absent, remedy=f"metric.{self.name}.language={language}")
+        return absent
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MeteorScorer | Absent:
         absent = self.missing_part(dataset) or (
@@ -83,7 +106,11 @@ class Meteor(SummableMetric):
             "norm": "yes",
             "lang": self.language,
             "jar": file_sha256(installation.jar, store)[:12],
-            "table": file_sha256(installation.table, store)[:12],
+            **(
+                {"table": file_sha256(installation.table, store)[:12]}
+                if self.language == "en"
+                else {"modules": "exact+stem"}
+            ),
             "v": 1,  # raised when this file comes to give another number for the same caption
         }
         return MeteorScorer(self, settings, dataset, installation)
@@ -92,7 +119,7 @@ class Meteor(SummableMetric):
         """METEOR of captions; of a corpus too: the jar's aggregate is the score of the sums."""
         result = np.full((len(statistics), 1), np.nan)
         known = ~np.isnan(statistics).any(axis=1)
-        result[known, 0] = scores(statistics[known])
+        result[known, 0] = scores(statistics[known], self.parameters)
         return result
 
 
@@ -128,14 +155,22 @@ class MeteorScorer(SummableScorer):
         heap_mib = self.metric.heap_mib or HEAP_MIB
         threads = self.metric.threads or min(16, core_count())
         pool = self.dataset.pool  # corruptions draw their words from it
-        self._server = borrow(
+        self._server: MeteorServer | LanguageServer
+        if self.metric.language != "en":
+            self._server = LanguageServer(
+                self._installation, references, self.metric.language, heap_mib=heap_mib
+            )
+            self._resources.callback(self._server.close)
+            return
+        server = borrow(
             "METEOR",
             (self._installation, tuple(map(tuple, references)), pool, heap_mib, threads),
             lambda: MeteorServer(
                 self._installation, references, pool, heap_mib=heap_mib, threads=threads
             ),
         )
-        self._resources.callback(give_back, self._server)
+        self._resources.callback(give_back, server)
+        self._server = server
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         result = np.full((len(captions), len(NAMES)), np.nan)

@@ -6,11 +6,12 @@ many of them matched at each stage, and in how many chunks. The rest is arithmet
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 STATISTICS = 23
-ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75  # English, tuned for ranking
 STAGES = ("exact", "stem", "synonym", "paraphrase")
 # the statistics of a caption in the jar's order
 NAMES = (
@@ -22,10 +23,33 @@ NAMES = (
     ),
     *("chunks", "matches", "reference-matches"),
 )
-WEIGHTS = np.array([1.0, 0.6, 0.8, 0.6])  # what a match at each stage counts
 
 
-def scores(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+class Parameters(NamedTuple):
+    """The parameters of METEOR 1.5 for a language, tuned for ranking; `weights` are what a match at
+    each of the `STAGES` counts, 0 where the stage has no data in the package."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    delta: float
+    weights: tuple[float, float, float, float]
+
+
+ENGLISH = Parameters(0.85, 0.2, 0.6, 0.75, (1.0, 0.6, 0.8, 0.6))
+# the jar's, of the languages that it can normalise and stem
+PARAMETERS = {
+    "en": ENGLISH,
+    "de": Parameters(0.95, 1.0, 0.55, 0.55, (1.0, 0.8, 0.0, 0.0)),
+    "es": Parameters(0.65, 1.3, 0.5, 0.8, (1.0, 0.8, 0.0, 0.0)),
+    "fr": Parameters(0.9, 1.4, 0.6, 0.65, (1.0, 0.2, 0.0, 0.0)),
+    "ru": Parameters(0.75, 1.4, 0.7, 0.5, (1.0, 0.5, 0.0, 0.0)),
+}
+
+
+def scores(
+    statistics: npt.NDArray[np.float64], parameters: Parameters = ENGLISH
+) -> npt.NDArray[np.float64]:
     """METEOR of n candidates from their statistics, in [0, 1].
 
     Parameters
@@ -40,18 +64,19 @@ def scores(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     -------
     [n]. Without any match, and for an empty candidate or reference, 0.
     """
+    alpha, beta, gamma, delta, weights = parameters
     stages = statistics[:, 4:20].reshape(-1, len(STAGES), 4)
     candidate, reference = (
-        _matched(stages[:, :, side], stages[:, :, side + 2])
-        / _weighted(statistics[:, side] - statistics[:, side + 2], statistics[:, side + 2])
+        _matched(stages[:, :, side], stages[:, :, side + 2], delta, weights)
+        / _weighted(statistics[:, side] - statistics[:, side + 2], statistics[:, side + 2], delta)
         for side in (0, 1)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        f_mean = 1 / ((1 - ALPHA) / candidate + ALPHA / reference)
+        f_mean = 1 / ((1 - alpha) / candidate + alpha / reference)
         fragmentation = statistics[:, 20] / ((statistics[:, 21] + statistics[:, 22]) / 2)
     fragmentation[_unbroken(statistics)] = 0
     # Python's own power: NumPy's may round by the place that a number has in its array
-    penalty = GAMMA * np.array([x**BETA for x in fragmentation.tolist()]).reshape(-1)
+    penalty = gamma * np.array([x**beta for x in fragmentation.tolist()]).reshape(-1)
     return np.maximum(np.nan_to_num(f_mean * (1 - penalty), nan=0.0), 0.0)
 
 
@@ -75,15 +100,18 @@ def _unbroken(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 
 
 def _weighted(
-    content: npt.NDArray[np.float64], function: npt.NDArray[np.float64]
+    content: npt.NDArray[np.float64], function: npt.NDArray[np.float64], delta: float
 ) -> npt.NDArray[np.float64]:
-    total = DELTA * content + (1 - DELTA) * function
+    total = delta * content + (1 - delta) * function
     return np.where(total > 0, total, np.nan)  # no words, no precision
 
 
 def _matched(
-    content: npt.NDArray[np.float64], function: npt.NDArray[np.float64]
+    content: npt.NDArray[np.float64],
+    function: npt.NDArray[np.float64],
+    delta: float,
+    weights: tuple[float, float, float, float],
 ) -> npt.NDArray[np.float64]:
     """Σ over stages of weight · (δ · content + (1 - δ) · function); both [n, 4]."""
-    each = WEIGHTS * (DELTA * content + (1 - DELTA) * function)
+    each = np.array(weights) * (delta * content + (1 - delta) * function)
     return each[:, 0] + each[:, 1] + each[:, 2] + each[:, 3]  # in one order, whatever n is

@@ -163,6 +163,53 @@ class MeteorServer:
         return replies
 
 
+class LanguageServer:
+    """The jar's own -stdio mode in another language than English, by exact words and stems.
+
+    The package has function words and stemmers of these languages, and a paraphrase table of
+    English alone. Parameters as for `MeteorServer`.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        references: Sequence[Sequence[str]],
+        language: str,
+        *,
+        heap_mib: int,
+    ) -> None:
+        self._references = [" ||| ".join(map(one_line, texts)) for texts in references]
+        modules = ("-m", "exact stem")
+        self._process = JavaProcess(
+            installation.java,
+            ["-cp", str(installation.jar), "Meteor", "-", "-", "-stdio", "-norm", *modules,
+             "-l", language],
+            what="METEOR",
+            heap=heap_mib,
+            silence=_SILENCE,
+            options=_OPTIONS,
+        )  # fmt: skip
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.is_running
+
+    def statistics(
+        self, candidates: Sequence[str], images: Sequence[int]
+    ) -> npt.NDArray[np.float64]:
+        """As `MeteorServer.statistics`."""
+        lines = [
+            f"SCORE ||| {self._references[image]} ||| {one_line(text)}"
+            for text, image in zip(candidates, images, strict=True)
+        ]
+        return _parse(self._process.exchange(lines))
+
+    def close(self) -> None:
+        """End the JVM. Idempotent."""
+        self._process.close()
+
+
 def _parse(replies: Sequence[str]) -> npt.NDArray[np.float64]:
     for reply in replies:
         if reply.count(" ") != STATISTICS - 1:
