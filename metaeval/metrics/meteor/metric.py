@@ -82,7 +82,7 @@ class Meteor(SummableMetric):
         if language != "en":
             stages = f"{language}, exact and stem"
             name = with_notes("METEOR", stages)
-            self.columns = (ScoreColumn(name, variant_of="METEOR", model=stages),)  # type: ignore[misc]
+            self.columns = (ScoreColumn(name, variant_of="METEOR", model=stages),)
         self.heap_mib, self.threads = heap_mib, threads
 
     def missing_language(self, dataset: CaptionDataset) -> Absent | None:
