@@ -64,6 +64,7 @@ from metaeval.results.attack import (
 from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
+from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Edit, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
@@ -75,7 +76,6 @@ from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
 
-HUMAN = "Human"
 _EXAMPLES = 6  # of the gallery, per metric
 
 

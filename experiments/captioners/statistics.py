@@ -14,7 +14,6 @@ from metaeval.experiments.captioners.scores import by_image_and_set
 from metaeval.experiments.captioners.systems import scales, system_results
 from metaeval.progress import progress_bar
 from metaeval.results.captioners import (
-    HUMAN,
     Agreement,
     CaptionersSettings,
     CaptionersStatistics,
@@ -22,7 +21,7 @@ from metaeval.results.captioners import (
     HumanStatistics,
 )
 from metaeval.results.metric import MetricResult
-from metaeval.runs.columns import IMAGE_ID, SET
+from metaeval.runs.columns import HUMAN, IMAGE_ID, SET
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts

@@ -36,13 +36,12 @@ from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
 from metaeval.results.captioners import (
-    HUMAN,
     CaptionersResult,
     CaptioningSystem,
     ReferenceCounts,
 )
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
+from metaeval.runs.columns import CAPTION, HUMAN, IMAGE_ID, SET
 from metaeval.runs.csv_text import spreadsheet_cell
 from metaeval.runs.records import Version
 from metaeval.scoring import SystemScores

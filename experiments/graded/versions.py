@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version
 
 
@@ -18,4 +19,4 @@ def versions(
         for image_id, source, result in zip(dataset.image_ids, dataset.human, results, strict=True):
             yield image_id, corruption.version(level, source, result)
     for image_id, text in zip(dataset.image_ids, dataset.human, strict=True):
-        yield image_id, Version("Human", len(corruptions), text, text, realised_rate=0.0)
+        yield image_id, Version(HUMAN, len(corruptions), text, text, realised_rate=0.0)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.judgments.judged import HUMAN, Judgments
+from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.controls import is_ranked
 from metaeval.results.judgments import Correlation, JudgmentSettings, ProtocolInfo
+from metaeval.runs.columns import HUMAN
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats

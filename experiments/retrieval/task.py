@@ -35,6 +35,7 @@ from metaeval.metrics.base import Metric
 from metaeval.results.metric import MetricResult
 from metaeval.results.retrieval import RetrievalResult, RetrievalSettings, RetrievalStatistics
 from metaeval.runs import files
+from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version
 from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.stats.resampling.items import Floats
@@ -79,7 +80,7 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         captioned = zip(data.image_ids, data.human, strict=True)
-        write_versions(record.out, ((i, Version("Human", 0, c, c)) for i, c in captioned))
+        write_versions(record.out, ((i, Version(HUMAN, 0, c, c)) for i, c in captioned))
         write_references(record.out, data, record.config)
         record.update(dataset=dataset_info(data))
 

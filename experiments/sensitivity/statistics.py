@@ -54,14 +54,13 @@ from metaeval.results.sensitivity import (
     SensitivityStatistics,
 )
 from metaeval.runs import files
-from metaeval.runs.columns import IMAGE_ID, METRIC, REFERENCES
+from metaeval.runs.columns import HUMAN, IMAGE_ID, METRIC, REFERENCES
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm
 
-HUMAN = "Human"
 HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 CHANCE = "random_score"  # the control whose scores are drawn at random

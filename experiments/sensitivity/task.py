@@ -25,13 +25,14 @@ from metaeval.experiments.captions import (
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all, write_scores
 from metaeval.experiments.sensitivity.printout import printout
-from metaeval.experiments.sensitivity.statistics import HUMAN, statistics
+from metaeval.experiments.sensitivity.statistics import statistics
 from metaeval.experiments.sensitivity.suite import kind_of, suite
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt, checked
 from metaeval.results.run import CorruptionInfo
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
+from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version
 from metaeval.scoring import MetricScores
 from metaeval.text.tokenizers.base import forget_texts

@@ -18,9 +18,10 @@ from metaeval.readers.values import read_number
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.compare import Values
 from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
-from metaeval.results.captioners import HUMAN, CaptionersResult
+from metaeval.results.captioners import CaptionersResult
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
+from metaeval.runs.columns import HUMAN
 
 PAIRS = 15_000  # of FAIEr's Table 2
 # TIGEr's Fig. 7: what of a caption is wrong → the corruptions that make it so

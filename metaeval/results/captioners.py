@@ -13,7 +13,6 @@ from metaeval.results.run import Measure, RunResult
 from metaeval.stats.ordering.graded import GradedRecord
 from metaeval.stats.significance.comparison import is_significant
 
-HUMAN = "Human"  # the set of people's captions
 Aggregate = Literal["mean of sentences", "corpus"]
 MEAN: Aggregate = "mean of sentences"
 CORPUS: Aggregate = "corpus"

@@ -23,3 +23,5 @@ SCORE = "score"
 SEED = "seed"
 # of captions that are judged in pairs: the other caption of the pair; in no file
 RIVAL = "rival"
+
+HUMAN = "Human"  # the set of people's captions, and what a system is called that is people

@@ -16,10 +16,10 @@ from metaeval.readers.tables import read_csv
 from metaeval.readers.values import read_number
 from metaeval.reports.shared.formatting import cut
 from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths, load_run_files
-from metaeval.results.captioners import HUMAN, CaptionersResult, CaptionersStatistics
+from metaeval.results.captioners import CaptionersResult, CaptionersStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
+from metaeval.runs.columns import CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
 from metaeval.runs.csv_text import without_apostrophe
 
 SystemsScore = MetricResult[CaptionersStatistics]

@@ -16,11 +16,11 @@ from metaeval.reports.sweep.groups import SEED
 from metaeval.reports.sweep.jobs import SweepJob
 from metaeval.results.graded import CEILING, CaptionSet, DoseCurve, GradedResult
 from metaeval.runs import files
+from metaeval.runs.columns import HUMAN
 from metaeval.stats.dose.record import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 RATES = "corruption.rates"
-HUMAN = "Human"
 FEWEST = 3  # rates that make a curve
 REPLICATES = 500  # a band of every metric, rate and seed in seconds
 

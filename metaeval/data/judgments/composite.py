@@ -18,7 +18,7 @@ from typing import Literal, Unpack
 from metaeval.data.image_source import source_of_file
 from metaeval.data.json_records import records, unique_ids
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.judged import HUMAN, JudgedCaption, Judgments, arrange, own_captions_of
+from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -27,6 +27,7 @@ from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.json_text import read_json
 from metaeval.readers.tables import read_csv, read_fields
 from metaeval.readers.values import read_number
+from metaeval.runs.columns import HUMAN
 
 # subset → its caption file
 SUBSETS = {

@@ -22,8 +22,7 @@ from metaeval.data.judgments.protocol import Protocol
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError
 from metaeval.options import is_unicode
-
-HUMAN = "Human"  # what a system is called that is people
+from metaeval.runs.columns import HUMAN
 
 
 @dataclass(frozen=True, slots=True)

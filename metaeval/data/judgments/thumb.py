@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.judged import HUMAN, JudgedCaption, Judgments, arrange
+from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -25,6 +25,7 @@ from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.json_text import read_json_lines
 from metaeval.readers.names import check_name
 from metaeval.readers.values import read_number
+from metaeval.runs.columns import HUMAN
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"

@@ -26,7 +26,6 @@ from metaeval.experiments.sensitivity.rewrites import (
     invariance,
     sort_of_rewrite,
 )
-from metaeval.experiments.sensitivity.statistics import HUMAN
 from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main
 from metaeval.reports.sensitivity.dendrogram import dendrogram
@@ -37,6 +36,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.results.sensitivity import SensitivityCell, SensitivityResult, Verdict
 from metaeval.runs import files as results
+from metaeval.runs.columns import HUMAN
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
 

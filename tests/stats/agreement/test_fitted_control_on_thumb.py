@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.data.judgments.judged import HUMAN
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.metrics.controls.bigram_model import BigramModel
 from metaeval.metrics.controls.length import Length
+from metaeval.runs.columns import HUMAN
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.agreement.fitted_control import fitted_control
