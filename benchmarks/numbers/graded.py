@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
@@ -80,11 +80,6 @@ def head(*names: str) -> list[str]:
 def title_of(metric: GradedMetric) -> str:
     """A column's name; controls in italics, as they are not metrics."""
     return f"*{metric.name}*" if metric.column.control else metric.name
-
-
-def title(record: Mapping[str, Any]) -> str:
-    """A column's name; controls in italics, as they are not metrics."""
-    return f"*{record['metric']}*" if record["control"] else str(record["metric"])
 
 
 def measures(metric: GradedMetric) -> list[str]:

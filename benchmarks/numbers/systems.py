@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.judgments import ridge
-from benchmarks.numbers.graded import graded, head, read, row, three, title
-from benchmarks.numbers.judgments import read_choices, read_ratings
+from benchmarks.numbers.graded import graded, head, read, row, three
+from benchmarks.numbers.judgments import italic, read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
+from metaeval.results.files import read_result
 from metaeval.results.judgments import JudgmentStatistics
 from metaeval.results.metric import MetricResult
+from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
@@ -350,25 +352,25 @@ def added(results: Sequence[Result]) -> str:
 def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
-    run: dict[str, Any] = files.read_json(results[0].folder / files.STATISTICS)
-    of_name = {entry["name"]: entry["set"] for entry in run["sets"]}
-    first = next(r for r in run["metrics"] if r["status"] == "ok")
-    counts = {name: first["profile"][of_set]["n"] for name, of_set in of_name.items()}
+    run = read_result(results[0].folder / files.STATISTICS)
+    assert isinstance(run, SensitivityResult)
+    of_name = {entry.name: entry.set for entry in run.sets}
+    ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
+    counts = {name: ran[0].numbers.profile[of_set].n for name, of_set in of_name.items()}
     names = [f"{kind}: fall, % ({', '.join(sets)})" for kind, sets in COMPONENTS.items()]
     lines = head("metric", *(cell for name in names for cell in (name, "sees")))
-    for record in run["metrics"]:
-        if record["status"] != "ok" or record["part_of"] is not None:
-            continue
+    for metric in ran:
         cells = []
         for sets in COMPONENTS.values():
-            of_sets = [record["profile"][of_name[name]] for name in sets]
+            of_sets = [metric.numbers.profile[of_name[name]] for name in sets]
             n = [counts[name] for name in sets]
-            falls = [cell["share_of_another"] for cell in of_sets]
+            falls = [f for cell in of_sets if (f := cell.share_of_another) is not None]
             # the share is undefined for a control that ignores another image's caption
-            known = all(fall is not None for fall in falls)
+            known = len(falls) == len(of_sets)
             share = f"{100 * np.average(falls, weights=n):.1f}".replace("-", "−") if known else "–"
-            cells += [share, three(np.average([cell["auc"] for cell in of_sets], weights=n))]
-        lines.append(row(title(record), *cells))
+            seen = [cell.auc.value for cell in of_sets if cell.auc.value is not None]
+            cells += [share, three(np.average(seen, weights=n))]
+        lines.append(row(italic(metric), *cells))
     images = ", ".join(f"{name} {counts[name]:,}" for sets in COMPONENTS.values() for name in sets)
     return "\n".join([*lines, "", f"Images in which the change can be made: {images}."])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,13 @@ from metaeval.results.judgments import JudgmentStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
-from tests.results.examples import ratings_result
+from tests.results.examples import (
+    auc_cell,
+    changed_set,
+    ratings_result,
+    sensitivity_metric,
+    sensitivity_result,
+)
 
 
 def test_every_row_names_a_metric_or_says_why_not() -> None:
@@ -97,24 +103,29 @@ def test_the_best_pair_is_what_people_see(run: Path) -> None:
 
 def test_what_a_component_costs(tmp_path: Path) -> None:
     """Of two changes of one component the mean, weighted by how many images each has."""
-    cells = {
-        "other_object": {"n": 10, "share_of_another": 0.5, "auc": 0.9},
-        "wrong_verb": {"n": 20, "share_of_another": -0.01, "auc": 0.45},
-        "wrong_colour": {"n": 30, "share_of_another": 0.1, "auc": 0.6},
-        "wrong_size": {"n": 10, "share_of_another": 0.5, "auc": 0.8},
+    values = {  # images, fall, AUC
+        "other_object": (10, 0.5, 0.9),
+        "wrong_verb": (20, -0.01, 0.45),
+        "wrong_colour": (30, 0.1, 0.6),
+        "wrong_size": (10, 0.5, 0.8),
     }
-    assert set(cells) == {name for names in COMPONENTS.values() for name in names}
-    profile = {name.title(): cell for name, cell in cells.items()}
-    record = {"metric": "A", "status": "ok", "part_of": None, "control": False, "profile": profile}
-    blind = {name: {**cell, "share_of_another": None} for name, cell in profile.items()}
-    others = [
-        {**record, "metric": "A-part", "part_of": "A"},
-        {**record, "metric": "C", "control": True, "profile": blind},
-        {"metric": "B", "status": "skipped", "part_of": None, "control": False},
-    ]
-    sets = [{"name": name, "set": name.title()} for name in cells]
-    run = {"metrics": [record, *others], "sets": sets}
-    (tmp_path / files.STATISTICS).write_text(json.dumps(run))
+    assert set(values) == {name for names in COMPONENTS.values() for name in names}
+    sets = tuple(changed_set(name.title()).model_copy(update={"name": name}) for name in values)
+
+    def metric(name: str, known: bool = True, **column: Any) -> MetricResult[Any]:
+        cells = {
+            of.title(): auc_cell(auc, n=n).model_copy(
+                update={"share_of_another": fall if known else None}
+            )
+            for of, (n, fall, auc) in values.items()
+        }
+        return sensitivity_metric(name, cells, **column)
+
+    skipped = metric("B").model_copy(update={"status": "skipped", "statistics": None})
+    result = sensitivity_result(
+        sets, metric("A"), metric("A-part", part_of="A"), metric("C", False, control=True), skipped
+    )
+    write_result(tmp_path / files.STATISTICS, result)
     _, _, *rows, _, note = components([Result(tmp_path, "")]).splitlines()
     assert rows == [
         "| A | 50.0 | .900 | −1.0 | .450 | 20.0 | .650 |",
