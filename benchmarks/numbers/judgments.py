@@ -130,7 +130,8 @@ def composite(results: Sequence[Result]) -> str:
     last = runs[-1]
     (dimension,) = last.dimensions  # Composite has one dimension: correctness
     published, views = last.published.values.get(dimension, {}), list(last.views)
-    metrics = [m for run in runs for m in run.metrics if m.ok and m.column.part_of is None]
+    ran = [m for run in runs for m in run.metrics if m.ok and m.column.part_of is None]
+    metrics = list({m.name: m for m in reversed(ran)}.values())  # both runs have fitted controls
     lines = head("", "all", "published", *views, "captions")
 
     def order(metric: MetricResult[JudgmentStatistics]) -> tuple[bool, float]:

@@ -381,7 +381,7 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
 
     for folder, metrics in (
         ("all", [metric("CIDEr", 10, 0.37690, 0.3, 0.4), metric("FAIEr", 6, 0.5, None, 0.5)]),
-        ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3)]),
+        ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3), metric("CIDEr", 10, 0.1, 0.1, 0.1)]),
     ):
         result = ratings_result(
             metrics, ["correctness"], 10, {"8k": 4, "coco": 6},
