@@ -329,7 +329,7 @@ def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
     first = scored(metric, small(), captions, ALL, store)
     assert first.scores is not None
     assert np.isnan(first.scores[:, 0]).tolist() == [False, True, False]
-    assert [str(count) for count in first.counts] == ["1 of 3 captions whose call failed"]
+    assert [str(count) for count in first.counts] == ["1 of 3 captions whose call failed (33.3%)"]
     # failures are not cached: the next run scores only these again
     assert scores_of(metric, small(), captions, ALL, store).tolist() == [[1], [1], [1]]
     assert line.asked == ["a", "b", "c", "b"]
