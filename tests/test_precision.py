@@ -19,9 +19,9 @@ from tests.score_in_process import ColumnScores, in_process
 
 # How names begin of metrics whose scores pass through a network, or word vectors that one made.
 NETWORKS = (
-    "aier", "bertscore", "by_sentence", "clipscore", "faier", "fier", "learn_to_eval", "lm", "mean", "moverscore",
-    "pacscore", "refclipscore", "refpacscore", "scan", "sentence_similarity", "tiger", "vifidel",
-    "wmd",
+    "aier", "bertscore", "by_sentence", "clipscore", "faier", "fier", "learn_to_eval", "lm", "mean",
+    "moverscore", "pacscore", "refclipscore", "refpacscore", "scan", "sentence_similarity", "tiger",
+    "vifidel", "wmd",
 )  # fmt: skip
 # declare nothing of themselves, or need an endpoint
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
