@@ -79,7 +79,7 @@ picture: $(READY)
 matrix: $(READY)
 	$(BIN)/python -m metaeval experiment=trust hydra.run.dir=build/trust
 	sed '0,\|</head>|s||<style>section:not(#matrix),header,nav,.save,.question{display:none!important}</style></head>|' build/trust/report.html > build/trust/matrix.html
-	$(CHROMIUM) --window-size=1320,990 --screenshot=build/trust/matrix.png file://$(CURDIR)/build/trust/matrix.html
+	$(CHROMIUM) --window-size=1320,1040 --screenshot=build/trust/matrix.png file://$(CURDIR)/build/trust/matrix.html
 	$(BIN)/python -c "from PIL import Image; Image.open('build/trust/matrix.png').convert('RGB').quantize(32, method=1, dither=0).save('docs/matrix.png', optimize=True)"
 
 # By the Python that is there, not by .venv: such a machine often has torch and no network.
