@@ -175,6 +175,9 @@ class ScanScorer(RegionScorer):
     def context(self, index: int) -> bytes:
         return self.region_digests[index] + bytes([bool(self.seen[index])])
 
+    def close(self) -> None:
+        self.__dict__.pop("grounder", None)
+
     def prepare(self) -> None:
         from metaeval.metrics.scan.attention import LEAK
         from metaeval.metrics.scan.grounding import Grounder

@@ -61,11 +61,17 @@ class Grounder:
         self.n_regions = regions.mask.sum(axis=1)
         self.width = int(regions.mask.shape[1])
         self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
-        vectors = self._encoded_regions(regions)
+        vectors, mask = self._encoded_regions(regions)
+        first = torch.cumsum(mask.sum(dim=1), 0) - mask.sum(dim=1)
         self._batches = {}
         self._place = np.empty(len(self._level), dtype=np.int64)  # in its batch
         for most, rows in group_rows_by_length(self._level):
-            self._batches[most] = RegionBatch.of(vectors[torch.from_numpy(rows), :most])
+            index = torch.from_numpy(rows).to(self.device)
+            there = torch.nn.functional.pad(mask[index], (0, most))[:, :most]
+            padded = vectors.new_zeros(len(rows), most, vectors.shape[1])
+            at = first[index, None] + torch.cumsum(there, 1) - 1
+            padded[there] = vectors[at[there]]
+            self._batches[most] = RegionBatch.of(padded)
             self._place[rows] = np.arange(len(rows))
 
     def grounding(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
@@ -164,8 +170,8 @@ class Grounder:
             return encode_captions(self._model.text, parts, self._run)
         return [PlainWordStates(self._model.text, ids) for ids in parts]
 
-    def _encoded_regions(self, regions: Regions) -> torch.Tensor:
-        """[n, r, d] The region vectors, r a multiple of `_STEP`; zeros where there is none."""
+    def _encoded_regions(self, regions: Regions) -> tuple[torch.Tensor, torch.Tensor]:
+        """[k, d] The vectors of all regions, image by image, and [n, r] where regions are."""
         features, _, mask = regions.tensors(self.device)
         rows = region_rows(features, mask, self._model.shape.wholes)
         vectors = []
@@ -175,7 +181,5 @@ class Grounder:
                 lacking = _REGIONS - len(some[0])
                 full = (torch.nn.functional.pad(each, (0, 0, 0, lacking)) for each in some)
                 vectors.append(self._model.image.rows(*full)[: len(some[0])])
-            width = self.width + -self.width % _STEP
-            out = features.new_zeros(len(mask), width, self._model.shape.embed)
-            out[:, : self.width][mask] = torch.cat(vectors) if vectors else out[0, :0]
-        return out
+            nothing = features.new_zeros(0, self._model.shape.embed)
+            return torch.cat([nothing, *vectors]), mask
