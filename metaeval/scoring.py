@@ -320,6 +320,7 @@ def complete(
             bound = failed_with(bound, error)
         finally:
             scorer.close()
+            lookup.bound = replace(lookup.bound, scorer=None)  # its memory is free for the next one
     seconds = bound.seconds + time.perf_counter() - started
     return replace(bound, scorer=None, seconds=seconds)
 
