@@ -12,7 +12,7 @@ from metaeval.results.run import Measure, RunResult
 
 
 class LocalisationStatistics(Model):
-    """How well the change of a score without a word tells wrong words from right ones.
+    """How well the change of a score without a word separates wrong words from right ones.
 
     Attributes
     ----------

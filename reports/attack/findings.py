@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from metaeval.reports.shared.elements import Finding
-from metaeval.reports.shared.formatting import amount, count, listed, number, percent, spelled
+from metaeval.reports.shared.formatting import (
+    amount,
+    count,
+    listed,
+    percent,
+    percent_with_interval,
+    spelled,
+)
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.results.attack import AttackResult, AttackStatistics, BestOfN
 from metaeval.results.base import Estimate
@@ -273,11 +280,7 @@ def _rate(metric: Metric) -> str:
 
 
 def _ends(estimate: Estimate) -> str:
-    text = percent(estimate.value)
-    if estimate.interval is None:
-        return text
-    low, high = estimate.interval
-    return f"{text} [{number(100 * low, 1)}, {number(100 * high, 1)}]"
+    return percent_with_interval(estimate.value, estimate.interval)
 
 
 def _apart(a: Estimate, b: Estimate | None) -> bool:

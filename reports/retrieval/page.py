@@ -9,7 +9,7 @@ from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Finding, Header
-from metaeval.reports.shared.formatting import count, listed, percent
+from metaeval.reports.shared.formatting import count, listed, percent_with_interval
 from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.row_kind import kind_of
@@ -113,13 +113,7 @@ def _overlap(lower: Estimate, higher: Estimate) -> bool:
 
 
 def _cell(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "–"
-    text = percent(estimate.value, 1)
-    if estimate.interval is None:
-        return text
-    low, high = estimate.interval
-    return f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
+    return percent_with_interval(estimate.value, estimate.interval)
 
 
 def _header(run: LoadedRun[RetrievalResult]) -> Header:

@@ -62,7 +62,8 @@ class Grounder:
         self.width = int(regions.mask.shape[1])
         self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
         vectors, mask = self._encoded_regions(regions)
-        first = torch.cumsum(mask.sum(dim=1), 0) - mask.sum(dim=1)
+        n_regions = mask.sum(dim=1)
+        first = n_regions.cumsum(0) - n_regions
         self._batches = {}
         self._place = np.empty(len(self._level), dtype=np.int64)  # in its batch
         for most, rows in group_rows_by_length(self._level):
