@@ -88,6 +88,8 @@ class PaperItem(Model):
         Column → the model that stands here for the paper's; "*" is every column.
     absent
         Cell or column → why a run has no such value, and how to get it.
+    axis
+        What the cells are, where they are numbers: the page then draws the item as lines.
     data
         In what the data here differs from the paper's; "" where it is the same.
     quick
@@ -112,6 +114,7 @@ class PaperItem(Model):
     causes: Mapping[str, str] = {}
     models: Mapping[str, str] = {}
     absent: Mapping[str, str] = {}
+    axis: str = ""
     data: str = ""
     quick: bool = False
     note: str = ""
@@ -125,6 +128,14 @@ class PaperItem(Model):
             raise ValueError("'run' has no 'experiment'")
         if self.run and not (self.value or self.function):
             raise ValueError("'value' is missing")
+        if self.axis:
+            for column, cell, _ in self.printed():
+                try:
+                    float(cell)
+                except ValueError:
+                    raise ValueError(
+                        f"'axis' needs numbers as cells; {column} has '{cell}'"
+                    ) from None
         return self
 
     def model_of(self, column: str) -> str:

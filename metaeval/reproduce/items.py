@@ -75,6 +75,7 @@ class Reproduction:
             item=item.item,
             title=item.title,
             note=item.note or (item.missing if not item.cells else ""),
+            axis=item.axis,
             command=self._command(item),
             values=tuple(self.values(paper.paper, item)),
         )

@@ -59,6 +59,8 @@ class ReproducedItem(Model):
         The short name of the paper, its title and where it was published.
     item, title, note
         The item's short name, what the paper calls it, and what a reader should know.
+    axis
+        What the cells are, where they are numbers; "" where they are not.
     command
         The command that computes its values; "" where there is none.
     """
@@ -69,6 +71,7 @@ class ReproducedItem(Model):
     item: str
     title: str
     note: str = ""
+    axis: str = ""
     command: str = ""
     values: tuple[ReproducedValue, ...]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from metaeval.reports.reproduction.cells import value_cells
+from metaeval.reports.reproduction.figure import write_figure
 from metaeval.reports.reproduction.tables import to_csv, to_latex, to_text
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.figure_style import as_data_uri
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.reproduction import (
     VERDICTS,
@@ -46,13 +48,18 @@ class PaperPart(NamedTuple):
 
 
 def write_report(run_dir: Path | str) -> Path:
-    """Write `report.html` and `tables/reproduction.csv`, `.tex`, `.txt` into a run's directory.
+    """Write `report.html`, `tables/reproduction.csv`, `.tex`, `.txt` and the figures into a run's
+    directory.
 
     The same run files give the same bytes. Raises InputError for a missing or damaged file.
     """
     run = load_run_files(Path(run_dir), ReproductionResult)
     write_tables(run.directory / "tables", run.result.items)
-    return page.write_page(run.directory / files.REPORT, render(run.result.items))
+    images = {}
+    for item in run.result.items:
+        for drawn in write_figure(run.directory / files.FIGURES, item)[:1]:
+            images[(item.paper, item.item)] = as_data_uri(drawn)
+    return page.write_page(run.directory / files.REPORT, render(run.result.items, images))
 
 
 def write_tables(folder: Path, items: Sequence[ReproducedItem]) -> None:
@@ -62,8 +69,13 @@ def write_tables(folder: Path, items: Sequence[ReproducedItem]) -> None:
         files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8", newline="\n"))
 
 
-def render(items: Sequence[ReproducedItem]) -> str:
-    """The page as text; the same items give the same bytes."""
+def render(
+    items: Sequence[ReproducedItem], images: Mapping[tuple[str, str], str] | None = None
+) -> str:
+    """The page as text; the same items give the same bytes.
+
+    `images` is (paper, item) → the address of its figure.
+    """
     values = [value for item in items for value in item.values]
     counts = Counter(value.verdict for value in values)
     header = Header(
@@ -84,6 +96,7 @@ def render(items: Sequence[ReproducedItem]) -> str:
         scripts="0-*.js",
         header=header,
         papers=papers,
+        images=images or {},
         verdicts=VERDICTS,
         meaning=MEANING,
         counts={(item.paper, item.item): _counts(item) for item in items},

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from metaeval.api import load_run
 from metaeval.config import compose_config
@@ -13,6 +14,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import PaperItem, Uncertainty, papers, read_paper, values_of
 from metaeval.reports.__main__ import main as write_again
+from metaeval.reports.reproduction.figure import write_figure
 from metaeval.reports.reproduction.page import render
 from metaeval.reports.reproduction.tables import to_csv, to_latex, to_text
 from metaeval.reproduce.__main__ import main
@@ -177,6 +179,29 @@ def test_the_tables_hold_every_row_in_full() -> None:
     assert "a &lt; b" in page
     assert "python -m metaeval" in page
     assert page.count('class="not-run"') == 1
+
+
+def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
+    cells = {"A": {"0": 50.0, "4": None}, "B": {"4": 1.0}}
+    one = item(cells=cells, axis="references", uncertainty=None)
+    rows = compare_values("p", one, {"A": {"0": 0.2, "4": 0.7}, "B": {"4": 0.3}})
+    drawn = reproduced(*rows)[0].model_copy(update={"paper": "p", "axis": one.axis})
+    svg, pdf = write_figure(tmp_path, drawn)
+    assert (svg.name, pdf.name) == ("p-t1.svg", "p-t1.pdf")
+    text = svg.read_text(encoding="utf-8")
+    assert ">references<" in text
+    assert ">A<" in text
+    assert ">B<" not in text, "one value is no line"
+    before = svg.read_bytes(), pdf.read_bytes()
+    write_figure(tmp_path, drawn)
+    assert (svg.read_bytes(), pdf.read_bytes()) == before
+    page = render([drawn], {("p", "t1"): "data:image/svg+xml;base64,AAAA"})
+    assert 'href="figures/p-t1.svg"' in page
+    assert "<figure" not in render([drawn])
+    for less in (drawn.model_copy(update={"axis": ""}), reproduced(*rows[1:])[0]):
+        assert write_figure(tmp_path / "none", less) == []
+    with pytest.raises(ValidationError, match="'axis' needs numbers as cells; A has 'HC'"):
+        item(cells={"A": {"HC": 1.0}}, axis="references")
 
 
 def test_items_share_a_run_and_captioners_can_be_replaced(tmp_path: Path) -> None:
