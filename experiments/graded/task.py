@@ -80,11 +80,15 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
                 "this dataset has no captions to corrupt; use experiment=judgments for captions "
                 "that people judged, experiment=pairs for true and false ones"
             )
+        self.require(dataset, config)
+        return dataset
+
+    def require(self, dataset: CaptionDataset, config: DictConfig) -> None:
+        """Raise ConfigError for captions that the corruptions of the run cannot change."""
         require_captions(dataset)
         for corruption in self.corruptions(config):
             if (absent := corruption.missing(dataset)) is not None:
                 raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
-        return dataset
 
     def describe(self, data: CaptionDataset) -> str:
         return describe_dataset(data)

@@ -57,6 +57,7 @@ class ClipPairs(ForcedChoice):
         they are part of the corpus.
     """
 
+    fixed_references = True
     sets: tuple[ReferenceSets, ...] = ()
     corpus: tuple[str, ...] = ()
     divided: tuple[tuple[ReferenceSets, str], ...] = ()

@@ -107,6 +107,7 @@ class Battles(ForcedChoice):
         COCO's annotated objects.
     """
 
+    fixed_references = True
     winner: npt.NDArray[np.float64] | None = None
     systems: tuple[tuple[str, str], ...] = ()
     raters: tuple[str | None, ...] = ()

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +93,11 @@ class ForcedChoice:
         What `image` names: "image", or "clip" for audio.
     average
         What the mean over all is: of "categories", or of "pairs" (the micro average).
+    fixed_references
+        Whether the protocol fixes the references, so that `n_references` changes nothing.
     """
 
+    fixed_references: ClassVar[bool] = False
     name: str
     title: str
     image: tuple[str, ...]

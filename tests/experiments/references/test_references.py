@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -87,3 +88,19 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
         assert [v.value for v in values[1:] if v] == [choice.mean.value for choice in choices]
     assert scored["BLEU-1"].numbers.by_references[0].status == "skipped"
     assert scored["Length"].numbers.by_references[0].agreement is not None
+
+
+def test_fixed_references_are_refused(tmp_path: Path) -> None:
+    """Battles are scored against all references of their image whatever number is asked for."""
+    battle = {"image_id": "a", "first": "a dog", "second": "a cat", "winner": "first",
+              "references": ["a dog runs", "a dog"]}  # fmt: skip
+    (tmp_path / "battles.jsonl").write_text(json.dumps(battle) + "\n", encoding="utf-8")
+    done = run(
+        "experiment=references", "dataset=battles", "dataset.file=battles.jsonl",
+        "metrics=[length]", "hydra.run.dir=OUT", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == (
+        "metaeval: experiment=references cannot vary the references of battles: its protocol "
+        "fixes them\n"
+    )
