@@ -15,8 +15,12 @@ from metaeval.results.graded import CEILING, MEASURES, Measure, Step
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import compare, is_significant, resampled_difference
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import (
+    adjusted_in_family,
+    compare,
+    is_significant,
+    resampled_difference,
+)
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
     images_needed,
@@ -183,15 +187,15 @@ def extreme_steps(
     """
     steps = result.record.adjacent_auc
     aucs, resampled = [step.auc.value for step in steps], result.resampled.adjacent_auc
-    pairs = list(combinations(range(len(steps)), 2))
-    tested = [
-        paired_difference(aucs[i], aucs[j], resampled[i], resampled[j], n_images, confidence)
-        for i, j in pairs
-    ]
-    adjusted = holm([t.p for t in tested])
+    tests = {
+        (i, j): paired_difference(
+            aucs[i], aucs[j], resampled[i], resampled[j], n_images, confidence
+        )
+        for i, j in combinations(range(len(steps)), 2)
+    }
     sign = {}
-    for (i, j), test, p in zip(pairs, tested, adjusted, strict=True):
-        sign[i, j] = is_significant(float(p), 1 - confidence) * np.sign(test.difference)
+    for (i, j), p in adjusted_in_family({pair: t.p for pair, t in tests.items()}).items():
+        sign[i, j] = is_significant(p, 1 - confidence) * np.sign(tests[i, j].difference)
         sign[j, i] = -sign[i, j]
 
     def extreme(direction: int) -> Step | None:

@@ -59,7 +59,7 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import adjusted_in_family
 
 HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
@@ -103,7 +103,9 @@ def statistics(
     }
     if refine:
         _refine(profiles, tables, results, sets, counts, config)
-    adjusted = _adjusted(profiles)
+    adjusted = adjusted_in_family(
+        {(name, k): cell.seen.p for name, of in profiles.items() for k, cell in of.items()}
+    )
     groups = by_kind(sets, summarised(sets))
     harmful, harmless = (_expected(sets, groups, e) for e in ("lower", "same"))
     of_severity = {
@@ -227,15 +229,6 @@ def _first_column(
 ) -> Floats | None:
     ran = (s for s in results if s.family == family and s.status == "ok")
     return next((tables[scored.columns[0].name] for scored in ran), None)
-
-
-def _adjusted(profiles: Mapping[str, Mapping[str, UntestedCell]]) -> dict[tuple[str, str], float]:
-    """(Column, set) → its p-value after Holm's correction over all of them."""
-    cells = {(name, k): cell for name, of in profiles.items() for k, cell in of.items()}
-    if not cells:
-        return {}
-    adjusted = holm([cell.seen.p for cell in cells.values()])
-    return dict(zip(cells, map(float, adjusted), strict=True))
 
 
 def _refine(

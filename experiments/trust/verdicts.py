@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from metaeval.results.base import Estimate
 from metaeval.results.trust import Evidence, Outcome, Rules, TrustCell, VerdictRobustness
-from metaeval.stats.significance.comparison import is_significant
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import adjusted_in_family, is_significant
 
 
 class UnjudgedEvidence(NamedTuple):
@@ -46,8 +45,7 @@ def cells(
     """Metric → its cell of one use. Holm's correction runs over all counted evidence."""
     judged = [_excused(f, rules) for f in found]
     counted = [k for k, (_, why) in enumerate(judged) if why is None]
-    adjusted = holm([_p(judged[k][0]) for k in counted])
-    for k, p in zip(counted, adjusted, strict=True):
+    for k, p in adjusted_in_family({k: _p(judged[k][0]) for k in counted}).items():
         evidence = judged[k][0].model_copy(update={"p_adjusted": p})
         judged[k] = evidence.model_copy(update={"outcome": outcome(evidence, rules)}), None
     by_metric: dict[str, list[Evidence]] = {name: [] for name in metrics}

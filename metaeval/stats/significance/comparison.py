@@ -5,7 +5,8 @@ Every "higher", "lower" and "not separated" of a run comes from here, in three s
 1. a test of one pair on the items that both columns have: `mean_difference`,
    `correlation_difference`, `swapped_correlation_difference`, `gap_differences` (many pairs at
    once) or `resampled_difference`, each of which returns a `PairTest`;
-2. `compare` corrects the p-values over a named family and returns one `TestedDifference` a pair;
+2. `compare` corrects the p-values over a named family and returns one `TestedDifference` a pair
+   (`adjusted_in_family` for hypotheses that are not of pairs);
 3. `is_significant` decides: the adjusted p-value is below α, strictly.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ from metaeval.stats.significance.paired_permutation import (
     permutation_of_gaps,
     permutation_of_means,
 )
+
+K = TypeVar("K")
 
 ALPHA = 0.05
 _ROUNDING = 1e-12  # 1 - 0.95 is 0.05 + 4e-17
@@ -363,6 +366,16 @@ def resampled_difference(
     )
 
 
+def adjusted_in_family(p_values: Mapping[K, float]) -> dict[K, float]:
+    """Hypothesis → its p-value after Holm's correction over all that are given.
+
+    >>> adjusted_in_family({"cell 1": 0.01, "cell 2": 0.04, "not tested": float("nan")})
+    {'cell 1': 0.02, 'cell 2': 0.04, 'not tested': nan}
+    """
+    adjusted = holm(list(p_values.values()))
+    return dict(zip(p_values, adjusted.tolist(), strict=True))
+
+
 def compare(
     tests: Mapping[tuple[str, str], PairTest], family: str, *, alpha: float = ALPHA
 ) -> list[TestedDifference]:
@@ -395,13 +408,13 @@ def compare_each(
 ) -> list[TestedDifference]:
     """As `compare`, where a pair may occur several times in a family (once a category, say)."""
     size = sum(not math.isnan(t.p) for t in tests)
-    adjusted = holm([t.p for t in tests])
+    adjusted = adjusted_in_family(dict(enumerate(t.p for t in tests)))
     return [
         TestedDifference(
-            a, b, t.difference, t.low, t.high, t.p, float(p), t.method, family, size, t.n, alpha,
+            a, b, t.difference, t.low, t.high, t.p, adjusted[k], t.method, family, size, t.n, alpha,
             not is_undecidable(t.smallest_p, size, alpha),
         )
-        for (a, b), t, p in zip(pairs, tests, adjusted, strict=True)
+        for k, ((a, b), t) in enumerate(zip(pairs, tests, strict=True))
     ]  # fmt: skip
 
 
