@@ -72,14 +72,19 @@ def explanations(
         if wanted and not places:
             continue
         few = dataset.subset(places)
-        try:
-            if (explained := _explained(metric, scored, few, captions, store)) is not None:
-                payload[name] = {"columns": columns, "images": explained}
-        except Exception as error:  # the run has its numbers; the drill-down is optional
-            log.debug("no explanations of %s", name, exc_info=True)
-            known = isinstance(error, MetaevalError)
-            reason = str(error) if known else f"{type(error).__name__}: {error}"
-            log.warning("no explanations of %s: %s", name, reason)
+        rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
+        texts, images_of = rows[CAPTION].tolist(), rows[IMAGE_ID].tolist()
+        explained = explain_captions(name, metric, scored, few, texts, images_of, store)
+        if explained is None:
+            continue
+        sets: dict[ImageId, dict[str, object]] = {image_id: {} for image_id in few.image_ids}
+        for image_id, set_name, each in zip(images_of, rows[SET], explained, strict=True):
+            if each is not None:
+                sets[image_id][set_name] = each
+        payload[name] = {
+            "columns": columns,
+            "images": [{"image_id": i, "sets": of_image} for i, of_image in sets.items()],
+        }
     if left_out := len(long & {image for named in chosen.values() for image in named}):
         log.warning(
             "%d images are not explained: a caption or reference has more than %d words",
@@ -109,12 +114,14 @@ def _images_with_long_texts(captions: pd.DataFrame, dataset: CaptionDataset) -> 
 def _explained(
     metric: Metric,
     scored: MetricScores,
-    few: CaptionDataset,
-    captions: pd.DataFrame,
+    dataset: CaptionDataset,
+    captions: Sequence[str],
+    image_ids: Sequence[ImageId],
     store: Store,
-) -> list[dict[str, object]] | None:
-    """Per image its id and, set by set, the explanation of its caption; `None` without any."""
-    scorer = metric.scorer(few, store)
+) -> list[dict[str, Any] | None] | None:
+    """As `explain_captions`; raises MetaevalError where the metric, bound to `dataset`, is not the
+    one that has scored."""
+    scorer = metric.scorer(dataset, store)
     if isinstance(scorer, Absent):
         raise MetaevalError(str(scorer))
     try:
@@ -123,22 +130,37 @@ def _explained(
         if scorer.signatures != scored.signatures:
             # the explanations would be of other scores than those of this run
             raise MetaevalError(
-                f"its signature differs when it is bound to {len(few)} of the run's images"
+                f"its signature differs when it is bound to {len(dataset)} of the run's images"
             )
-        rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
-        position = {image_id: index for index, image_id in enumerate(few.image_ids)}
-        index = np.array([position[image_id] for image_id in rows[IMAGE_ID]], dtype=np.intp)
-        sets: list[dict[str, object]] = [{} for _ in position]
-        payloads = _cached_explanations(scorer, rows[CAPTION].tolist(), index, store)
-        for name, i, payload in zip(rows[SET], index.tolist(), payloads, strict=True):
-            if payload is not None:
-                sets[i][name] = payload
-        return [
-            {"image_id": image_id, "sets": of_image}
-            for image_id, of_image in zip(few.image_ids, sets, strict=True)
-        ]
+        position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
+        index = np.array([position[image_id] for image_id in image_ids], dtype=np.intp)
+        return _cached_explanations(scorer, captions, index, store)
     finally:
         scorer.close()
+
+
+def explain_captions(
+    name: str,
+    metric: Metric,
+    scored: MetricScores,
+    dataset: CaptionDataset,
+    captions: Sequence[str],
+    image_ids: Sequence[ImageId],
+    store: Store,
+) -> list[dict[str, Any] | None] | None:
+    """The explanations of captions of images by the metric that is called `name`.
+
+    `None` for a metric that does not explain. An error is a warning, and `None`: the run has its
+    numbers without explanations.
+    """
+    try:
+        return _explained(metric, scored, dataset, captions, image_ids, store)
+    except Exception as error:
+        log.debug("no explanations of %s", name, exc_info=True)
+        known = isinstance(error, MetaevalError)
+        reason = str(error) if known else f"{type(error).__name__}: {error}"
+        log.warning("no explanations of %s: %s", name, reason)
+        return None
 
 
 def _cached_explanations(

@@ -1,7 +1,8 @@
 """Localisation: `python -m metaeval experiment=localisation dataset=table dataset.file=hat.json`.
 
 People marked the words of captions that are wrong. Every metric scores each caption without each of
-its words: does the score rise, or fall least, without a wrong word?
+its words: does the score rise, or fall least, without a wrong word? And where a metric explains its
+scores: does the explanation point at the wrong words (`explained.py`)?
 """
 
 from __future__ import annotations
@@ -27,15 +28,19 @@ from metaeval.experiments.captions import (
     write_versions,
 )
 from metaeval.experiments.controls import control_lines, is_control, is_ranked
-from metaeval.experiments.localisation.words import MarkedCaption, outcomes
+from metaeval.experiments.explanations import explain_captions
+from metaeval.experiments.localisation.explained import suspicion
+from metaeval.experiments.localisation.words import MarkedCaption, area_under_curve, outcomes
 from metaeval.experiments.record import RunRecord
-from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.localisation import (
+    EXPLANATIONS,
+    WRONG_WORDS,
     LocalisationResult,
     LocalisationSettings,
     LocalisationStatistics,
@@ -44,6 +49,7 @@ from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, IMAGE_ID
 from metaeval.runs.records import Edit, Version
+from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats, encode
@@ -54,8 +60,7 @@ from metaeval.stats.significance.comparison import (
     gap_differences,
 )
 
-MEASURE = "localisation_auc"
-GROUP = "wrong words"
+MEASURE, EXPLAINED = "localisation_auc", "explained_auc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,15 @@ class MarkedData:
         return [self.judged.dataset.image_ids[c.document] for c in self.captions]
 
 
-class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
+@dataclass(frozen=True, slots=True)
+class LocalisationScores:
+    """The scores of every metric, and column → AUC of its explanations [captions]."""
+
+    metrics: list[MetricScores]
+    explained: Mapping[str, Floats]
+
+
+class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
     """Every caption, and the caption without each of its words.
 
     Parameters
@@ -131,20 +144,25 @@ class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
 
     def score(
         self, data: MarkedData, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> list[MetricScores]:
+    ) -> LocalisationScores:
         captions = pd.DataFrame(
             [(i, v.set, v.level, v.caption) for i, v in _versions(data)],
             columns=[IMAGE_ID, "set", "level", CAPTION],
         )
         results = score_all(metrics.values(), data.judged.dataset, captions, record.config)
         write_scores(record.out, captions, results)
-        return results
+        explained: dict[str, Floats] = {}
+        with open_store(record.config) as store:
+            for (name, metric), scored in zip(metrics.items(), results, strict=True):
+                if scored.status == "ok":
+                    explained.update(_explained_aucs(name, metric, scored, data, store))
+        return LocalisationScores(results, explained)
 
-    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
+    def passes(self, scores: LocalisationScores) -> Sequence[Pass]:
+        return [Pass(scored) for scored in scores.metrics]
 
     def statistics(
-        self, data: MarkedData, scores: list[MetricScores], record: RunRecord
+        self, data: MarkedData, scores: LocalisationScores, record: RunRecord
     ) -> LocalisationResult:
         stats = record.config.stats
         settings = LocalisationSettings(
@@ -157,16 +175,20 @@ class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
         metrics: list[MetricResult[LocalisationStatistics]] = []
         aucs: dict[str, Floats] = {}
         ranked, controls = [], []
-        for scored in scores:
+        for scored in scores.metrics:
             for c, column in enumerate(scored.columns):
                 numbers = None
                 if scored.scores is not None:
                     sign = 1 if column.higher_is_better else -1
                     auc, first = outcomes(captions, sign * scored.scores[:, c])
+                    explained = scores.explained.get(column.name)
                     numbers = LocalisationStatistics(
                         n=int((~np.isnan(auc)).sum()),
                         auc=_mean(auc, image, counts, settings.confidence),
                         first=_mean(first, image, counts, settings.confidence),
+                        explained_auc=None
+                        if explained is None
+                        else _mean(explained, image, counts, settings.confidence),
                     )
                     aucs[column.name] = auc
                     if numbers.n and is_ranked(column):
@@ -175,6 +197,10 @@ class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
                         controls.append(column.name)
                 metrics.append(scored.result(c, numbers))
         tests = _Tests(aucs, image, counts, settings)
+        against = tests.against_controls(WRONG_WORDS, ranked, controls)
+        if known := [name for name in ranked if name in scores.explained]:
+            by_explanation = _Tests({**aucs, **scores.explained}, image, counts, settings)
+            against |= by_explanation.against_controls(EXPLANATIONS, known, controls)
         return LocalisationResult(
             dataset=data.judged.name,
             metrics=tuple(metrics),
@@ -182,7 +208,7 @@ class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
             n_captions=len(captions),
             n_words=sum(len(c.words) for c in captions),
             chance=float(np.mean([np.mean(c.wrong) for c in captions])),
-            controls=tests.against_controls(ranked, controls),
+            controls=against,
             differences=tests.between(ranked),
             settings=settings,
         )
@@ -195,6 +221,9 @@ class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
                 "metric": m.name,
                 "AUC": _text(m.numbers.auc),
                 "first": _text(m.numbers.first),
+                "explained": "–"
+                if m.numbers.explained_auc is None
+                else _text(m.numbers.explained_auc),
                 "n": f"{m.numbers.n:,}",
             }
             for m in shown
@@ -202,8 +231,8 @@ class Localisation(MetricExperiment[MarkedData, list[MetricScores]]):
         chance = 0.0 if summary.chance is None else 100 * summary.chance
         return "\n".join(
             [
-                *text_table(lines, "wrong words by leave-one-out, per cent"),
-                f"by chance: AUC 50, first {chance:.1f}",
+                *text_table(lines, "wrong words by leave-one-out and explained, per cent"),
+                f"by chance: AUC and explained 50, first {chance:.1f}",
                 *control_lines(summary.controls),
                 *(f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok),
                 f"{file.stem}: {file}",
@@ -244,10 +273,10 @@ class _Tests:
         )
 
     def against_controls(
-        self, ranked: Sequence[str], controls: Sequence[str]
+        self, group: str, ranked: Sequence[str], controls: Sequence[str]
     ) -> dict[str, AgainstControl]:
         values = {
-            GROUP: {name: float(np.nanmean(self.aucs[name])) for name in (*ranked, *controls)}
+            group: {name: float(np.nanmean(self.aucs[name])) for name in (*ranked, *controls)}
         }
         tested = against_best_control(
             values, ranked, controls, lambda asked: self._test([(m, c) for _, m, c in asked]),
@@ -255,7 +284,8 @@ class _Tests:
             gapped=[name for name in ranked if np.isnan(self.aucs[name]).any()],
             difference=lambda _, metric, control: float(self._gaps(metric, control).sum()),
         )  # fmt: skip
-        return {g: AgainstControl.of(t, MEASURE, self.settings.alpha) for g, t in tested.items()}
+        measure = MEASURE if group == WRONG_WORDS else EXPLAINED
+        return {g: AgainstControl.of(t, measure, self.settings.alpha) for g, t in tested.items()}
 
     def between(self, ranked: Sequence[str]) -> Comparisons:
         pairs, alpha = list(combinations(ranked, 2)), self.settings.alpha
@@ -263,6 +293,31 @@ class _Tests:
         tested = compare(tests, "pairs of metrics", alpha=alpha)
         made = tuple(Comparison.of(each, MEASURE) for each in tested)
         return Comparisons(measure=MEASURE, alpha=alpha, pairs=made)
+
+
+def _explained_aucs(
+    name: str, metric: Metric, scored: MetricScores, data: MarkedData, store: Store
+) -> dict[str, Floats]:
+    """The metric's headline column → AUC [captions] of what its explanations say of words.
+
+    NaN for a caption without an explanation; empty for a metric without explanations of words.
+    """
+    texts, dataset = [c.text for c in data.captions], data.judged.dataset
+    given = explain_captions(name, metric, scored, dataset, texts, data.image_ids, store)
+    if given is None or scored.scores is None:
+        return {}
+    c = next(c for c, column in enumerate(scored.columns) if column.headline)
+    row = np.cumsum([0, *(1 + len(caption.words) for caption in data.captions[:-1])])
+    aucs = np.full(len(texts), np.nan)
+    for k, score in enumerate(scored.scores[row, c].tolist()):
+        caption, explanation = data.captions[k], given[k]
+        if explanation is None or np.isnan(score):
+            continue
+        values = suspicion(caption.words, explanation)
+        if values is None:
+            return {}
+        aucs[k] = area_under_curve(values, np.array(caption.wrong))
+    return {} if np.isnan(aucs).all() else {scored.columns[c].name: aucs}
 
 
 def _mean(values: Floats, image: np.ndarray, counts: Counts, confidence: float) -> Estimate:

@@ -68,9 +68,22 @@ def outcome(score: float, without: Floats, wrong: Bools) -> CaptionOutcome:
     rise, marked = without[known] - score, wrong[known]
     if np.isnan(score) or not marked.any() or marked.all():
         return CaptionOutcome(float("nan"), float("nan"))
-    pairs = rise[marked][:, None] - rise[~marked][None, :]
-    auc = (pairs > 0).mean() + 0.5 * (pairs == 0).mean()
-    return CaptionOutcome(float(auc), float(marked[rise == rise.max()].mean()))
+    first = float(marked[rise == rise.max()].mean())
+    return CaptionOutcome(area_under_curve(rise, marked), first)
+
+
+def area_under_curve(values: Floats, wrong: Bools) -> float:
+    """The chance that a wrong word has a higher value than a right one; ties count one half.
+
+    NaN without a wrong or without a right word.
+
+    >>> area_under_curve(np.array([0.0, 0.5, 0.5]), np.array([False, True, False]))
+    0.75
+    """
+    if not wrong.any() or wrong.all():
+        return float("nan")
+    pairs = values[wrong][:, None] - values[~wrong][None, :]
+    return float((pairs > 0).mean() + 0.5 * (pairs == 0).mean())
 
 
 def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats, Floats]:

@@ -298,6 +298,8 @@ class Scorer(ABC):
           its own], `precision`, `recall` and `f1`; `best`: the place of the one that counts.
         - "tuples" (SPICE): what the `candidate` and the `references` say, each a list of
           {"tuple": one to three names, "matched"}.
+        - "objects" (CHAIR): the `candidate`'s mentions, each {"words", "object", "matched"}, and
+          the objects that the `image` has.
 
         `values`, in all except the first, is column → score.
         """

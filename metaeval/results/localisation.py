@@ -12,7 +12,8 @@ from metaeval.results.run import Measure, RunResult
 
 
 class LocalisationStatistics(Model):
-    """How well the change of a score without a word separates wrong words from right ones.
+    """How well a metric separates wrong words from right ones: by the change of its score without
+    a word, and by its explanation.
 
     Attributes
     ----------
@@ -24,11 +25,19 @@ class LocalisationStatistics(Model):
     first
         The share of captions in which the word without which the score is highest is wrong; of
         tied words the share that is wrong.
+    explained_auc
+        As `auc`, of what the metric's explanation says of each word instead of the change without
+        it: an unmatched tuple, an object that is not there, the distance to the best match. `None`
+        where the explanation says nothing of words.
     """
 
     n: int
     auc: Estimate
     first: Estimate
+    explained_auc: Estimate | None = None
+
+
+WRONG_WORDS, EXPLANATIONS = "wrong words", "explanations"  # the keys of `controls`
 
 
 class LocalisationSettings(Model):
@@ -42,7 +51,7 @@ class LocalisationSettings(Model):
 
 
 class LocalisationResult(RunResult[LocalisationStatistics]):
-    """Leave-one-word-out changes of every metric against the words that people marked as wrong.
+    """Leave-one-word-out changes and explanations against the words that people marked as wrong.
 
     Attributes
     ----------
@@ -51,7 +60,8 @@ class LocalisationResult(RunResult[LocalisationStatistics]):
     chance
         The mean share of wrong words in a caption: what `first` is by chance.
     controls
-        Every metric against the best control, by `auc`, under the key "wrong words".
+        Every metric against the best control, by `auc`, under the key "wrong words"; and every
+        explanation, by `explained_auc` against the control's `auc`, under "explanations".
     differences
         All pairs of metrics, by `auc`.
     """
@@ -68,7 +78,11 @@ class LocalisationResult(RunResult[LocalisationStatistics]):
     def measures(
         self, metric: MetricResult[LocalisationStatistics]
     ) -> Iterator[tuple[Measure, Estimate]]:
-        """Both measures."""
-        if metric.statistics is not None:
-            yield Measure("localisation_auc", "wrong words, AUC"), metric.statistics.auc
-            yield Measure("localisation_first", "first word wrong"), metric.statistics.first
+        """The measures; the one by explanations only of metrics that have it."""
+        if (numbers := metric.statistics) is None:
+            return
+        yield Measure("localisation_auc", "wrong words, AUC"), numbers.auc
+        yield Measure("localisation_first", "first word wrong"), numbers.first
+        if numbers.explained_auc is not None:
+            explained = Measure("explained_auc", "wrong words by explanation, AUC")
+            yield explained, numbers.explained_auc

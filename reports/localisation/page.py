@@ -1,4 +1,4 @@
-"""The report of `experiment=localisation`: how well leave-one-out changes find wrong words."""
+"""The report of `experiment=localisation`: how well scores and explanations find wrong words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Finding, Header
-from metaeval.reports.shared.formatting import count, listed, percent, percent_with_interval
+from metaeval.reports.shared.formatting import DASH, count, listed, percent, percent_with_interval
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.base import Estimate
-from metaeval.results.localisation import LocalisationResult, LocalisationStatistics
+from metaeval.results.localisation import (
+    EXPLANATIONS,
+    WRONG_WORDS,
+    LocalisationResult,
+    LocalisationStatistics,
+)
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
@@ -47,7 +52,8 @@ def write_report(run_dir: Path | str) -> Path:
             lead="Each caption is scored without each of its words. AUC: how often the score is "
             "higher without a wrong word than without a right one of the same caption (50 by "
             "chance). First: how often the word without which the score is highest is wrong "
-            f"({_chance(result)} by chance). Intervals by resampling images.",
+            f"({_chance(result)} by chance). Explained: the AUC of what the explanation of the "
+            "score says of each word (50 by chance). Intervals by resampling images.",
             tables=[(table, save_links([table])) for table in tables],
             citation=cite(run),
             provenance=reproduction(run, result.settings.model_dump()),
@@ -60,7 +66,7 @@ def write_report(run_dir: Path | str) -> Path:
 
 def localisation_table(result: LocalisationResult, metrics: Sequence[Metric]) -> PrintTable:
     """A row a metric, controls last, best first by AUC; whether it is above the best control."""
-    above = {name for each in result.controls.values() for name in each.above}
+    above = {n for g, each in result.controls.items() if g == WRONG_WORDS for n in each.above}
     groups = []
     for controls in (False, True):
         rows = [m for m in metrics if (kind_of(m) == "control") == controls]
@@ -70,14 +76,15 @@ def localisation_table(result: LocalisationResult, metrics: Sequence[Metric]) ->
                 m.name,
                 _cell(m.numbers.auc),
                 _cell(m.numbers.first),
-                "control" if controls else "yes" if m.name in above else "no",
+                DASH if m.numbers.explained_auc is None else _cell(m.numbers.explained_auc),
+                "control" if controls else _yes_or_no(m.name in above, result),
                 count(m.numbers.n),
             ]
             for m in rows
         ]
         if rows:
             groups.append([[PrintCell(text, False) for text in row] for row in texts])
-    heads = ["Metric", "AUC", "First", "Above the best control", "Captions"]
+    heads = ["Metric", "AUC", "First", "Explained", "Above the best control", "Captions"]
     return PrintTable("localisation", "Wrong words found, per cent.", heads, groups)
 
 
@@ -98,14 +105,21 @@ def findings(result: LocalisationResult, metrics: Sequence[Metric]) -> list[Find
     else:
         text = f"{names} finds wrong words best (AUC {_cell(best.numbers.auc)}), above all others."
     found = [Finding("Wrong words.", text)]
-    for each in result.controls.values():
+    for group, each in result.controls.items():
+        explained = group == EXPLANATIONS
+        head, what = ("Explanations.", "explanation") if explained else ("Controls.", "metric")
         control = f"{each.control} ({percent(each.control_value, 1)})"
         if each.above:
             text = f"Significantly above the best control, {control}: {listed(each.above, 'and')}."
         else:
-            text = f"No metric is significantly above the best control, {control}."
-        found.append(Finding("Controls.", text))
+            text = f"No {what} is significantly above the best control, {control}."
+        found.append(Finding(head, text))
     return found
+
+
+def _yes_or_no(above: bool, result: LocalisationResult) -> str:
+    """Whether a metric is above the best control; nothing where no control ran."""
+    return DASH if not result.controls else "yes" if above else "no"
 
 
 def _chance(result: LocalisationResult) -> str:

@@ -141,6 +141,23 @@ class ChairScorer(SummableScorer):
             rows[row] = wrong > 0, 1, wrong, len(mentions)
         return rows
 
+    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
+        """Which objects the caption mentions, and which of them the image has."""
+        truth = self.objects_of(image_index)
+        if truth is None:
+            return None
+        mentions = self.ontology.mentions(caption)
+        scores = self.score([caption], np.array([image_index]))[0].tolist()
+        return {
+            "kind": "objects",
+            "candidate": [
+                {"words": phrase, "object": category, "matched": category in truth}
+                for phrase, category in mentions
+            ],
+            "image": sorted(truth),
+            "values": {c.name: score for c, score in zip(self.columns, scores, strict=True)},
+        }
+
     def objects_of(self, image: int) -> frozenset[str] | None:
         """The categories that an image has; `None` where nothing is known of it."""
         references = self.dataset.references[image] if REFERENCES in self.truth else ()

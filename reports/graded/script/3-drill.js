@@ -35,7 +35,7 @@ async function unfoldDrill(body, family, data, image, metric) {
       const scored = allMetrics.find((m) => m.name === name);
       return [name, scored ? data.score(scored.k, set, image) : NaN];
     }));
-    const draw = { transport: drawTransport, grounding: drawGrounding, matches: drawMatches, alignment: drawAlignment, tuples: drawTuples }[payloads[set].kind];
+    const draw = { transport: drawTransport, grounding: drawGrounding, matches: drawMatches, alignment: drawAlignment, tuples: drawTuples, objects: drawObjects }[payloads[set].kind];
     said.replaceChildren(...marked(captions[set], ""));
     place.replaceChildren(...(draw ? draw(payloads, set, { id: String(id), scores, width: place.clientWidth }) : [
       element("p", {}, "This report cannot draw what the metric tells; see explanations.json."),

@@ -20,6 +20,7 @@ from tests.reports.graded.explained_files import (
     alignment,
     grounding,
     matches,
+    objects,
     tuples,
     write_explanations,
 )
@@ -44,7 +45,7 @@ def transport(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Explanations of four kinds, for honest and hostile captions; two photos."""
+    """Explanations of five kinds, for honest and hostile captions; two photos."""
     from PIL import Image
 
     folder = tmp_path_factory.mktemp("grounded")
@@ -53,7 +54,7 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     references = {image: refs for image, _, refs in images}
     pairs = list(zip(captions["image_id"], captions["caption"], strict=True))
     values = np.array([SCORERS["SacreBLEU"](c, references[i]) for i, c in pairs])
-    columns = ("TIGEr", "FAIEr", "BERTScore", "SPICE")
+    columns = ("TIGEr", "FAIEr", "BERTScore", "SPICE", "CHAIR-i")
     noise = np.random.default_rng(0).normal(0, 0.1, (len(columns), len(values)))
     scores = {column: values + extra for column, extra in zip(columns, noise, strict=True)}
     run = write_run(folder, images, captions=captions, scores=scores)
@@ -66,6 +67,7 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         payloads["bertscore"].setdefault(image, {})[name] = alignment(text.split(), split)
         said = [] if name == "Human" else text.split()  # of which nothing was parsed
         payloads["spice"].setdefault(image, {})[name] = tuples(said, split)
+        payloads["chair-i"].setdefault(image, {})[name] = objects(said, split)
     write_explanations(run, payloads, {column.lower(): [column] for column in columns})
     Image.new("RGB", (90, 60), "teal").save(folder / "photo.png")
     table = results.read_table(run / results.REFERENCES)
@@ -390,6 +392,33 @@ def test_tuples_are_listed_by_side_and_kind_and_shared_ones_are_marked(
     assert page.run("window.pwned === undefined")
 
 
+@pytest.mark.falsifies("reports.graded.script.3-drill-objects: No object is named.")
+def test_objects_of_caption_and_image_are_listed_and_shared_ones_marked(
+    page: Page, grounded: Path
+) -> None:
+    payloads = visit(page, grounded, "CHAIR-i")
+    for name, payload in payloads.items():
+        choose(page, name)
+        caption, image = page.run("""[...document.querySelectorAll(
+            '.card:first-child .why[open] .tuples')].map(side =>
+                [...side.querySelectorAll('li')].map(
+                    li => [li.textContent, li.className === 'matched']))""")
+        mentions = payload["candidate"]
+        named = {m["object"] for m in mentions}
+        assert caption == [
+            [m["words"] + (f": {m['object']}" if m["words"] != m["object"] else ""), m["matched"]]
+            for m in mentions
+        ]
+        assert image == [[thing, thing in named] for thing in payload["image"]]
+        empty = [not mentions, not payload["image"]]
+        assert texts(page, ".tuples .none") == ["No object is named."] * sum(empty)
+        wrong = sum(not m["matched"] for m in mentions)
+        share = f": {shown(wrong / len(mentions))}" if mentions else ""
+        assert texts(page, ".tuples h4 span")[0] == f"wrong {wrong} of {len(mentions)}{share}"
+    assert page.errors == []
+    assert page.run("window.pwned === undefined")
+
+
 def test_photos_stand_behind_the_regions_and_nothing_is_fetched(page: Page, grounded: Path) -> None:
     visit(page, grounded, "TIGEr")
     page.run("for (const d of document.querySelectorAll('.why')) d.open = true")
@@ -406,7 +435,7 @@ def test_drawings_fit_narrow_screens_and_the_dark(
     page: Page, grounded: Path, transport: Path
 ) -> None:
     for run, metric in (
-        *((grounded, metric) for metric in ("TIGEr", "FAIEr", "BERTScore", "SPICE")),
+        *((grounded, metric) for metric in ("TIGEr", "FAIEr", "BERTScore", "SPICE", "CHAIR-i")),
         (transport, "VIFIDEL (gold objects)"),
     ):
         visit(page, run, metric)

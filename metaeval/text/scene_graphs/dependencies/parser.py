@@ -66,6 +66,16 @@ class DependencyParser:
         """Nothing to release."""
 
 
+def possible_lemmas(word: str) -> frozenset[str]:
+    """A word in lower case, and its lemmas as a noun, a verb or a pronoun.
+
+    >>> sorted(possible_lemmas("Leaves"))
+    ['leaf', 'leave', 'leaves']
+    """
+    known = _load(MODEL)[2]
+    return frozenset({word.lower(), *(lemma(word, tag, known) for tag in ("NNS", "VB", "PRP"))})
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _parsed(model: Path, text: str) -> Tuples:
     trees = DependencyParser(model).trees(text)
