@@ -9,13 +9,10 @@ from metaeval.reports.arena.paper import forests, tables
 from metaeval.reports.arena.table import TIES
 from metaeval.reports.judges.files import tests_made, write_files
 from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import capital, count, listed, number, percent
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.arena import ALL, ArenaResult
 
@@ -39,13 +36,19 @@ def write_report(run_dir: Path | str) -> Path:
 def render(run: LoadedRun[ArenaResult]) -> str:
     """The page as text."""
     result, printed = run.result, tables(run)
-    return page.render(
+    return page.render_run(
         "arena.html.j2",
-        1,
+        run,
+        [
+            ("Dataset", result.title),
+            ("Battles", count(result.facts.battles)),
+            (f"{capital(result.unit)}s", count(result.facts.images)),
+            *([("Systems", count(result.facts.systems))] if result.facts.systems else []),
+            ("Seed", str(result.settings.seed)),
+        ],
+        result.settings.model_dump(),
+        title=f"Battles on {result.title}",
         room="arena",
-        scripts="[01]-*.js",
-        run=run,
-        header=_header(run),
         table=printed.table,
         table_links=save_links(printed.metrics),
         table_caption="How often every metric prefers the winner.",
@@ -62,11 +65,7 @@ def render(run: LoadedRun[ArenaResult]) -> str:
         examples=printed.examples,
         examples_lead=EXAMPLES,
         judges=section_of_judges(run),
-        citation=cite(run),
-        provenance=reproduction(run, result.settings.model_dump()),
-        downloads={},
         further_files=["scores.parquet", "judgments.parquet"],
-        wide_times=False,
         protocol=_protocol(result),
         tests=listed(tests_made([result.differences])),
         alpha=result.settings.alpha,
@@ -87,24 +86,6 @@ def _tie(result: ArenaResult) -> str:
     """The probability that two equal systems tie, in percent."""
     ranking = result.ranking
     return "" if ranking is None else percent(ranking.tie / (2 + ranking.tie))
-
-
-def _header(run: LoadedRun[ArenaResult]) -> Header:
-    result = run.result
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        f"Battles on {result.title}",
-        run.question,
-        [
-            ("Dataset", result.title),
-            ("Battles", count(result.facts.battles)),
-            (f"{capital(result.unit)}s", count(result.facts.images)),
-            *([("Systems", count(result.facts.systems))] if result.facts.systems else []),
-            ("Seed", str(result.settings.seed)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )
 
 
 def _protocol(result: ArenaResult) -> list[tuple[str, str]]:

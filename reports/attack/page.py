@@ -18,10 +18,8 @@ from metaeval.reports.attack.tables import (
     transfer_table,
 )
 from metaeval.reports.graded.diff_markup import CLOSE, MID, OPEN, marked
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.figure_style import as_data_uri
 from metaeval.reports.shared.formatting import (
     amount,
@@ -33,9 +31,8 @@ from metaeval.reports.shared.formatting import (
     percent,
 )
 from metaeval.reports.shared.print_tables import write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.reports.shared.run import load_run_files
 from metaeval.results.attack import AttackResult, SuccessfulAttack
 from metaeval.runs import files
 
@@ -67,7 +64,7 @@ def write_report(run_dir: Path | str) -> Path:
     The same run files give the same bytes. Raises InputError for a missing or damaged file.
     """
     run = load_run_files(Path(run_dir), AttackResult)
-    result = run.result
+    result, settings = run.result, run.result.settings
     figures = write_figures(run.directory / files.FIGURES, result)
     tables = {
         "success": success_tables(result),
@@ -81,13 +78,19 @@ def write_report(run_dir: Path | str) -> Path:
     write_tables(run.directory, [table for several in tables.values() for table in several])
     return page.write_page(
         run.directory / files.REPORT,
-        page.render(
+        page.render_run(
             "attack.html.j2",
-            1,
+            run,
+            [
+                ("Dataset", result.dataset),
+                ("Images", count(settings.n_images)),
+                ("Calls per image", count(settings.budgets[-1])),
+                ("Changed words", f"at most {settings.max_edits}"),
+                ("Seed", str(settings.seed)),
+            ],
+            settings.model_dump(),
+            title="Can it be fooled?",
             room="attack",
-            scripts="[01]-*.js",
-            run=run,
-            header=_header(run),
             findings=findings(result),
             figures={stem: (as_data_uri(path), alt) for stem, (path, alt) in figures.items()},
             tables={name: [(t, save_links([t])) for t in ts] for name, ts in tables.items()},
@@ -102,11 +105,7 @@ def write_report(run_dir: Path | str) -> Path:
                 for m in result.visible
                 if not m.ok
             ],
-            citation=cite(run),
-            provenance=reproduction(run, result.settings.model_dump()),
-            downloads={},
             further_files=["captions.parquet", "scores.parquet"],
-            wide_times=False,
         ),
     )
 
@@ -206,21 +205,3 @@ def with_marks(source: str, caption: str) -> Markup:
         parts.append(f'<ins class="{change[0]}">{struck}{after}</ins>' if after else struck)
         parts.append(rest)
     return Markup("".join(parts))  # escaped above; the tags are ours
-
-
-def _header(run: LoadedRun[AttackResult]) -> Header:
-    settings = run.result.settings
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        "Can it be fooled?",
-        run.question,
-        [
-            ("Dataset", run.result.dataset),
-            ("Images", count(settings.n_images)),
-            ("Calls per image", count(settings.budgets[-1])),
-            ("Changed words", f"at most {settings.max_edits}"),
-            ("Seed", str(settings.seed)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )

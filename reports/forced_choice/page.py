@@ -8,13 +8,10 @@ from metaeval.reports.forced_choice.findings import findings
 from metaeval.reports.forced_choice.paper import forests, tables
 from metaeval.reports.judges.files import tests_made, write_files
 from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import capital, count, listed, percent
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.forced_choice import ForcedChoiceResult
 
@@ -44,13 +41,18 @@ def render(run: LoadedRun[ForcedChoiceResult]) -> str:
     """The page as text."""
     result, printed = run.result, tables(run)
     settings = result.settings
-    return page.render(
+    return page.render_run(
         "forced_choice.html.j2",
-        1,
+        run,
+        [
+            ("Dataset", result.title),
+            ("Pairs", count(result.facts.pairs)),
+            (f"{capital(result.unit)}s", count(result.facts.images)),
+            ("Seed", str(settings.seed)),
+        ],
+        settings.model_dump(),
+        title=f"Metrics against people on {result.title}",
         room="forced_choice",
-        scripts="[01]-*.js",
-        run=run,
-        header=_header(run),
         table=printed.table,
         table_links=save_links(printed.metrics),
         table_caption="How often every metric chooses as people do.",
@@ -64,20 +66,7 @@ def render(run: LoadedRun[ForcedChoiceResult]) -> str:
         examples=printed.examples,
         judges=section_of_judges(run),
         examples_lead=EXAMPLES,
-        citation=cite(run),
-        provenance=reproduction(
-            run,
-            {
-                "replicates": settings.replicates,
-                "confidence": settings.confidence,
-                "seed": settings.seed,
-                "permutations": settings.permutations,
-                "alpha": settings.alpha,
-            },
-        ),
-        downloads={},
         further_files=["scores.parquet", "judgments.parquet"],
-        wide_times=False,
         protocol=_protocol(result),
         tests=listed(tests_made(result.differences.values())),
         alpha=settings.alpha,
@@ -93,23 +82,6 @@ def section_of_judges(run: LoadedRun[ForcedChoiceResult]) -> JudgesSection | Non
         return {f"accuracy, {c.n_references} references": c.mean.value for c in choices}
 
     return judges_section(run.directory, agreement)
-
-
-def _header(run: LoadedRun[ForcedChoiceResult]) -> Header:
-    result = run.result
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        f"Metrics against people on {result.title}",
-        run.question,
-        [
-            ("Dataset", result.title),
-            ("Pairs", count(result.facts.pairs)),
-            (f"{capital(result.unit)}s", count(result.facts.images)),
-            ("Seed", str(result.settings.seed)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )
 
 
 def _protocol(result: ForcedChoiceResult) -> list[tuple[str, str]]:

@@ -12,14 +12,11 @@ from metaeval.reports.judgments.findings import findings
 from metaeval.reports.judgments.further import curves, sentences
 from metaeval.reports.judgments.paper import forests, tables
 from metaeval.reports.judgments.table import STATISTICS
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.paper.saved import file_name
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, listed
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.judgments import JudgmentsResult
 
@@ -43,13 +40,19 @@ def write_report(run_dir: Path | str) -> Path:
 def render(run: LoadedRun[JudgmentsResult]) -> str:
     """The page as text."""
     result, printed = run.result, tables(run)
-    return page.render(
+    return page.render_run(
         "judgments.html.j2",
-        1,
+        run,
+        [
+            ("Dataset", result.title),
+            ("Protocol", result.protocol.name),
+            ("Captions", count(result.facts.judged)),
+            ("Images", count(result.facts.images)),
+            ("Seed", str(result.settings.seed)),
+        ],
+        settings_of(result),
+        title=f"Metrics against people on {result.title}",
         room="judgments",
-        scripts="[01]-*.js",
-        run=run,
-        header=_header(run),
         table=printed.table,
         table_links=save_links(printed.metrics),
         table_caption="Every metric's agreement with human judgements.",
@@ -72,11 +75,7 @@ def render(run: LoadedRun[JudgmentsResult]) -> str:
         views=printed.views,
         examples=printed.examples,
         examples_lead=EXAMPLES,
-        citation=cite(run),
-        provenance=reproduction(run, settings_of(result)),
-        downloads={},
         further_files=["scores.parquet", "judgments.parquet"],
-        wide_times=False,
         protocol=_protocol(result),
         tests=listed(tests_made(result.differences.values())),
         alpha=result.settings.alpha,
@@ -119,24 +118,6 @@ def settings_of(result: JudgmentsResult) -> dict[str, int | float | str]:
         "alpha": settings.alpha,
         "fitted controls": str(settings.fitted),
     }
-
-
-def _header(run: LoadedRun[JudgmentsResult]) -> Header:
-    result = run.result
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        f"Metrics against people on {result.title}",
-        run.question,
-        [
-            ("Dataset", result.title),
-            ("Protocol", result.protocol.name),
-            ("Captions", count(result.facts.judged)),
-            ("Images", count(result.facts.images)),
-            ("Seed", str(result.settings.seed)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )
 
 
 def _protocol(result: JudgmentsResult) -> list[tuple[str, str]]:

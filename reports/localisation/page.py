@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import DASH, count, listed, percent, percent_with_interval
-from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
 from metaeval.results.localisation import (
     EXPLANATIONS,
@@ -36,31 +33,23 @@ def write_report(run_dir: Path | str) -> Path:
     result = run.result
     shown = [m for m in result.metrics if m.ok and m.column.part_of is None and m.numbers.n]
     tables = [localisation_table(result, shown)] if shown else []
-    write_tables(run.directory, tables)
-    return page.write_page(
-        run.directory / files.REPORT,
-        page.render(
-            "series.html.j2",
-            1,
-            room="localisation",
-            scripts="[01]-*.js",
-            run=run,
-            header=_header(run),
-            findings=findings(result, shown) or [Finding("", "No metric ran.")],
-            image="",
-            alt="",
-            lead="Each caption is scored without each of its words. AUC: how often the score is "
-            "higher without a wrong word than without a right one of the same caption (50 by "
-            "chance). First: how often the word without which the score is highest is wrong "
-            f"({_chance(result)} by chance). Explained: the AUC of what the explanation of the "
-            "score says of each word (50 by chance). Intervals by resampling images.",
-            tables=[(table, save_links([table])) for table in tables],
-            citation=cite(run),
-            provenance=reproduction(run, result.settings.model_dump()),
-            downloads={},
-            further_files=[files.SCORES],
-            wide_times=False,
-        ),
+    return page.write_series(
+        run,
+        [
+            ("Dataset", result.dataset),
+            ("Images", count(result.n_images)),
+            ("Captions", count(result.n_captions)),
+            ("Words", count(result.n_words)),
+        ],
+        tables,
+        room="localisation",
+        findings=findings(result, shown) or [Finding("", "No metric ran.")],
+        lead="Each caption is scored without each of its words. AUC: how often the score is "
+        "higher without a wrong word than without a right one of the same caption (50 by "
+        "chance). First: how often the word without which the score is highest is wrong "
+        f"({_chance(result)} by chance). Explained: the AUC of what the explanation of the "
+        "score says of each word (50 by chance). Intervals by resampling images.",
+        further_files=[files.SCORES],
     )
 
 
@@ -128,19 +117,3 @@ def _chance(result: LocalisationResult) -> str:
 
 def _cell(estimate: Estimate) -> str:
     return percent_with_interval(estimate.value, estimate.interval)
-
-
-def _header(run: LoadedRun[LocalisationResult]) -> Header:
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        run.title,
-        run.question,
-        [
-            ("Dataset", run.result.dataset),
-            ("Images", count(run.result.n_images)),
-            ("Captions", count(run.result.n_captions)),
-            ("Words", count(run.result.n_words)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )

@@ -9,14 +9,11 @@ from metaeval.reports.judges.section import JudgesSection, judges_section, stati
 from metaeval.reports.pairs.findings import findings
 from metaeval.reports.pairs.paper import drawings, tables
 from metaeval.reports.pairs.table import TIES
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.figures import inline, write_figure
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count
 from metaeval.reports.shared.print_tables import write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.pairs import PairsResult
 from metaeval.runs import files
@@ -47,13 +44,19 @@ def write_report(run_dir: Path | str, figures: bool = True) -> Path:
 def render(run: LoadedRun[PairsResult], figures: bool = True) -> str:
     """The page as text; `figures`: whether it names the files of its figures."""
     result, printed = run.result, tables(run)
-    return page.render(
+    return page.render_run(
         "true_false.html.j2",
-        1,
+        run,
+        [
+            ("Dataset", result.title),
+            ("Triplets" if len(result.comparisons) > 1 else "Pairs", count(result.facts.pairs)),
+            ("Images", count(result.facts.images)),
+            ("Kinds", count(len(result.kinds))),
+            ("Seed", str(result.settings.seed)),
+        ],
+        result.settings.model_dump(),
+        title=f"True against false captions on {result.title}",
         room="pairs",
-        scripts="[01]-*.js",
-        run=run,
-        header=_header(run),
         table=printed.table,
         table_links=save_links(printed.metrics),
         table_caption="How often every metric prefers the truth.",
@@ -68,11 +71,7 @@ def render(run: LoadedRun[PairsResult], figures: bool = True) -> str:
         refinements=printed.refinements,
         examples=printed.examples,
         judges=section_of_judges(run),
-        citation=cite(run),
-        provenance=reproduction(run, result.settings.model_dump()),
-        downloads={},
         further_files=["accuracies.csv", "scores.parquet", "pairs.parquet"],
-        wide_times=False,
         protocol=_protocol(run),
         alpha=result.settings.alpha,
         ties=TIES[result.settings.ties],
@@ -88,25 +87,6 @@ def section_of_judges(run: LoadedRun[PairsResult]) -> JudgesSection | None:
         return {f"accuracy, {name}": value.mean.value for name, value in accuracy.items()}
 
     return judges_section(run.directory, agreement)
-
-
-def _header(run: LoadedRun[PairsResult]) -> Header:
-    result = run.result
-    what = "Triplets" if len(result.comparisons) > 1 else "Pairs"
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        f"True against false captions on {result.title}",
-        run.question,
-        [
-            ("Dataset", result.title),
-            (what, count(result.facts.pairs)),
-            ("Images", count(result.facts.images)),
-            ("Kinds", count(len(result.kinds))),
-            ("Seed", str(result.settings.seed)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )
 
 
 def _protocol(run: LoadedRun[PairsResult]) -> list[tuple[str, str]]:

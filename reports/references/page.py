@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.figure_style import as_data_uri
 from metaeval.reports.shared.formatting import amount, capital, listed, number, spelled
-from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.print_tables import PrintTable, bold_best
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.reports.shared.run import load_run_files
 from metaeval.reports.sweep.figure import write_figure
 from metaeval.reports.sweep.groups import JobGroup, SeedSpread, spread
 from metaeval.reports.sweep.measures import Value
@@ -40,33 +37,25 @@ def write_report(run_dir: Path | str) -> Path:
     measures = [m for m in measures if any(m in g.values for g in groups)]
     controls = frozenset(m.name for m in run.result.metrics if kind_of(m) == "control")
     tables = [_table(groups, m, controls) for m in measures]
-    write_tables(run.directory, tables)
     image, drawn = "", []
     if measures:
         target = run.directory / files.FIGURES
         drawn = write_figure(target, groups, measures, controls, AXIS)
         image = as_data_uri(drawn[0])
-    return page.write_page(
-        run.directory / files.REPORT,
-        page.render(
-            "series.html.j2",
-            1,
-            room="references",
-            scripts="[01]-*.js",
-            run=run,
-            header=_header(run),
-            findings=all_findings(groups, measures, controls),
-            image=image,
-            alt="Agreement by the number of references",
-            lead="Each metric by the number of references; bands are intervals over images. A "
-            "metric without a point needs more references than that.",
-            tables=[(table, save_links([table])) for table in tables],
-            citation=cite(run),
-            provenance=reproduction(run, run.result.settings.model_dump()),
-            downloads={},
-            further_files=[f"{files.FIGURES}/{path.name}" for path in drawn],
-            wide_times=False,
-        ),
+    return page.write_series(
+        run,
+        [
+            ("Dataset", run.result.dataset),
+            ("References", ", ".join(map(str, run.result.n_references))),
+        ],
+        tables,
+        room="references",
+        findings=all_findings(groups, measures, controls),
+        image=image,
+        alt="Agreement by the number of references",
+        lead="Each metric by the number of references; bands are intervals over images. A "
+        "metric without a point needs more references than that.",
+        further_files=[f"{files.FIGURES}/{path.name}" for path in drawn],
     )
 
 
@@ -207,18 +196,4 @@ def _table(groups: list[JobGroup], measure: Measure, controls: frozenset[str]) -
         f"{capital(measure.title)} by the number of references.",
         ["Metric", *(g.settings[0][1] for g in groups)],
         [rows for rows in made if rows],
-    )
-
-
-def _header(run: LoadedRun[ReferencesResult]) -> Header:
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        run.title,
-        run.question,
-        [
-            ("Dataset", run.result.dataset),
-            ("References", ", ".join(map(str, run.result.n_references))),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
     )

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import count, listed, percent_with_interval
-from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.print_tables import PrintTable, bold_best
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.results.retrieval import RetrievalResult, RetrievalStatistics
@@ -35,28 +32,15 @@ def write_report(run_dir: Path | str) -> Path:
     run = load_run_files(Path(run_dir), RetrievalResult)
     ranked = [m for m in run.result.metrics if m.ok]
     tables = [recall_table(ranked, way, title) for way, title in WAYS.items()] if ranked else []
-    write_tables(run.directory, tables)
-    return page.write_page(
-        run.directory / files.REPORT,
-        page.render(
-            "series.html.j2",
-            1,
-            room="retrieval",
-            scripts="[01]-*.js",
-            run=run,
-            header=_header(run),
-            findings=findings(ranked) or [Finding("", "No metric ran.")],
-            image="",
-            alt="",
-            lead="Shares of the queries whose own match is among the first k, with intervals by "
-            "resampling the queries; equal scores count against the metric.",
-            tables=[(table, save_links([table])) for table in tables],
-            citation=cite(run),
-            provenance=reproduction(run, run.result.settings.model_dump()),
-            downloads={},
-            further_files=[files.SCORES],
-            wide_times=False,
-        ),
+    return page.write_series(
+        run,
+        [("Dataset", run.result.dataset), ("Images", count(run.result.n_images))],
+        tables,
+        room="retrieval",
+        findings=findings(ranked) or [Finding("", "No metric ran.")],
+        lead="Shares of the queries whose own match is among the first k, with intervals by "
+        "resampling the queries; equal scores count against the metric.",
+        further_files=[files.SCORES],
     )
 
 
@@ -114,17 +98,3 @@ def _overlap(lower: Estimate, higher: Estimate) -> bool:
 
 def _cell(estimate: Estimate) -> str:
     return percent_with_interval(estimate.value, estimate.interval)
-
-
-def _header(run: LoadedRun[RetrievalResult]) -> Header:
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        run.title,
-        run.question,
-        [
-            ("Dataset", run.result.dataset),
-            ("Images", count(run.result.n_images)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )

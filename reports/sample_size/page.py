@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.figure_style import (
     GREY,
     STYLE,
@@ -18,8 +16,7 @@ from metaeval.reports.shared.figure_style import (
     save_figure,
 )
 from metaeval.reports.shared.formatting import DASH, count, interval, known, listed, number, percent
-from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
 from metaeval.results.sample_size import NeighbourPair, OrderStabilityResult, SampleSizeResult
@@ -38,42 +35,21 @@ def write_report(run_dir: Path | str) -> Path:
     tables, image, further_files = [], "", ["scores.parquet", "captions.parquet"]
     if stability is not None:
         tables = [neighbour_table(stability)]
-        write_tables(run.directory, tables)
         drawn = _draw(run.directory, stability)
         image = as_data_uri(drawn[0])
         further_files = [f"{files.FIGURES}/{p.name}" for p in drawn] + further_files
-    return page.write_page(
-        run.directory / files.REPORT,
-        page.render(
-            "series.html.j2",
-            1,
-            room="sample_size",
-            scripts="[01]-*.js",
-            run=run,
-            header=Header(
-                "Meta-evaluation of captioning metrics",
-                run.title,
-                run.question,
-                [
-                    ("Dataset", run.result.dataset),
-                    ("Images", count(run.result.n_images)),
-                    *date_and_version(run.info),
-                ],
-                fallback=run.dataset.fallback,
-            ),
-            findings=findings(stability),
-            image=image,
-            alt="Share of samples in the order of all images, by the number of images",
-            lead="Left, how often a sample of images puts all metrics into the order that all "
-            "images give, and how often two neighbours; right, how often a paired test of two "
-            "neighbours is significant (lines), and what the power formula says (dotted).",
-            tables=[(table, save_links([table])) for table in tables],
-            citation=cite(run),
-            provenance=reproduction(run, run.result.settings.model_dump()),
-            downloads={},
-            further_files=further_files,
-            wide_times=False,
-        ),
+    return page.write_series(
+        run,
+        [("Dataset", run.result.dataset), ("Images", count(run.result.n_images))],
+        tables,
+        room="sample_size",
+        findings=findings(stability),
+        image=image,
+        alt="Share of samples in the order of all images, by the number of images",
+        lead="Left, how often a sample of images puts all metrics into the order that all "
+        "images give, and how often two neighbours; right, how often a paired test of two "
+        "neighbours is significant (lines), and what the power formula says (dotted).",
+        further_files=further_files,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import (
     amount,
     capital,
@@ -26,7 +26,6 @@ from metaeval.reports.shared.formatting import (
     spelled,
 )
 from metaeval.reports.shared.print_tables import PrintTable, plain_table, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.files import read_manifest
 from metaeval.results.metric import MetricResult
@@ -64,22 +63,13 @@ def write_report(run_dir: Path | str) -> Path:
     write_tables(run.directory, [table])
     return page.write_page(
         run.directory / files.REPORT,
-        page.render(
+        page.render_run(
             "score.html.j2",
-            1,
+            run,
+            [("References", result.dataset), ("Captions", count(result.n_captions))],
+            {},
+            kicker="Scores of captioning metrics",
             room="score",
-            scripts="[01]-*.js",
-            run=run,
-            header=Header(
-                "Scores of captioning metrics",
-                run.title,
-                run.question,
-                [
-                    ("References", result.dataset),
-                    ("Captions", count(result.n_captions)),
-                    *date_and_version(run.info),
-                ],
-            ),
             findings=findings(result),
             charts=[(metric.name, histogram(metric)) for metric in scored if metric.numbers.n],
             tables=[table],
@@ -87,10 +77,7 @@ def write_report(run_dir: Path | str) -> Path:
             rows=shown_rows(run, columns),
             drawn=len(result.shown.random),
             seed=result.shown.seed,
-            provenance=reproduction(run, {}),
-            downloads={},
             further_files=[f"{files.BLOCKS}/{files.MANIFEST}", f"{files.BLOCKS}/part-*.parquet"],
-            wide_times=False,
         ),
     )
 

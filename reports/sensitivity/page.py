@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.sensitivity.dendrogram import dendrogram
 from metaeval.reports.sensitivity.findings import combination, findings
@@ -13,10 +12,8 @@ from metaeval.reports.sensitivity.people import agreement
 from metaeval.reports.sensitivity.print_cards import write_cards
 from metaeval.reports.sensitivity.profile import cards, heat_map, shown
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import capital, count, number, percent, with_interval
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
@@ -40,18 +37,25 @@ def write_report(run_dir: Path | str, figures: bool = True, judgments: Sequence[
 def render(run: LoadedRun[SensitivityResult], people: Mapping[str, Sequence[str]]) -> str:
     """The page as text."""
     result = run.result
-    return page.render(
+    sets = [entry for entry in result.sets if entry.n_applied]
+    return page.render_run(
         "sensitivity.html.j2",
-        1,
+        run,
+        [
+            ("Dataset", result.dataset),
+            ("Images", count(result.n_images)),
+            ("Sets that harm", str(sum(entry.expected == "lower" for entry in sets))),
+            ("Harmless sets", str(sum(entry.expected != "lower" for entry in sets))),
+            ("Seed", str(result.settings.seed)),
+        ],
+        result.settings.model_dump(),
+        title="What does each metric see?",
         room="sensitivity",
         scripts="0-*.js",
-        run=run,
-        header=_header(run),
         findings=findings(result),
         metrics=[m.name for m in shown(result)],
         groups=heat_map(result),
         map_links=save_links([auc_table(run.result)]),
-        citation=cite(run),
         cards=cards(run, people),
         examples=_examples(result),
         kinds=_kinds(result),
@@ -60,10 +64,7 @@ def render(run: LoadedRun[SensitivityResult], people: Mapping[str, Sequence[str]
         absent=[
             (m.name, m.status, m.reason or "", m.remedy or "") for m in result.visible if not m.ok
         ],
-        provenance=reproduction(run, result.settings.model_dump()),
-        downloads={},
         further_files=["scores.parquet", "captions.parquet"],
-        wide_times=False,
     )
 
 
@@ -79,26 +80,6 @@ def auc_table(result: SensitivityResult) -> PrintTable:
     ]
     caption = "How often the human caption scores above the changed one (AUC times 100)."
     return PrintTable("auc", caption, heads, groups)
-
-
-def _header(run: LoadedRun[SensitivityResult]) -> Header:
-    result = run.result
-    sets = [entry for entry in result.sets if entry.n_applied]
-    harmful = sum(entry.expected == "lower" for entry in sets)
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        "What does each metric see?",
-        run.question,
-        [
-            ("Dataset", result.dataset),
-            ("Images", count(result.n_images)),
-            ("Sets that harm", str(harmful)),
-            ("Harmless sets", str(len(sets) - harmful)),
-            ("Seed", str(result.settings.seed)),
-            *date_and_version(run.info),
-        ],
-        fallback=run.dataset.fallback,
-    )
 
 
 def _kinds(result: SensitivityResult) -> list[list[str]]:

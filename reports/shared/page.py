@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, palette
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.print_tables import PrintTable, write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
 
 _REPORTS = Path(__file__).resolve().parents[1]
@@ -45,6 +52,65 @@ def render(
             script=Markup(script),
         )
     )
+
+
+def render_run(
+    template: str,
+    run: LoadedRun[Any],
+    facts: Sequence[tuple[str, str]],
+    settings: Mapping[str, object],
+    *,
+    title: str = "",
+    kicker: str = "Meta-evaluation of captioning metrics",
+    scripts: str = "[01]-*.js",
+    **context: Any,
+) -> str:
+    """The page of a run, with its header, its citation and how to reproduce it.
+
+    `facts` stand in the header before date and version; `settings` are those of the statistics.
+    """
+    return render(
+        template,
+        1,
+        scripts=scripts,
+        run=run,
+        header=Header(
+            kicker,
+            title or run.title,
+            run.question,
+            [*facts, *date_and_version(run.info)],
+            fallback=run.dataset.fallback,
+        ),
+        citation=cite(run),
+        provenance=reproduction(run, settings),
+        downloads={},
+        wide_times=False,
+        **context,
+    )
+
+
+def write_series(
+    run: LoadedRun[Any],
+    facts: Sequence[tuple[str, str]],
+    tables: Sequence[PrintTable],
+    *,
+    image: str = "",
+    alt: str = "",
+    **context: Any,
+) -> Path:
+    """Write the tables of a run and the page that has them below one figure, if there is one."""
+    write_tables(run.directory, tables)
+    html = render_run(
+        "series.html.j2",
+        run,
+        facts,
+        run.result.settings.model_dump(),
+        tables=[(table, save_links([table])) for table in tables],
+        image=image,
+        alt=alt,
+        **context,
+    )
+    return write_page(run.directory / files.REPORT, html)
 
 
 def write_page(path: Path, html: str) -> Path:

@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, number, p_value
-from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.reports.trust.card import card_files, write_cards
 from metaeval.results.metric import MetricResult
@@ -88,13 +85,17 @@ def write_report(run_dir: Path | str, figures: bool = True) -> Path:
 def render(run: LoadedRun[TrustResult], figures: bool) -> str:
     """The page as text."""
     result = run.result
-    return page.render(
+    return page.render_run(
         "trust.html.j2",
-        1,
+        run,
+        [
+            ("Battery", result.battery),
+            ("Experiments", count(sum(i.status == "found" for i in result.items))),
+            ("Metrics", count(len(result.judged))),
+        ],
+        {"battery": result.battery, **result.rules.model_dump()},
+        title="Which metric for what",
         room="trust",
-        scripts="[01]-*.js",
-        run=run,
-        header=_header(run),
         metrics={m.name: _takes(m) for m in result.judged},
         costs={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
         uses=list(_uses(result)),
@@ -111,26 +112,7 @@ def render(run: LoadedRun[TrustResult], figures: bool) -> str:
         absent=[m for m in result.metrics if not m.ok],
         cards=card_files(result) if figures else [],
         cells_file=f"tables/{CELLS}",
-        citation=cite(run),
-        provenance=reproduction(run, {"battery": result.battery, **result.rules.model_dump()}),
-        downloads={},
         further_files=[f"tables/{CELLS}"],
-        wide_times=False,
-    )
-
-
-def _header(run: LoadedRun[TrustResult]) -> Header:
-    result = run.result
-    return Header(
-        "Meta-evaluation of captioning metrics",
-        "Which metric for what",
-        run.question,
-        [
-            ("Battery", result.battery),
-            ("Experiments", count(sum(i.status == "found" for i in result.items))),
-            ("Metrics", count(len(result.judged))),
-            *date_and_version(run.info),
-        ],
     )
 
 
