@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from metaeval.experiments.text_table import percent
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.runs.records import ScoreColumn
@@ -58,10 +59,6 @@ def control_lines(controls: Mapping[str, AgainstControl] | None) -> Iterator[str
             "undecidable": "cannot be decided with so few replicates",
         }[each.shows]
         yield (
-            f"{group}: {verdict} ({each.control} {_percent(each.control_value)}, "
-            f"best metric {each.best} {_percent(each.best_value)})"
+            f"{group}: {verdict} ({each.control} {percent(each.control_value) or 'undefined'}, "
+            f"best metric {each.best} {percent(each.best_value) or 'undefined'})"
         )
-
-
-def _percent(value: float | None) -> str:
-    return "undefined" if value is None else f"{100 * value:.1f}"

@@ -26,3 +26,12 @@ def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join([first, *others]).rstrip()
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent, without the sign; empty where it is undefined.
+
+    >>> percent(0.415), percent(0.415, 3), percent(None)
+    ('41.5', '41.500', '')
+    """
+    return "" if share is None else f"{100 * share:.{digits}f}"

@@ -14,7 +14,7 @@ from metaeval.experiments.judgments.printout import (
     too_few_draws,
     which_bleu,
 )
-from metaeval.experiments.text_table import text_table
+from metaeval.experiments.text_table import percent, text_table
 from metaeval.results.arena import ALL, ArenaResult
 from metaeval.results.base import Estimate
 
@@ -40,7 +40,7 @@ def _metrics(result: ArenaResult) -> Iterator[str]:
     yield f"{facts.battles:,} battles with a winner{by}, {facts.tied:,} of them ties"
     if result.people is not None:
         yield (
-            f"two ratings of one battle agree: {_percent(result.people.value)} "
+            f"two ratings of one battle agree: {percent(result.people.value)} "
             f"({result.people.pairs_of_ratings:,} pairs of ratings)"
         )
     rows = results_of(result)
@@ -52,11 +52,12 @@ def _metrics(result: ArenaResult) -> Iterator[str]:
         lines.append(
             {
                 "metric": display_name(metric),
-                **{group: _with_ends(numbers.agreement[group], group == ALL)
-                   for group in result.groups},
-                "decided": _percent(numbers.decided.value),
-                "equal length": _percent(numbers.equal_length.value),
-                "ties": _percent(numbers.ties),
+                ALL: numbers.agreement[ALL].in_percent(""),
+                **{group: percent(numbers.agreement[group].value)
+                   for group in result.groups if group != ALL},
+                "decided": percent(numbers.decided.value),
+                "equal length": percent(numbers.equal_length.value),
+                "ties": percent(numbers.ties),
                 "systems ρ": "" if systems is None else _rho(systems.spearman),
                 "n": f"{numbers.agreement[ALL].n or 0:,}",
             }
@@ -86,18 +87,6 @@ def _systems(result: ArenaResult) -> Iterator[str]:
     ]
     yield from text_table(lines, "system")
     yield f"log-odds per word more: {_log_odds(ranking.length, 4)}"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f}"
-
-
-def _with_ends(estimate: Estimate, ends: bool) -> str:
-    shown = _percent(estimate.value)
-    if not ends or estimate.interval is None:
-        return shown
-    low, high = estimate.interval
-    return f"{shown} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _rho(estimate: Estimate) -> str:

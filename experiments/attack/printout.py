@@ -65,12 +65,7 @@ def _pairs(result: AttackResult) -> list[str]:
 
 
 def _percent(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    if estimate.interval is None:
-        return f"{100 * estimate.value:.1f}"
-    low, high = estimate.interval
-    return f"{100 * estimate.value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
+    return estimate.in_percent("-", 0)
 
 
 def _number(value: Number) -> str:

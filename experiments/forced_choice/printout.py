@@ -14,7 +14,7 @@ from metaeval.experiments.judgments.printout import (
     too_few_draws,
     which_bleu,
 )
-from metaeval.experiments.text_table import text_table
+from metaeval.experiments.text_table import percent, text_table
 from metaeval.results.forced_choice import ForcedChoiceResult
 
 
@@ -47,7 +47,7 @@ def _tables(result: ForcedChoiceResult) -> Iterator[str]:
             lines.append(
                 {
                     "metric": display_name(metric),
-                    **{group: _percent(choice.accuracy(group).value) for group in result.groups},
+                    **{group: percent(choice.accuracy(group).value, 2) for group in result.groups},
                     "published": " ".join(f"{100 * v:.1f}" for v in values.values()),
                 }
             )
@@ -58,7 +58,3 @@ def _tables(result: ForcedChoiceResult) -> Iterator[str]:
 
 def _shares(shares: Mapping[str, float], digits: int) -> str:
     return ", ".join(f"{name} {100 * share:.{digits}f}" for name, share in shares.items())
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.2f}"

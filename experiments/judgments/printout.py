@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.experiments.controls import is_ranked
-from metaeval.experiments.text_table import text_table
+from metaeval.experiments.text_table import percent, text_table
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.judgments import (
@@ -62,7 +62,7 @@ def _ratings(result: JudgmentsResult) -> Iterator[str]:
             note = "; ratings are sorted within captions" if people.sorted_rows else ""
             yield (
                 f"one rating with the {people.raters - 1} others (exchangeable raters{note}): "
-                f"{SYMBOL[statistic]} {_percent(people.value, 3)}"
+                f"{SYMBOL[statistic]} {percent(people.value, 3)}"
             )
         yield from _views(result, rows, dimension)
         yield from _systems(result, rows, dimension)
@@ -104,24 +104,24 @@ def _rating_line(metric: Metric, dimension: str, result: JudgmentsResult) -> dic
     ends = estimate.interval
     return {
         "metric": display_name(metric),
-        SYMBOL[statistic]: _percent(estimate.value, 3),
+        SYMBOL[statistic]: percent(estimate.value, 3),
         confidence: "" if ends is None else " ".join(f"{100 * end:.2f}" for end in ends),
         **{
-            symbol: _percent(agreement.estimate(name).value)
+            symbol: percent(agreement.estimate(name).value, 2)
             for name, symbol in SYMBOL.items()
             if name != statistic
         },
         "accuracy": _accuracy(agreement),
         **_binary(agreement),
         "n": f"{agreement.n:,}",
-        "on common rows": f"{_percent(common.value, 3)} ({common.n:,})" if common else "",
+        "on common rows": f"{percent(common.value, 3)} ({common.n:,})" if common else "",
         "published": "" if published is None else f"{100 * published:.1f}",
     }
 
 
 def _accuracy(agreement: HumanAgreement) -> str:
     """The accuracy on pairs; with their number where they are few."""
-    shown, n = _percent(agreement.accuracy.accuracy.value), agreement.accuracy.n_pairs
+    shown, n = percent(agreement.accuracy.accuracy.value, 2), agreement.accuracy.n_pairs
     return f"{shown} ({n} pair{'' if n == 1 else 's'})" if shown and n < FEW_PAIRS else shown
 
 
@@ -132,7 +132,7 @@ def _binary(agreement: HumanAgreement) -> dict[str, str]:
         return {}
     return {
         "AP": _with_ends(binary.average_precision),
-        "by chance": _percent(binary.positive, 1),
+        "by chance": percent(binary.positive, 1),
         "AUROC": _with_ends(binary.auroc),
     }
 
@@ -140,7 +140,7 @@ def _binary(agreement: HumanAgreement) -> dict[str, str]:
 def _with_ends(estimate: Estimate) -> str:
     ends = estimate.interval
     shown = "" if ends is None else f" {100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
-    return f"{_percent(estimate.value, 1)}{shown}"
+    return f"{percent(estimate.value, 1)}{shown}"
 
 
 def _few_values(rows: Sequence[Metric], dimension: str, statistic: Correlation) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _few_values(rows: Sequence[Metric], dimension: str, statistic: Correlation) 
         return
     few = [
         f"{m.name} ({m.numbers.n_distinct} values, τ-b "
-        f"{_percent(m.numbers.human[dimension].kendall_tau_b.value)})"
+        f"{percent(m.numbers.human[dimension].kendall_tau_b.value, 2)})"
         for m in rows
         if not m.column.control and has_few_values(m.numbers)
     ]
@@ -166,7 +166,7 @@ def _views(result: JudgmentsResult, rows: Sequence[Metric], dimension: str) -> I
     for metric in rows:
         line = {"metric": display_name(metric)}
         for view, of_view in metric.numbers.human[dimension].views.items():
-            shown = _percent(of_view.estimate(statistic).value, 3)
+            shown = percent(of_view.estimate(statistic).value, 3)
             line[f"{view} ({result.views[view]:,})"] = shown
             value = published.get(view, {}).get(dimension, {}).get(metric.name)
             line[f"published {view}"] = "" if value is None else f"{100 * value:.1f}"
@@ -200,7 +200,7 @@ def _not_above(result: JudgmentsResult, dimension: str) -> Iterator[str]:
     if below := [name for name in ranked if name not in above]:
         yield (
             f"not significantly above the best control ({against.control}, "
-            f"{_percent(against.control_value, 3)}): {', '.join(below)}"
+            f"{percent(against.control_value, 3)}): {', '.join(below)}"
         )
 
 
@@ -268,8 +268,3 @@ def not_run(result: RunResult[Any]) -> Iterator[str]:
     missing = {m.family: m.status for m in result.metrics if not m.ok}
     if missing:
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
-
-
-def _percent(share: float | None, digits: int = 2) -> str:
-    """Empty where the value is undefined: no pair of captions, or no score in a part."""
-    return "" if share is None else f"{100 * share:.{digits}f}"

@@ -219,11 +219,11 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
         lines = [
             {
                 "metric": m.name,
-                "AUC": _text(m.numbers.auc),
-                "first": _text(m.numbers.first),
+                "AUC": m.numbers.auc.in_percent(),
+                "first": m.numbers.first.in_percent(),
                 "explained": "–"
                 if m.numbers.explained_auc is None
-                else _text(m.numbers.explained_auc),
+                else m.numbers.explained_auc.in_percent(),
                 "n": f"{m.numbers.n:,}",
             }
             for m in shown
@@ -343,9 +343,3 @@ def _versions(data: MarkedData) -> Iterator[tuple[ImageId, Version]]:
 
 def _n_wrong(caption: MarkedCaption) -> int:
     return sum(caption.wrong)
-
-
-def _text(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "–" if estimate.value is None else f"{100 * estimate.value:.1f}"
-    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"

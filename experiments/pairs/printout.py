@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from metaeval.experiments.judgments.printout import not_run
 from metaeval.experiments.pairs.outcomes import TRUE
 from metaeval.experiments.text_table import text_table
 from metaeval.results.base import Estimate, Test
@@ -26,7 +27,7 @@ def printout(result: PairsResult, file: Path) -> str:
     lines = [line for comparison in result.comparisons for line in _table(result, comparison)]
     return "\n".join(
         [*lines, *_refinement(result), *_unscored(result), *_undecidable(result),
-         *_not_run(result), f"{file.stem}: {file}"]
+         *not_run(result), f"{file.stem}: {file}"]
     )  # fmt: skip
 
 
@@ -157,12 +158,6 @@ def _undecidable(result: PairsResult) -> Iterator[str]:
         replicates_needed(against, 1, alpha)
     ):
         yield "some kinds have too few images for any metric to be above a control"
-
-
-def _not_run(result: PairsResult) -> Iterator[str]:
-    missing = {m.family: m.status for m in result.metrics if not m.ok}
-    if missing:  # the reasons went to stderr, and are in the report
-        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
 
 
 def percent(share: float | None) -> str:

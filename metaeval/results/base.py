@@ -70,6 +70,16 @@ class Estimate(Model):
         """Both ends of the interval, or `None` where one is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    def in_percent(self, missing: str = "–", digits: int = 1) -> str:
+        """A share as "41.5 [34.9, 48.4]", the interval with so many digits."""
+        if self.value is None:
+            return missing
+        text = f"{100 * self.value:.1f}"
+        if self.interval is None:
+            return text
+        low, high = (f"{100 * end:.{digits}f}" for end in self.interval)
+        return f"{text} [{low}, {high}]"
+
 
 class Test(Model):
     """A test of a difference.

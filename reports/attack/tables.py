@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metaeval.reports.shared.formatting import capital, count, number, percent, seconds
+from metaeval.reports.shared.formatting import DASH, capital, count, number, percent, seconds
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.results.attack import AttackResult, AttackStatistics
@@ -34,14 +34,8 @@ def grouped(
 
 
 def rate(estimate: Estimate | None) -> str:
-    """A share of images in percent with its interval: "41.5 [34.9, 48.4]"."""
-    if estimate is None or estimate.value is None:
-        return "–"
-    text = number(100 * estimate.value, 1)
-    if estimate.interval is None:
-        return text
-    low, high = estimate.interval
-    return f"{text} [{number(100 * low, 1)}, {number(100 * high, 1)}]"
+    """A share of images in percent with its interval."""
+    return DASH if estimate is None else estimate.in_percent()
 
 
 def value(estimate: Estimate | None) -> str:
