@@ -237,10 +237,13 @@ class MirrorRelation(LanguageCorruption):
             and second.end == len(caption)
             and caption.word(0) in opening
             and caption.word(second.start) in opening
-            and caption.word(first.head) not in _VERBS
+            and caption.word(first.head) not in _VERBS | {"right"}
+            and not caption.says({"other", "another"})
         )
         if not fits or second is None:
             return []
+        if caption.word(first.end) == "is" and caption.tokens[second.head].is_plural:
+            return []  # the verb would have to change
         if caption.word(first.end) == "with" and not self._alive(caption, first, second):
             return []
         return [
@@ -271,7 +274,10 @@ _EXPANDED = {short: pair for pair, short in _CONTRACTED.items() if short != "can
 
 
 class Contraction(LanguageCorruption):
-    """ "There is" becomes "there's", and "there's" becomes "there is"."""
+    """ "There is" becomes "there's", and "there's" becomes "there is".
+
+    "Do not" only after a noun or pronoun: "a do not enter sign" is a name.
+    """
 
     name = "contraction"
     title = "Contracted or expanded"
@@ -285,6 +291,8 @@ class Contraction(LanguageCorruption):
         for i, word in enumerate(caption.words):
             pair, closes = (word, caption.word(i + 1)), caption.tokens[i].closes
             short = word.replace("’", "'")
+            if pair == ("do", "not") and not caption.tag(i - 1).startswith(("NN", "PRP", "WP")):
+                continue
             if pair in _CONTRACTED and not closes and not caption.tokens[i + 1].closes:
                 places.append([(Rewording(i, i + 2, (_CONTRACTED[pair],)),)])
             elif short in _EXPANDED and self._is_verb(caption, i):
@@ -296,6 +304,15 @@ class Contraction(LanguageCorruption):
         """Whether "it's" is not a misspelt "its"."""
         after = caption.word(place + 1)
         return caption.word(place)[:2] != "it" or after in ("a", "an", "the", "not", "being")
+
+
+# what belongs to one owner: "a child's toy", "a farmer's market" name a kind of thing
+_OWNED = word_set(
+    "arm arms back beak bed body car chest chin collar ear ears elbow eye eyes face feet finger "
+    "fingers foot forehead fur hair hand hands head home house image knee knees lap leg legs lips "
+    "mane mouth muzzle name neck nose owner paw paws pocket reflection shadow shirt shoulder "
+    "shoulders side skin stomach tail tongue trunk view wing wings wrist"
+)
 
 
 class Possessive(LanguageCorruption):
@@ -315,6 +332,8 @@ class Possessive(LanguageCorruption):
             start = next((k for k in (i - 1, i - 2) if caption.word(k) in ("a", "an", "the")), -1)
             owned = self._owned(caption, i + 1)
             if owner == word or start < 0 or not owned or owner in ("it", "that", "there", "men"):
+                continue
+            if caption.is_at(start - 2, ("one", "of")):  # "one of the sheep's head"
                 continue
             thing = caption.words[i + 1 : owned]
             new = ("the", *thing, "of", *caption.words[start:i], owner)
@@ -336,4 +355,5 @@ class Possessive(LanguageCorruption):
         after = caption.tag(end)
         verb = after.startswith("VB") and caption.word(end) not in ("is", "are")
         follows = follows and not (after.startswith("NN") or verb)
-        return end if whole and follows and end - start <= 2 else 0
+        owned = caption.word(end - 1) in _OWNED
+        return end if whole and owned and follows and end - start <= 2 else 0

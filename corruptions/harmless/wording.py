@@ -214,13 +214,15 @@ class DefiniteArticle(LanguageCorruption):
 class OwnReference(Corruption):
     """Another caption of the same image.
 
-    Metrics compare with it: a metric that looks for copies scores it higher.
+    Metrics compare with it: a metric that looks for copies scores it higher. Experimental: it is
+    right, too, but in 8 of 36 captions read for the audit it said less than the first.
     """
 
     name = "own_reference"
     title = "Another caption of the image"
     kind = "harmless"
     severity = "none"
+    experimental = True
     expected = "same"
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ _VOWEL_SOUND = re.compile(
     r"(?:[aeiou]|hour|honest|heir|8|11\b|18\b|x-?ray|mp3|suv|rv\b|lcd|hd\b)", re.IGNORECASE
 )
 _CONSONANT_SOUND = re.compile(
-    r"(?:uni(?!n|m)|use|ute|using|util|ewe|eu|one\b|once|one-|u\.?s\b|ukulele)", re.IGNORECASE
+    r"(?:uni(?!n|m)|uri|use|ute|using|util|ewe|eu|one\b|once|one-|u\.?s\b|ukulele)", re.IGNORECASE
 )
 _ENDS = ".!?"
 
@@ -43,9 +43,13 @@ def reworded(
 
     Punctuation around a replaced stretch stays, and so does the full stop of one that is deleted;
     with `articles`, "a" and "an" follow the word after them where either is new; a caption that
-    began with a capital still does. Applying the edits to `text.split()` gives the new tokens.
+    began with a capital still does, and one in capitals throughout stays so. Applying the edits to
+    `text.split()` gives the new tokens.
     """
     old = text.split()
+    if text.isupper():
+        upper = (tuple(word.upper() for word in r.words) for r in rewordings)
+        rewordings = [r._replace(words=words) for r, words in zip(rewordings, upper, strict=True)]
     tokens: list[str] = []
     origins: list[int | None] = []
     place = 0

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from benchmarks.corruption_audit.second import second_rates
+from benchmarks.corruption_audit.second import print_second, second_rates
 from metaeval.audit.agreement import BOUND
+from metaeval.corruptions.base import Corruption
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.suite import suite
+from tests.corruptions.language.captions import dataset
+from tests.corruptions.sentences.test_sentences import LONG
+
+
+def _all() -> list[Corruption]:
+    """All corruptions: those of sentences need long captions, the others run on scenes."""
+    return [*suite(load_scenes(n=30)), *suite(dataset(LONG), "sentences")]
 
 
 def test_experimental_are_those_whose_upper_bound_exceeds_ten_percent() -> None:
-    marked = {c.name for c in suite(load_scenes(n=30)) if c.experimental}
+    marked = {c.name for c in _all() if c.experimental}
     rates = second_rates()
     assert marked == {name for name, rate in rates.items() if rate.high > BOUND}
     assert min(rate.n for rate in rates.values()) >= 33
+
+
+def test_every_corruption_was_read() -> None:
+    assert {c.name for c in _all()} == set(second_rates())
+
+
+def test_every_corruption_is_in_the_printed_table(capsys) -> None:
+    print_second()
+    printed = capsys.readouterr().out
+    assert all(f"`{name}`" in printed for name in second_rates())
+    assert printed.count("experimental") == sum(r.high > BOUND for r in second_rates().values())

@@ -69,6 +69,14 @@ class ThereIs(NamedTuple):
     gone: tuple[Rewording, ...]
 
 
+# finite verbs that the tagger takes for nouns: "a man on a motorbike rides down the street"
+_MISREAD_VERBS = word_set(
+    "rides sits stands plays walks runs jumps eats flies looks grazes poses rests sleeps swims "
+    "surfs holds waits smiles lies lays crosses gathers drives travels talks skates wears sell "
+    "sells rolls leans hits swings throws catches reaches"
+)
+
+
 def existential(caption: ParsedCaption) -> ThereIs | None:
     """How the caption can follow "there is": it begins with an indefinite phrase, and has no finite
     verb but "is" or "are" before a verb in -ing, which goes. `None` if it cannot."""
@@ -84,6 +92,9 @@ def existential(caption: ParsedCaption) -> ThereIs | None:
     be = caption.word(after) in ("is", "are") and caption.tag(after + 1) in ("VBG", "VBN")
     gone = (Rewording(after, after + 1),) if be else ()
     rest = [t for i, t in enumerate(caption.tokens) if not (be and i == after)]
+    inside = (i for p in caption.phrases for i in range(p.start, p.head))
+    if caption.says(_MISREAD_VERBS) or any(caption.tokens[i].is_plural for i in inside):
+        return None  # "two men sell ties" is read as one phrase
     if listed or any(t.tag in ("VBZ", "VBP", "MD") or t.word in ("is", "are") for t in rest):
         return None
     return ThereIs("are" if plural else "is", gone)

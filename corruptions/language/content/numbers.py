@@ -91,6 +91,8 @@ class WrongDigits(LanguageCorruption):
         for i, word in enumerate(caption.words):
             if not word.isdecimal() or not word.isascii():
                 continue
+            if caption.word(i - 1) in ("hang", "hanging", "hangs"):  # "hang 10" names a trick
+                continue
             low, high = 10 ** (len(word) - 1), 10 ** len(word)
             step = max(1, (high - low) // 7)
             numbers = {low + (int(word) - low + k * step) % (high - low) for k in range(1, 7)}

@@ -89,6 +89,12 @@ _TIMES = {
 }  # fmt: skip
 
 
+# "a night stand", "a day bed"
+_NAMES_AFTER_TIME = frozenset(
+    {"stand", "stands", "table", "tables", "bed", "beds", "light", "lights", "care", "gown", "lamp"}
+)
+
+
 class WrongTime(LanguageCorruption):
     """Day becomes night, morning evening, dusk noon, and back."""
 
@@ -105,6 +111,8 @@ class WrongTime(LanguageCorruption):
                 continue
             before = set(caption.words[max(0, i - 2) : i])
             if before & {"sunny", "bright", "valentine's", "wedding", "one", "every", "game"}:
+                continue
+            if caption.word(i + 1) in _NAMES_AFTER_TIME:
                 continue
             new = _TIMES[word]
             if word == "night" and caption.word(i - 1) != "at":

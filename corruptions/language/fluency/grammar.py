@@ -15,8 +15,17 @@ _NOTHING = Known()
 _BE_HAVE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have"}
 
 
+_GROUPS = word_set(
+    "group groups couple bunch herd herds flock crowd pair team family number stack stacks pile "
+    "row rows line set variety collection assortment cluster series lot lots trio"
+)
+
+
 class BreakAgreement(LanguageCorruption):
-    """Verb and subject, number and noun no longer agree: "a man are", "two dog"."""
+    """Verb and subject, number and noun no longer agree: "a man are", "two dog".
+
+    Not a verb behind "a group of dogs" or "the couple": both of its forms are written.
+    """
 
     name = "break_agreement"
     title = "Agreement broken"
@@ -25,9 +34,12 @@ class BreakAgreement(LanguageCorruption):
     unchanged_reason = "has nothing that must agree"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places = swapped_words(caption, _BE_HAVE, _NOTHING)
+        grouped = caption.says(_GROUPS)
+        places = [] if grouped else swapped_words(caption, _BE_HAVE, _NOTHING)
         for i, token in enumerate(caption.tokens):
             verb = token.tag == "VBZ" and token.word == verb_form(token.lemma, "VBZ")
+            past = token.lemma == verb_form(token.lemma, "VBD")  # "that read"
+            verb = verb and not grouped and not past
             if verb and token.word not in _BE_HAVE and caption.phrase_of(i) is None:
                 places.append([(Rewording(i, i + 1, (token.lemma,)),)])
             phrase = caption.phrase_of(i)

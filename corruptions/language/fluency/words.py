@@ -34,20 +34,31 @@ class _Deletion(WordCorruption):
         return ()
 
 
+# words that another word of the caption implies: "parked in a parking lot", "fast moving"
+_IMPLIED_BY = {"parked": {"parking"}, "moving": {"fast", "fast-moving", "slow"}}
+
+
 class DeleteContentWords(_Deletion):
-    """Nouns, verbs, adjectives and numbers go; articles and prepositions stay."""
+    """Nouns, verbs, adjectives and numbers go; articles and prepositions stay.
+
+    A word that occurs twice stays, too: without one of them the caption says as much.
+    """
 
     name = "delete_content_words"
     title = "Content words deleted"
     kind = "words"
     severity = "major"
-    unchanged_reason = "has only one content word"
+    unchanged_reason = "has no content word that can go"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [
             i
             for i, token in enumerate(caption.tokens)
-            if token.tag.startswith(_CONTENT) and token.word and not is_function_word(token.word)
+            if token.tag.startswith(_CONTENT)
+            and token.word
+            and not is_function_word(token.word)
+            and caption.words.count(token.word) == 1
+            and not caption.says(_IMPLIED_BY.get(token.word, ()))
         ]
 
 
@@ -78,11 +89,16 @@ class DropArticles(_Deletion):
 
 
 class _Cut(RatedCorruption):
+    """More words go where what is left would say as much in a whole sentence."""
+
     unchanged_reason = "has only one word"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        n = len(caption.text.split())
+        words = parse(caption.text).words
+        n = len(words)
         cut = min(max(1, round(self.rate * n)), n - 1)
+        while 0 < cut < n - 1 and self.is_whole(words, cut):
+            cut += 1
         gone = self.gone(n, cut)
         result = changed(caption.text, [Rewording(*gone)] if cut > 0 else [], self.unchanged_reason)
         return replace(result, requested=self.rate)
@@ -90,6 +106,15 @@ class _Cut(RatedCorruption):
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         """Where the words that go begin and end."""
         raise NotImplementedError
+
+    def is_whole(self, words: Sequence[str], cut: int) -> bool:
+        """Whether what is left says as much as before and ends or begins as a caption does."""
+        raise NotImplementedError
+
+
+def _says_as_much(left: Sequence[str], gone: Sequence[str]) -> bool:
+    """Whether the words that are gone have no content word that is not left."""
+    return all(not word or is_function_word(word) or word in left for word in gone)
 
 
 class CutEnd(_Cut):
@@ -103,6 +128,10 @@ class CutEnd(_Cut):
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         return n - cut, n
 
+    def is_whole(self, words: Sequence[str], cut: int) -> bool:
+        left, gone = words[:-cut], words[-cut:]
+        return not is_function_word(left[-1]) and _says_as_much(left, gone)
+
 
 class CutStart(_Cut):
     """The first words go, round(rate · n) of n."""
@@ -114,6 +143,10 @@ class CutStart(_Cut):
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         return 0, cut
+
+    def is_whole(self, words: Sequence[str], cut: int) -> bool:
+        left, gone = words[cut:], words[:cut]
+        return left[0] in ARTICLES and _says_as_much(left, gone)
 
 
 class RepeatWord(LanguageCorruption):

@@ -13,7 +13,7 @@ HUMAN = (
     "There is a young woman holding a tennis racket on a tennis court.",
     "A small wooden table with a full bowl of fruit, and a laptop computer.",
     "a group of people are standing under an open umbrella in the rain",
-    "The surfer's board is in front of a boat that is gray.",
+    "The surfer's hand is in front of a boat that is gray.",
     "A black cat laying on top of a bed near a toy",
     "A man is about to hit a ball with his bat while a crowd watches.",
     'Three giraffes stand behind a fence near a sign that says "zoo"',

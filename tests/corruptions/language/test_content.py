@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from metaeval.corruptions.base import Caption
-from metaeval.corruptions.harmless.grammar import Passive, RelativeClause, SwapConjuncts
-from metaeval.corruptions.language.base import LanguageCorruption
+from metaeval.corruptions.base import Caption, Corruption
+from metaeval.corruptions.harmless.grammar import (
+    Contraction,
+    MirrorRelation,
+    Passive,
+    Possessive,
+    RelativeClause,
+    SwapConjuncts,
+)
+from metaeval.corruptions.harmless.wording import Filler, PhotoPrefix
+from metaeval.corruptions.harmless.writing import Hyphen
 from metaeval.corruptions.language.content.attributes import (
     DropAttribute,
     MoveAttribute,
@@ -44,11 +52,12 @@ from metaeval.corruptions.language.content.relations import (
     WrongVerb,
 )
 from metaeval.corruptions.language.content.scene import WrongTime
-from metaeval.corruptions.language.fluency.grammar import WrongVerbForm
+from metaeval.corruptions.language.fluency.grammar import BreakAgreement, WrongVerbForm
+from metaeval.corruptions.language.fluency.words import CutEnd, CutStart, DeleteContentWords
 from metaeval.data.dataset import CaptionDataset
 
 
-def outcomes(corruption: LanguageCorruption, text: str, *references: str) -> set[str]:
+def outcomes(corruption: Corruption, text: str, *references: str) -> set[str]:
     """Every text that some of 60 seeds makes; the text itself where nothing can be changed."""
     refs = (references or (text,),)
     data = CaptionDataset("one", (1,), (text,), refs if references else ((text,),), (1,), (text,))
@@ -202,6 +211,32 @@ def test_ages_on_which_captions_disagree_are_left():
         (WrongVerbForm(), "A dog is laying on a rug.", "A dog is lay on a rug."),
         (NegateVerb(), "A black BMW touring motorcycle parked on the street.", None),
         (NegateVerb(), "A man riding a motorcycle.", "A man not riding a motorcycle."),
+        (Contraction(), "A red do not enter sign.", None),
+        (Contraction(), "People do not enter.", "People don't enter."),
+        (Contraction(), "THERE IS A DOG", "THERE'S A DOG"),
+        (Hyphen(), "A CART AND A RED T-SHIRT", "A CART AND A RED T SHIRT"),
+        (Possessive(), "A woman at a farmer's market.", None),
+        (Possessive(), "A wooden teacher's desk.", None),
+        (Possessive(), "A hand on one of the sheep's head.", None),
+        (MirrorRelation(), "A toilet right next to a stall.", None),
+        (MirrorRelation(), "A signal next to two other signals.", None),
+        (MirrorRelation(), "A sink is next to the cabinets.", None),
+        (MirrorRelation(), "A seat next to a urinal.", "A urinal next to a seat."),
+        (Filler(), "A man on a motorbike rides down the street.", None),
+        (PhotoPrefix(), "Two men sell ties at an outdoor market.", None),
+        (WrongTime(), "A bed next to a night stand.", None),
+        (WrongTime(), "A bed at night.", "A bed at noon."),
+        (WrongDigits(), "A surfer hanging 10 on the waves.", None),
+        (BreakAgreement(), "A group of dogs are on a rug.", None),
+        (BreakAgreement(), "The couple are on a rug.", None),
+        (BreakAgreement(), "A banner that reads hello.", None),
+        (BreakAgreement(), "A dog is on a rug.", "A dog are on a rug."),
+        (CutEnd(0.1), "A man with a racket swings his racket", "A man with a racket swings his"),
+        (CutEnd(0.3), "A cart with pears on it", "A cart with"),
+        (CutEnd(0.2), "A cart with pears in bowls", "A cart with pears in"),
+        (CutStart(0.2), "There is a dog on a red rug", "Dog on a red rug"),
+        (DeleteContentWords(0.1), "A fire fire truck", "A fire fire"),
+        (DeleteContentWords(0.1), "Parked in parking", "Parked in"),
     ],
 )  # fmt: skip
 def test_defects_found_by_readers(corruption, caption, after) -> None:
