@@ -28,6 +28,7 @@ from metaeval.text.language import UNSPACED, language_of, tokenizer_for
 
 Scores = npt.NDArray[np.float64]
 
+CUT = "captions cut to the model's length"  # in `Scorer.counted`
 _PAIR = "\x1f"  # between a caption and its rival: no caption contains it
 
 

@@ -74,7 +74,7 @@ DEFINITIONS: Mapping[str, Sequence[str]] = {
         "reports.graded.script.3-drill-alignment: Rows are the caption’s tokens,",
         "reports.graded.script.3-drill-grounding: How much of each region",
         "reports.graded.script.3-drill-matches: Rows are words and relations,",
-        "reports.graded.script.3-drill-objects: Objects that are both",
+        "reports.graded.script.3-drill-objects: Objects that are both in",
         "reports.graded.script.3-drill-tuples: Tuples of the scene graphs;",
         "reports.graded.script.3-drill: The explanation could not be",
         "reports.graded.script.3-drill: This report cannot draw what",

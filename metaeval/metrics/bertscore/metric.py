@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +27,9 @@ from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.compute.threads import divide_products_only
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
-from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.baseline import baseline_f1
-from metaeval.metrics.bertscore.sentences import EncodedSentences
+from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
 from metaeval.options import DataType, Device, Positive, PositiveInt, checked
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn, TrainingFacts
@@ -160,6 +161,7 @@ class BertScorer(ReferenceScorer):
 
     metric: BertScore
     usual_ms = 3.0
+    counted = MappingProxyType({CUT: "captions"})
 
     def __init__(
         self,
@@ -224,6 +226,12 @@ class BertScorer(ReferenceScorer):
             starts = (np.cumsum(counts) - counts)[has_references]
             scores[has_references, 0] = np.maximum.reduceat(f1, starts)
         return self._rescaled(scores)
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
+        return count_cut(self.encoder, captions, has_score)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         """Which token of the caption met which token of each reference, and how alike they are."""

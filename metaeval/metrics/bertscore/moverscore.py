@@ -18,7 +18,7 @@ from metaeval.compute.device import to_device
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer
-from metaeval.metrics.bertscore.sentences import EncodedSentences
+from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.transformers import locate
@@ -112,6 +112,7 @@ class MoverScorer(ReferenceScorer):
 
     usual_ms = 4.0
     batch_size = 2000
+    counted = BertScorer.counted
 
     def __init__(self, metric: MoverScore, dataset: CaptionDataset, tokens: BertScorer) -> None:
         names = ("model", "weights", "layer", "idf", "dtype", "transformers")
@@ -161,6 +162,12 @@ class MoverScorer(ReferenceScorer):
                 similarities = [next(similar) for _ in group] if len(sentence.mass) else [LOWEST]
                 scores[row] = sum(similarities) / len(similarities)
         return scores
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
+        return count_cut(self._tokens.encoder, captions, has_score)
 
     def _sentence(self, text: str) -> _Sentence:
         """The tokens of a text that have mass."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer
+from metaeval.metrics.bertscore.sentences import count_cut
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.transformers import locate
@@ -89,6 +90,7 @@ class SentenceScorer(ReferenceScorer):
 
     metric: SentenceSimilarity
     usual_ms = 1.0
+    counted = BertScorer.counted
 
     def __init__(
         self, metric: SentenceSimilarity, dataset: CaptionDataset, tokens: BertScorer
@@ -132,6 +134,12 @@ class SentenceScorer(ReferenceScorer):
                 table = np.stack([self._vectors[text] for text in references])
                 scores[row] = (table @ self._vectors[caption]).max()
         return np.asarray(np.clip(scores, -1, 1))
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
+        return count_cut(self._encoder, captions, has_score)
 
     def close(self) -> None:
         self._vectors = {}

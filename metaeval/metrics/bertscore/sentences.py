@@ -8,6 +8,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from metaeval.metrics.bertscore.match import BankedSentences, Floats, Ints, Singles, pair_scores
 from metaeval.metrics.bertscore.token_bank import TokenBank
@@ -39,8 +40,8 @@ class EncodedSentences:
     def add(self, texts: Sequence[str], *, alone: bool = False) -> None:
         """Encode those of the texts that are new; `alone` as in `TextEncoder.encode`."""
         new = [text for text in dict.fromkeys(texts) if text not in self._index]
-        ids, n_cut = self._encoder.tokenize(new)
-        if n_cut:
+        ids, cut = self._encoder.tokenize(new)
+        if n_cut := sum(cut):
             log.warning("bertscore: %d captions cut at %d tokens", n_cut, self._encoder.max_tokens)
         first = len(self._index)
         self._index.update({text: first + j for j, text in enumerate(new)})
@@ -127,6 +128,16 @@ class EncodedSentences:
     def close(self) -> None:
         """Release the vectors and their temporary files."""
         self._bank.close()
+
+
+def count_cut(
+    encoder: TextEncoder, captions: Sequence[str], has_score: Sequence[bool]
+) -> npt.NDArray[np.int64]:
+    """For `Scorer.tally`: 1 for a caption with a score that the model's length cut [n, 1]."""
+    distinct = list(dict.fromkeys(captions))
+    cut = dict(zip(distinct, encoder.tokenize(distinct)[1], strict=True))
+    counts = [cut[text] and scored for text, scored in zip(captions, has_score, strict=True)]
+    return np.array(counts, dtype=np.int64).reshape(-1, 1)
 
 
 def _token_weights(encoder: TextEncoder, documents: Sequence[str] | None) -> Floats:

@@ -26,7 +26,7 @@ from metaeval.compute.embedding_cache import EmbeddingCache, text_key
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.base import CUT, Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
@@ -51,7 +51,7 @@ class ClipScorer(Scorer):
     usual_ms = 3.0
     counted = MappingProxyType(
         {
-            "captions cut to the model's length": "captions",
+            CUT: "captions",
             "images not there or not readable": "images",
         }
     )

@@ -72,18 +72,21 @@ class TextEncoder:
             positions -= 2  # their position numbers begin after the padding's
         self.max_tokens = int(min(self.tokenizer.model_max_length, positions))
 
-    def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], int]:
-        """Token ids with the special ones, and how many sentences were cut at `max_tokens`."""
+    def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+        """Token ids with the special ones, and whether a sentence was cut at `max_tokens`."""
         texts = [sentence.strip() for sentence in sentences]
         if not texts:
-            return [], 0
+            return [], []
         ids: list[list[int]] = self.tokenizer(
             texts, truncation=True, max_length=self.max_tokens,
             return_attention_mask=False, return_token_type_ids=False,
         )["input_ids"]  # fmt: skip
         full = [j for j, tokens in enumerate(ids) if len(tokens) == self.max_tokens]
         whole = self.tokenizer([texts[j] for j in full])["input_ids"] if full else []
-        return ids, sum(len(tokens) > self.max_tokens for tokens in whole)
+        cut = [False] * len(texts)
+        for j, tokens in zip(full, whole, strict=True):
+            cut[j] = len(tokens) > self.max_tokens
+        return ids, cut
 
     def encode(
         self,

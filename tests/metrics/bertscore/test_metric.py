@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from metaeval.compute.networks import keep_networks
+from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
@@ -22,7 +23,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.transformers import locate
@@ -381,3 +382,24 @@ def test_importing_and_building_needs_no_torch() -> None:
         "sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["bertscore", "moverscore", "sentence_similarity"])
+def test_captions_that_the_model_cuts_are_counted(name: str) -> None:
+    """MiniLM reads 512 tokens, two of them its own: 510 times "dog" fits, 511 times does not.
+
+    A caption without a reference has no score and is not counted. The counts come from the cache,
+    too.
+    """
+    metric = build(name, compose_config([f"metric=[{name}]"]))
+    data = dataset_of((*REFERENCES, ()))
+    captions = ["dog " * 510, "dog " * 511, "a dog", "dog " * 600, "dog " * 600]
+    images = np.array([0, 0, 1, 2, 4])
+    expected = (Tally("captions cut to the model's length", "captions", 2, 5),)
+    store = MemoryStore()
+    for _ in range(2):
+        scored = score_captions(metric, data, captions, images, store)
+        assert scored.counts == expected
+    assert scored.n_cached == len(captions)
+    short = score_captions(metric, data, captions[:1], images[:1], store)
+    assert [count.n for count in short.counts] == [0]

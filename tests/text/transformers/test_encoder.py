@@ -138,12 +138,12 @@ def test_the_first_word_is_a_word_like_any_other(roberta: Path) -> None:
     found = locate(str(roberta))
     assert isinstance(found, TextModel)
     encoder = TextEncoder(found, 2, "cpu")
-    (ids, same, empty, long), n_cut = encoder.tokenize(["dog", "  dog ", "", "dog " * 50])
+    (ids, same, empty, long), cut = encoder.tokenize(["dog", "  dog ", "", "dog " * 50])
     assert ids == same
     assert encoder.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġdog", "</s>"]
     assert len(empty) == encoder.n_special == 2
     # 20 positions, of which RoBERTa's numbering leaves 18
-    assert (len(long), n_cut, encoder.max_tokens) == (18, 1, 18)
+    assert (len(long), cut, encoder.max_tokens) == (18, [False, False, False, True], 18)
     kept: dict[int, Any] = {}
     encoder.encode([ids, long], lambda p, v: kept.update(zip(p, v, strict=True)))
     assert kept[1].shape == (18, 32)
