@@ -226,12 +226,13 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
         yield f"{key}._target_: {shown(target)} cannot be imported: {reason}"
         return
     known, others = options_of(maker)
-    if key.startswith("metric."):
-        known = known | {CITATION: list[str]}
-    if key == "corruption":
-        known = known | get_type_hints(Degrees, include_extras=True)
-    if key == "report":
-        known = known | get_type_hints(PrintStyle, include_extras=True)
+    if key.startswith("metric.") and CITATION in known:
+        yield (
+            f"{key}: {target} has a parameter '{CITATION}', the name of the keys of what to cite; "
+            "rename the parameter"
+        )
+        return
+    known = known | _added_options(key)
     if "_partial_" in node:
         yield from problems(node["_partial_"], bool, f"{key}._partial_")
     for name, value in node.items():
@@ -239,6 +240,14 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
             yield from problems(value, known[name], f"{key}.{name}")
         elif name not in _HYDRA and not others:
             yield unknown_option(f"{key}.{name}", known)
+
+
+def _added_options(key: str) -> dict[str, Any]:
+    """The options of a component that are not parameters of its class."""
+    if key.startswith("metric."):
+        return {CITATION: list[str]}
+    added = {"corruption": Degrees, "report": PrintStyle}.get(key)
+    return {} if added is None else get_type_hints(added, include_extras=True)
 
 
 def _located(path: str) -> Any:

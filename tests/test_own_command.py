@@ -275,3 +275,25 @@ def test_near_names_and_short_lists(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert line in done.stderr
         assert len(done.stderr) < 400
+
+
+def test_a_parameter_called_citation_is_refused(tmp_path: Path) -> None:
+    """`citation` of a metric's configuration are keys of a bibliography, never passed to it."""
+    (tmp_path / "mine.py").write_text(
+        "from metaeval.metrics.ngram.bleu import Bleu\n"
+        "class Mine(Bleu):\n"
+        "    def __init__(self, citation='x'):\n"
+        "        super().__init__()\n"
+    )
+    (tmp_path / "conf" / "metric").mkdir(parents=True)
+    node = "# @package metric.mine\n# a metric\n_target_: mine.Mine\ncitation: [y]\n"
+    (tmp_path / "conf" / "metric" / "mine.yaml").write_text(node)
+    done = command(
+        "metaeval", "--config-dir", "conf", "experiment=replace", *SMALL, "metric=[mine]",
+        "hydra.run.dir=OUT", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == (
+        "metaeval: metric.mine: mine.Mine has a parameter 'citation', the name of the keys of what "
+        "to cite; rename the parameter\n"
+    )

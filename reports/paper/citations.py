@@ -51,9 +51,9 @@ def cite(run: LoadedRun[Any]) -> Citation:
         *(key for m in metrics for key in m.citation),
         *((CONTROLS,) if any(m.column.control for m in metrics) else ()),
     ]
-    missing = dict.fromkeys(m.name for m in scores if not m.citation)
     known = entries()
-    parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys))]
+    missing = dict.fromkeys(m.name for m in scores if not known.keys() & set(m.citation))
+    parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys) if key in known)]
     sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")
     return Citation(sentence, "\n\n".join(parts), tuple(missing))
 

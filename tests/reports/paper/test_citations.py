@@ -107,6 +107,7 @@ def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[GradedResult]) -> Non
 def test_a_users_metric_is_named_as_missing(run: LoadedRun[GradedResult]) -> None:
     name = run.result.metrics[0].name
     assert name in cite(changed(run, citation=())).missing
+    assert name in cite(changed(run, citation=("a2026key",))).missing  # of no entry in our file
     assert name not in cite(changed(run, citation=("vedantam2015cider",))).missing
 
 
