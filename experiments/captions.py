@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import ToScore
-from metaeval.results.run import DatasetInfo, RecordCounts
+from metaeval.results.run import DatasetInfo, LanguageInfo, RecordCounts
 from metaeval.runs import files
 from metaeval.runs.records import Version
 from metaeval.text.language import language_of
@@ -91,6 +91,7 @@ def dataset_info(dataset: CaptionDataset) -> DatasetInfo:
         notes=dataset.notes,
         fallback=dataset.fallback,
         records=record_counts(dataset.records),
+        language=language_info(dataset),
     )
 
 
@@ -102,6 +103,11 @@ def record_counts(records: RecordCount | None) -> RecordCounts | None:
 def reference_counts(dataset: CaptionDataset) -> list[int]:
     """How many references images have: each number that occurs, ascending."""
     return sorted({len(references) for references in dataset.references})
+
+
+def language_info(dataset: CaptionDataset) -> LanguageInfo:
+    """The language of a dataset's captions, and whether it was given or detected."""
+    return LanguageInfo(code=language_of(dataset), given=dataset.language is not None)
 
 
 def language_note(dataset: CaptionDataset) -> str:

@@ -17,7 +17,7 @@ from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import language_note, record_counts
+from metaeval.experiments.captions import language_info, language_note, record_counts
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.files import write_judgments, write_scores
 from metaeval.experiments.judgments.printout import printout
@@ -115,6 +115,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
                 sources=dict(data.dataset.sources),
                 notes=tuple(data.dataset.notes),
                 records=record_counts(data.dataset.records),
+                language=language_info(data.dataset),
             )
         )
 

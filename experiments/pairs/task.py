@@ -18,7 +18,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.captions import language_note, record_counts
+from metaeval.experiments.captions import language_info, language_note, record_counts
 from metaeval.experiments.fitted import TEXT, as_scores
 from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
 from metaeval.experiments.pairs.fitted import fitted_text
@@ -126,6 +126,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
                 notes=tuple(data.dataset.notes),
                 fallback=None,
                 records=record_counts(data.dataset.records),
+                language=language_info(data.dataset),
             )
         )
 

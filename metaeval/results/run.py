@@ -127,6 +127,21 @@ class RecordCounts(Model):
     refused: int
 
 
+class LanguageInfo(Model):
+    """The language of a dataset's captions.
+
+    Attributes
+    ----------
+    code
+        ISO 639-1: "de"; `None` where it could not be told.
+    given
+        Whether the dataset declares it (`dataset.language`); otherwise it was detected.
+    """
+
+    code: str | None
+    given: bool
+
+
 class DatasetInfo(Model):
     """The dataset of a run.
 
@@ -146,6 +161,8 @@ class DatasetInfo(Model):
         How many records of its files were used or left out.
     systems
         Captioner → how many of its captions were used or left out.
+    language
+        The language of its captions; `None` where the run did not ask for it.
     """
 
     name: str
@@ -158,6 +175,7 @@ class DatasetInfo(Model):
     fallback: str | None = None
     records: RecordCounts | None = None
     systems: Mapping[str, RecordCounts] | None = None
+    language: LanguageInfo | None = None
 
 
 class PublishedInfo(Model):

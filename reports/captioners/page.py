@@ -26,7 +26,7 @@ from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import amount, count, listed, number
 from metaeval.reports.shared.photos import thumbnails
 from metaeval.reports.shared.print_tables import write_tables
-from metaeval.reports.shared.provenance import Provenance, date_and_version, reproduction
+from metaeval.reports.shared.provenance import Provenance, language_date_and_version, reproduction
 from metaeval.results.captioners import LengthAnalysis
 from metaeval.results.files import dump
 from metaeval.runs import files
@@ -132,7 +132,7 @@ def _context(run: CaptionersRun) -> dict[str, Any]:
                 ("Dataset", result.dataset),
                 ("Size", headline(run)),
                 ("References", references["systems"]),
-                *date_and_version(run.info),
+                *language_date_and_version(run.info),
             ],
             legend_label="Systems by mean rank, best first",
             legend_class="legend systems",

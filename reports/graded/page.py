@@ -32,7 +32,7 @@ from metaeval.reports.shared.elements import Header, Row
 from metaeval.reports.shared.formatting import count, percent
 from metaeval.reports.shared.photos import thumbnails
 from metaeval.reports.shared.print_tables import write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.provenance import language_date_and_version, reproduction
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.results.files import dump
 from metaeval.results.graded import CaptionSet
@@ -202,7 +202,7 @@ def _header(run: GradedRun) -> Header:
             ("Dataset", run.result.dataset),
             ("Size", headline(run)),
             ("Seed", str(run.seed)),
-            *date_and_version(run.info),
+            *language_date_and_version(run.info),
         ],
         legend_label="Versions, worst to best",
         legend=[(f"l{k}", name) for k, name in enumerate(run.names)],

@@ -18,7 +18,7 @@ from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, palette
 from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.print_tables import PrintTable, write_tables
-from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.provenance import language_date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
 
@@ -67,7 +67,8 @@ def render_run(
 ) -> str:
     """The page of a run, with its header, its citation and how to reproduce it.
 
-    `facts` stand in the header before date and version; `settings` are those of the statistics.
+    `facts` stand in the header before language, date and version; `settings` are those of the
+    statistics.
     """
     return render(
         template,
@@ -78,7 +79,7 @@ def render_run(
             kicker,
             title or run.title,
             run.question,
-            [*facts, *date_and_version(run.info)],
+            [*facts, *language_date_and_version(run.info)],
             fallback=run.dataset.fallback,
         ),
         citation=cite(run),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from metaeval.reports.shared.formatting import count, listed, number, seconds
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.run import RunInfo
+from metaeval.results.run import LanguageInfo, RunInfo
 
 
 class Provenance(NamedTuple):
@@ -39,13 +39,21 @@ def command(arguments: Sequence[Any]) -> str:
     return shlex.join(parts)
 
 
-def date_and_version(info: RunInfo) -> list[tuple[str, str]]:
-    """Two facts for the head of a page."""
+def language_date_and_version(info: RunInfo) -> list[tuple[str, str]]:
+    """Facts for the head of a page: the captions' language where it is known, and of the run."""
     commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
+    language = info.dataset.language if info.dataset else None
     return [
+        *([] if language is None else [("Language", _language(language))]),
         ("Date", (info.finished or "")[:10]),
         ("Version", f"metaeval {info.metaeval}{commit}"),
     ]
+
+
+def _language(language: LanguageInfo) -> str:
+    if language.code is None:
+        return "not detected"
+    return f"{language.code} ({'given' if language.given else 'detected'})"
 
 
 def _sorted_pairs(values: Mapping[str, object] | None) -> list[tuple[str, str]]:

@@ -172,3 +172,46 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     page = (run.directory / "report.html").read_text(encoding="utf-8")
     assert "No corruption changed a caption" in page
     assert "best" not in page.split("No corruption changed a caption")[1][:300]
+
+
+def rated_table(folder: Path) -> Path:
+    path = folder / "rated.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = [(k, *pair, k % 5) for k, pair in enumerate(captions("german"))]
+        names = ("image_id", "candidate", "references", "human")
+        csv.writer(file).writerows([names, *rows])
+    return path
+
+
+def pair_table(folder: Path) -> Path:
+    path = folder / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = [(k, true, text[0], text) for k, (true, text) in enumerate(captions("german"))]
+        csv.writer(file).writerows([("image_id", "true", "foil", "references"), *rows])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("experiment", "dataset", "language", "shown"),
+    [
+        ("replace", "own", None, "de (detected)"),
+        ("replace", "own", "de", "de (given)"),
+        ("judgments", "table", None, "de (detected)"),
+        ("pairs", "pairs", "de", "de (given)"),
+        ("retrieval", "own", None, "de (detected)"),
+        ("judgments", "few", None, "not detected"),
+    ],
+)
+def test_the_page_says_the_language_and_how_it_is_known(
+    tmp_path: Path, experiment: str, dataset: str, language: str | None, shown: str
+) -> None:
+    files = {"own": lambda folder: table("german", folder), "table": rated_table,
+             "pairs": pair_table, "few": rated_table}  # fmt: skip
+    name = "table" if dataset == "few" else dataset
+    run = metaeval.run(
+        experiment, dataset=name, dataset__file=str(files[dataset](tmp_path)),
+        dataset__language=language, metrics=["bleu"], stats__replicates=10, out=tmp_path / "OUT",
+        paths__cache=tmp_path / "cache", **({"dataset__limit": 3} if dataset == "few" else {}),
+    )  # fmt: skip
+    page = (run.directory / "report.html").read_text(encoding="utf-8")
+    assert f"<dt>Language</dt><dd>{shown}</dd>" in page
