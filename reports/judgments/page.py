@@ -126,6 +126,7 @@ def _protocol(result: JudgmentsResult) -> list[tuple[str, str]]:
     own_captions = {
         "drop": "left out",
         "unreference": "kept, and taken out of their image's references",
+        "leave_out": "kept, and taken out of their own references",
         "keep": "kept, and compared with themselves",
     }[protocol.own_captions]
     documents = {

@@ -109,6 +109,10 @@ def rows(path: Path) -> list[dict[str, Any]]:
         out = json_lines(path)
     elif path.suffix == ".json":
         out = parsed(text(path))
+        if isinstance(out, dict):  # one list, or COCO's
+            listed = {key: each for key, each in out.items() if isinstance(each, list)}
+            require("annotations" in listed or len(listed) == 1)
+            out = listed.get("annotations", next(iter(listed.values())))
         require(isinstance(out, list) and all(isinstance(row, dict) for row in out))
     elif path.suffix in (".csv", ".tsv"):
         out = csv_rows(path, "," if path.suffix == ".csv" else "\t")

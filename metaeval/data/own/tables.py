@@ -1,4 +1,8 @@
-"""Users' tables as records: CSV with a header, JSON Lines, JSON (a list), Parquet."""
+"""Users' tables as records: CSV with a header, JSON Lines, JSON, Parquet.
+
+A JSON file holds a list of records, or an object with such a list: under "annotations", as in
+COCO's schema and FOIL, or under its only key with a list.
+"""
 
 from __future__ import annotations
 
@@ -97,9 +101,15 @@ def require_columns(table: Table, names: Sequence[str], option: str) -> None:
 
 
 def _listed(value: Any, path: Path) -> Iterator[TableRow]:
+    key = ""
+    if isinstance(value, dict):
+        lists = [name for name, each in value.items() if isinstance(each, list)]
+        key = "annotations" if "annotations" in lists else lists[0] if len(lists) == 1 else ""
+        value = value.get(key, value)
     if not isinstance(value, list):
         raise InputError(f"holds {kind(value)} where a list of records is expected", file=path)
     for number, record in enumerate(value):
+        where = f"{key}[{number}]"
         if not isinstance(record, dict):
-            raise InputError(f"is {kind(record)}, not an object", file=path, record=f"[{number}]")
-        yield TableRow(f"[{number}]", record)
+            raise InputError(f"is {kind(record)}, not an object", file=path, record=where)
+        yield TableRow(where, record)

@@ -83,7 +83,8 @@ def load_pairs_table(
         rows, fields, REQUIRED, path, notes, OPTIONAL, guessed=("references", "kind")
     )
     for where, record in renamed:
-        require_columns(record, REQUIRED, path, where)
+        hint = " (dataset.fields says what they are called)"
+        require_columns(record, REQUIRED, path, where, hint)
         pairs += _pairs(record, tidy, path, where)
     if not pairs:
         raise InputError("holds no record", file=path)

@@ -11,14 +11,19 @@ import pandas as pd
 import pytest
 
 from metaeval.config import compose_config
+from metaeval.data.judgments.protocol import CHOICES
 from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.run import run_configured
+from metaeval.results.judgments import JudgmentsResult
 
 ROWS: list[dict[str, Any]] = [
     {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
     {"imgid": "b.jpg", "mt": "a cat", "refs": ["one cat"], "stars": 1.5},
 ]
+TRUE_AND_FOIL = [("a dog runs", "a cat runs"), ("two red buses", "two red boats"),
+                 ("a man eats", "a man sleeps"), ("one horse", "one cow")]  # fmt: skip
 FIELDS = {"image_id": "imgid", "candidate": "mt", "references": "refs", "human": "stars"}
 
 
@@ -191,6 +196,48 @@ def test_an_own_caption_is_left_out_of_its_own_references_only(tmp_path: Path) -
     assert [j.references for j in data.judged] == [("the dog",), ("one dog", "the dog")]
     others = load_table(path, own_captions="unreference")
     assert [j.references for j in others.judged] == [("the dog",), ("the dog",)]
+
+
+def test_records_of_a_json_object(tmp_path: Path) -> None:
+    """The records of FOIL and COCO are under "annotations", next to other lists."""
+    path = tmp_path / "t.json"
+    for holder in ({"annotations": ROWS, "images": [{"id": 1}]}, {"data": ROWS, "version": 2}):
+        path.write_text(json.dumps(holder))
+        assert [j.candidate for j in load_table(path).judged] == [row["mt"] for row in ROWS]
+    for holder in ({"a": ROWS, "b": ROWS}, {"version": 2}, {}):
+        path.write_text(json.dumps(holder))
+        with pytest.raises(InputError, match="holds an object where a list of records is expected"):
+            load_table(path)
+    path.write_text(json.dumps({"annotations": [*ROWS, 3]}))
+    with pytest.raises(InputError, match=rf"annotations\[{len(ROWS)}\]: is a number, not an obj"):
+        load_table(path)
+
+
+@pytest.mark.parametrize("own_captions", CHOICES["own_captions"])
+def test_a_file_in_the_form_of_foil_by_one_command(tmp_path: Path, own_captions: str) -> None:
+    """The true caption of each image is one of its references in COCO's file."""
+    captions, annotations = [], []
+    for k, (true, foil) in enumerate(TRUE_AND_FOIL):
+        captions += [{"image_id": k, "id": 2 * k, "caption": true},
+                     {"image_id": k, "id": 2 * k + 1, "caption": f"{true} there"}]  # fmt: skip
+        for wrong, text in ((False, true), (True, foil)):
+            annotations.append(
+                {"id": len(annotations), "image_id": k, "caption": text, "foil": wrong,
+                 "target_word": "ORIG", "foil_word": "ORIG"}
+            )  # fmt: skip
+    images = [{"id": k, "file_name": f"{k}.jpg"} for k in range(len(TRUE_AND_FOIL))]
+    (tmp_path / "foil.json").write_text(json.dumps({"annotations": annotations, "images": images}))
+    (tmp_path / "coco.json").write_text(json.dumps({"annotations": captions, "images": images}))
+    config = compose_config(
+        ["experiment=judgments", "dataset=table", f"dataset.file={tmp_path / 'foil.json'}",
+         "dataset.human=foil", "dataset.higher_is_better=false", "metrics=[rouge_l]",
+         f"dataset.references={tmp_path / 'coco.json'}", f"dataset.own_captions={own_captions}",
+         "stats.replicates=20", f"paths.cache={tmp_path / 'cache'}"]
+    )  # fmt: skip
+    result = run_configured(config, tmp_path / "OUT")
+    assert isinstance(result, JudgmentsResult)
+    assert result.facts.judged == len(annotations) // (2 if own_captions == "drop" else 1)
+    assert "Own captions (4)" in (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_wrong_key_of_fields_is_named_in_both_forms() -> None:

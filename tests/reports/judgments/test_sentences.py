@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from metaeval.data.judgments.protocol import CHOICES
 from metaeval.reports.judgments.findings import findings
 from metaeval.reports.judgments.page import _protocol
 from metaeval.reports.judgments.table import ratings_table
@@ -53,7 +54,13 @@ def test_the_protocol_in_words() -> None:
     assert rows(ratings="each")[row].startswith("every rating")
     assert rows()[document].startswith("every image")
     assert rows(documents="pair")[document].startswith("every judged caption with its references")
-    assert rows(own_captions="drop")["Own captions (0)"] == "left out"
+    own = {
+        choice: rows(own_captions=choice)["Own captions (0)"] for choice in CHOICES["own_captions"]
+    }
+    assert own["drop"] == "left out"
+    assert own["unreference"].endswith("taken out of their image's references")
+    assert own["leave_out"].endswith("taken out of their own references")
+    assert len(set(own.values())) == 4
 
 
 @pytest.mark.falsifies("reports.judgments.table._rating_cells")
