@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
+from metaeval.experiments.judgments.printout import SYMBOL
 from metaeval.results.files import read_result
 from metaeval.results.forced_choice import ForcedChoiceResult, ForcedChoiceStatistics
 from metaeval.results.judgments import (
@@ -122,9 +123,9 @@ def italic(metric: MetricResult[Any]) -> str:
 def composite(results: Sequence[Result]) -> str:
     """Composite's τ-c × 100 of all captions and of its parts, the best on COCO first.
 
-    The first run has every metric, the second SPICE by its authors' parser. A metric that needs
-    annotated objects scores COCO's captions alone: it has a value on that part only, so that every
-    other column compares values on the same captions.
+    The first run has every metric, the second SPICE by its authors' parser. Every value of a column
+    is on the same captions: a metric that scores only some captions of a part has no value there,
+    and no row where it has no value at all.
     """
     runs = [read_ratings(result) for result in results]
     last = runs[-1]
@@ -140,22 +141,46 @@ def composite(results: Sequence[Result]) -> str:
 
     for metric in sorted(metrics, key=order):
         n, agreement = metric.numbers.n, metric.numbers.human[dimension]
+        parts = [agreement.views[view] for view in views]
+        complete = [part.n == last.views[view] for view, part in zip(views, parts, strict=True)]
+        if not any(complete):
+            continue
         known = published.get(metric.name)
-        cells = [
-            times_100(agreement.views[view].kendall_tau_c.value)
-            if view == views[-1] or agreement.views[view].n == last.views[view]
-            else "–"  # of other captions than those of the other rows
-            for view in views
-        ]
         lines.append(
             row(
                 italic(metric),
                 times_100(agreement.kendall_tau_c.value, 3) if n == last.facts.judged else "–",
                 "" if known is None else f"{100 * known:.1f}",
-                *cells,
+                *(
+                    times_100(part.kendall_tau_c.value) if whole else "–"
+                    for part, whole in zip(parts, complete, strict=True)
+                ),
                 f"{n:,}",
             )
         )
+    return "\n".join(lines)
+
+
+def common_captions(results: Sequence[Result]) -> str:
+    """The protocol's statistic × 100 on the captions that all metrics score, best first.
+
+    And on how many captions each metric has a score. Metrics that do not take part (a score for
+    fewer than half of the captions) have no row.
+    """
+    run = read_ratings(results[0])
+    (dimension,) = run.dimensions
+    ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
+    common = {m.name: m.numbers.human[dimension].common for m in ran}
+    (n,) = {rows.n for rows in common.values() if rows is not None}
+    lines = head("", f"{SYMBOL[run.protocol.statistic]} on the same {n:,} captions", "scored")
+
+    def order(metric: MetricResult[JudgmentStatistics]) -> tuple[bool, float]:
+        rows = common[metric.name]
+        return metric.column.control, -((rows.value if rows else None) or 0.0)
+
+    for metric in sorted(ran, key=order):
+        if (rows := common[metric.name]) is not None:
+            lines.append(row(italic(metric), times_100(rows.value), f"{metric.numbers.n:,}"))
     return "\n".join(lines)
 
 
@@ -246,6 +271,7 @@ TABLES = (
         ),
         composite,
     ),
+    Table("composite-coco", judged("dataset=composite dataset.subsets=[coco]"), common_captions),
     Table("pascal50s-direct", judged(f"{PASCAL}direct"), choices),
     Table("pascal50s-consensus", judged(f"{PASCAL}consensus"), choices),
     Table("thumb", judged("dataset=thumb"), ratings),

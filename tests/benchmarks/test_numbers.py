@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
 from metaeval.results.forced_choice import ChoiceAgreement
-from metaeval.results.judgments import JudgmentStatistics
+from metaeval.results.judgments import CommonRows, JudgmentStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import (
     Accuracy,
@@ -371,16 +372,27 @@ def test_triplets_are_sorted_by_both(tmp_path: Path) -> None:
 
 
 def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
-    """Metrics by their τ-c on the last part; no value of all captions where only a part has one."""
+    """Metrics by their τ-c on the last part; no value of all captions where only a part has one.
+
+    TIGEr scored only some captions of the only part that it could score: its .9 is on other
+    captions than the values of the others, so it has no row.
+    """
 
     def metric(
         name: str, n: int, total: float, first: float | None, last: float
     ) -> MetricResult[JudgmentStatistics]:
-        views = {"8k": (0 if first is None else 4, first), "coco": (6, last)}
+        views = {"8k": (0 if first is None else 4, first), "coco": (min(n, 6), last)}
         return ratings_metric(name, n, correctness=human_agreement(n, total, views))
 
     for folder, metrics in (
-        ("all", [metric("CIDEr", 10, 0.37690, 0.3, 0.4), metric("FAIEr", 6, 0.5, None, 0.5)]),
+        (
+            "all",
+            [
+                metric("CIDEr", 10, 0.37690, 0.3, 0.4),
+                metric("FAIEr", 6, 0.5, None, 0.5),
+                metric("TIGEr", 5, 0.9, None, 0.9),
+            ],
+        ),
         ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3), metric("CIDEr", 10, 0.1, 0.1, 0.1)]),
     ):
         result = ratings_result(
@@ -396,6 +408,25 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
         "| FAIEr | – |  | – | 50.0 | 6 |",
         "| CIDEr | 37.690 | 37.7 | 30.0 | 40.0 | 10 |",
         "| SPICE | 40.353 |  | 20.0 | 30.0 | 10 |",
+    ]
+
+
+def test_common_captions_decide_the_order(tmp_path: Path) -> None:
+    """FAIEr leads on its own captions, and CIDEr on the captions that both score."""
+
+    def metric(name: str, n: int, own: float, common: float | None) -> Any:
+        rows = None if common is None else CommonRows(n=6, value=common)
+        agreement = human_agreement(n, own).model_copy(update={"common": rows})
+        return ratings_metric(name, n, correctness=agreement)
+
+    metrics = [metric("FAIEr", 6, 0.5, 0.5), metric("CIDEr", 10, 0.4, 0.55),
+               metric("TIGEr", 2, 0.9, None)]  # fmt: skip
+    write_result(tmp_path / files.STATISTICS, ratings_result(metrics, ["correctness"], 10))
+    assert judgments.common_captions([Result(tmp_path, "")]).splitlines() == [
+        "|  | τ-c on the same 6 captions | scored |",
+        "|---|---:|---:|",
+        "| CIDEr | 55.0 | 10 |",
+        "| FAIEr | 50.0 | 6 |",
     ]
 
 
