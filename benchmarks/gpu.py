@@ -79,19 +79,18 @@ def kernel_seconds(work: Callable[[], Any]) -> float:
 def score(
     make: Callable[[str], Any],
     device: str,
-    n: int,
-    cache: str | None = None,
+    data: tuple[Any, list[str], Any],
     checked: int = CHECKED,
     tolerance: float = TOLERANCE,
 ) -> Row:
-    """Prepare and score n scenes' captions; the second time counts, the first chooses kernels.
+    """Prepare and score captions of `scenes`; the second time counts, the first chooses kernels.
 
     The processor scores the captions of `checked` of the images too.
     """
     from metaeval.data.dataset import Absent
     from metaeval.runs.store import MemoryStore
 
-    dataset, captions, index = scenes(n, cache)
+    dataset, captions, index = data
 
     def once(where: str, data: Any, texts: list[str], images: Any) -> Any:
         scorer = make(where).bind(data, MemoryStore())
@@ -102,7 +101,7 @@ def score(
         scorer.close()
         return scores
 
-    few = min(n, checked)
+    few = min(len(dataset), checked)
     some = np.flatnonzero(index < few)
     part = (dataset.limited(few), [captions[k] for k in some], index[some])
     once(device, *part)
@@ -128,15 +127,15 @@ def bertscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
     from benchmarks.bertscore import random_roberta
     from metaeval.metrics.bertscore.metric import BertScore
 
-    n = 16 if tiny else 2000
+    data = scenes(16 if tiny else 2000)
     with tempfile.TemporaryDirectory() as folder:
-        model = random_roberta(Path(folder), 2 if tiny else 24, scenes(n)[1])
+        model = random_roberta(Path(folder), 2 if tiny else 24, data[1])
         layer = 2 if tiny else 17
         return score(
             lambda where: BertScore(
                 model=model, layer=layer, device=where, dtype="float32" if where == "cpu" else dtype
             ),
-            device, n, checked=32, tolerance=TOLERANCE if dtype == "float32" else HALF,
+            device, data, checked=32, tolerance=TOLERANCE if dtype == "float32" else HALF,
         )  # fmt: skip
 
 
@@ -147,13 +146,14 @@ def clipscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
 
     model, n = ("ViT-S-32-alt", 8) if tiny else ("ViT-B-32", 3000)
     with tempfile.TemporaryDirectory() as folder:
-        image_files.paths_of(scenes(n, folder)[0])  # drawn beforehand
+        data = scenes(n, folder)
+        image_files.paths_of(data[0])  # drawn beforehand
         return score(
             lambda where: ClipScore(
                 model=model, pretrained="random", device=where,
                 dtype="float32" if where == "cpu" else dtype,
             ),
-            device, n, folder, tolerance=TOLERANCE if dtype == "float32" else HALF,
+            device, data, tolerance=TOLERANCE if dtype == "float32" else HALF,
         )  # fmt: skip
 
 
@@ -162,9 +162,8 @@ def tiger(device: str, tiny: bool) -> Row:
     from metaeval.metrics.scan.tiger import Tiger
     from metaeval.vision.regions.gold import GoldRegions
 
-    return score(
-        lambda where: Tiger(GoldRegions(), device=where), device, 16 if tiny else 5000, None, ALL
-    )
+    data = scenes(16 if tiny else 5000)
+    return score(lambda where: Tiger(GoldRegions(), device=where), device, data, ALL)
 
 
 def faier(device: str, tiny: bool) -> Row:
@@ -172,9 +171,8 @@ def faier(device: str, tiny: bool) -> Row:
     from metaeval.metrics.faier.metric import Faier
     from metaeval.vision.regions.gold import GoldRegions
 
-    return score(
-        lambda where: Faier(GoldRegions(), device=where), device, 16 if tiny else 5000, None, ALL
-    )
+    data = scenes(16 if tiny else 5000)
+    return score(lambda where: Faier(GoldRegions(), device=where), device, data, ALL)
 
 
 def faier_training(device: str, tiny: bool) -> Row:
@@ -235,15 +233,14 @@ def vifidel(device: str, tiny: bool) -> Row:
     from metaeval.text.word_vectors.base import VectorFile
     from metaeval.text.word_vectors.learn import write_vectors
 
-    n = 80 if tiny else 5000
     with tempfile.TemporaryDirectory() as folder:
-        dataset, captions, _ = scenes(n, folder)
+        dataset, captions, _ = data = scenes(80 if tiny else 5000, folder)
         names = {label for each in dataset.part("objects").values() for label in each.labels}
         words = sorted({w for text in [*captions, *names] for w in re.findall("[a-z]+", text)})
         rows = np.random.default_rng(0).standard_normal((len(words), 300))
         write_vectors(Path(folder, "vectors.txt"), words, rows)
         vectors = VectorFile(Path(folder, "vectors.txt"), cache=folder)
-        return score(lambda where: Vifidel(vectors, device=where), device, n, None, ALL)
+        return score(lambda where: Vifidel(vectors, device=where), device, data, ALL)
 
 
 BENCHMARKS: dict[str, tuple[Callable[[str, bool], Row], tuple[str, ...]]] = {

@@ -9,7 +9,6 @@
     python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
     python -m benchmarks.corruption_audit other-scenes     # on others, not used to fix anything
     python -m benchmarks.corruption_audit second           # error rates of the second reading
-    python -m benchmarks.corruption_audit patterns         # known defects, counted by pattern
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
@@ -37,7 +36,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corruption_audit.examples import write_examples
-from benchmarks.corruption_audit.patterns import PATTERNS, Change, counts
 from benchmarks.corruption_audit.scenes import print_others, print_rows
 from benchmarks.corruption_audit.second import print_second
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
@@ -126,19 +124,6 @@ def print_table() -> None:
         print(f"| `{name}` | {kind} | {100 * images / n:.1f} % | {text.replace('|', '')} |")
 
 
-def print_patterns() -> None:
-    """Known defects: in how many changed captions of COCO val2017 each is matched."""
-    data = _data()
-    references = dict(zip(data.image_ids, data.references, strict=True))
-    print("| corruption | pattern | matched | changed |\n|---|---|---:|---:|")
-    for name in PATTERNS:
-        (corruption,) = suite(data, name)
-        results = zip(data.image_ids, data.human, corruption.apply(data, SEED), strict=True)
-        changes = [Change(a, r.text, references[i]) for i, a, r in results if r.applied]
-        for pattern, n in counts(name, changes).items():
-            print(f"| `{name}` | {pattern} | {n:,} | {len(changes):,} |")
-
-
 def _rank(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -219,7 +204,6 @@ def main() -> int:
             "scenes",
             "other-scenes",
             "examples",
-            "patterns",
             "second",
         ],
     )
@@ -235,8 +219,6 @@ def main() -> int:
         print_items(options.unread)
     elif options.what == "second":
         print_second()
-    elif options.what == "patterns":
-        print_patterns()
     elif options.what == "table":
         print_table()
     elif options.what == "scenes":

@@ -3,8 +3,7 @@
 Fast because the difference between the two surpluses of concordant pairs is *linear* in the swaps:
 with σ = ±1 for each unit, S(σ) − S(−σ) keeps only the odd terms of a form of degree two. An
 arrangement is one row of a matrix product, without a sort, however many distinct judgements there
-are. `benchmarks/judgments/continuous.py` prints the times; the plain way (`perm_both` for the other
-correlations) is the oracle of the tests.
+are. The plain way (`perm_both` for the other correlations) is the oracle of the tests.
 """
 
 from __future__ import annotations
