@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+
+from metaeval.audit.sheet import read_key, read_verdicts
 from metaeval.errors import InputError
+from metaeval.metrics.judge.batch import import_batch
+from metaeval.metrics.judge.prompts import Prompt
+from metaeval.metrics.judge.replay import ReplayFiles
+from metaeval.runs.answers import AnswerJournal
 from tests.fuzz import strict
+from tests.fuzz.base import COMMA, LINES, Loader, lines, one_file, write
 
 KEYS = [character * 64 for character in "abc"]
 ANSWERS: list[dict[str, Any]] = [
@@ -25,14 +30,10 @@ TEXTS = ("judge", "image_id", "caption", "rival", "finish_reason", "refusal", "l
 
 
 def make_answers(folder: Path) -> None:
-    lines = "".join(json.dumps(answer) + "\n" for answer in ANSWERS)
-    (folder / "answers").mkdir()
-    (folder / "answers" / "part-00001.jsonl").write_text(lines)
+    write(folder / "answers" / "part-00001.jsonl", ANSWERS)
 
 
 def read_answers(folder: Path) -> Any:
-    from metaeval.runs.answers import AnswerJournal
-
     journal = AnswerJournal(folder)
     journal.get("")
     known = journal._known
@@ -41,8 +42,8 @@ def read_answers(folder: Path) -> Any:
 
 
 def strict_answers(folder: Path) -> Any:
-    *lines, last = (folder / "answers" / "part-00001.jsonl").read_bytes().split(b"\n")
-    records = [strict.parsed(line.decode()) for line in lines]
+    *whole, last = (folder / "answers" / "part-00001.jsonl").read_bytes().split(b"\n")
+    records = [strict.parsed(line.decode()) for line in whole]
     with suppress(strict.Wrong, ValueError):  # cut short
         records.append(strict.parsed(last.decode()))
     return {k: [r["answer"], r.get("sample") or 0, r.get("prompt_tokens"), r.get("usd")]
@@ -64,26 +65,22 @@ def checked(records: list[Any]) -> dict[str, dict[str, Any]]:
     return out
 
 
-def make_replay(folder: Path) -> None:
-    rows = [("image", "candidate", "answer"), ("1.jpg", "a dog runs", "Score: 80"),
-            ("1.jpg", "a dog runs", "70"), ("2.jpg", "a cat, black", "")]  # fmt: skip
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    (folder / "replay.csv").write_text(text.getvalue())
+REPLAY = lines(
+    ("image,candidate,answer", "1.jpg,a dog runs,Score: 80", "1.jpg,a dog runs,70",
+     '2.jpg,"a cat, black",')
+)  # fmt: skip
 
 
-def read_replay(folder: Path) -> Any:
-    from metaeval.metrics.judge.replay import ReplayFiles
-
-    files = ReplayFiles(str(folder / "replay.csv"))
+def read_replay(path: Path) -> Any:
+    files = ReplayFiles(str(path))
     if files.by_request:
-        raise InputError("has a column 'key'", file=folder / "replay.csv")
+        raise InputError("has a column 'key'", file=path)
     return {f"{i}|{c}": [a.answer for a in of] for (i, c), of in sorted(files._by_item.items())}
 
 
-def strict_replay(folder: Path) -> Any:
+def strict_replay(path: Path) -> Any:
     out: dict[str, list[str]] = {}
-    for row in strict.csv_rows(folder / "replay.csv"):
+    for row in strict.csv_rows(path):
         image = row["image_id"] if "image_id" in row else row["image"]
         caption = row["caption"] if "caption" in row else row["candidate"]
         key = f"{strict.image_id(image)}|{strict.caption(caption)}"
@@ -95,28 +92,21 @@ class _Request:
     key, text, image_id, caption, rival, sample = KEYS[0], "{}", "1.jpg", "a dog", None, 0
 
 
-def make_batch(folder: Path) -> None:
-    reply = {"model": "m", "usage": {"prompt_tokens": 3, "completion_tokens": 1},
-             "choices": [{"finish_reason": "stop", "message": {"content": "80"}}]}  # fmt: skip
-    lines = [{"custom_id": key, "error": None, "response": {"status_code": 200, "body": reply}}
-             for key in KEYS]  # fmt: skip
-    (folder / "batch.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+REPLY = {"model": "m", "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+         "choices": [{"finish_reason": "stop", "message": {"content": "80"}}]}  # fmt: skip
+BATCH = [{"custom_id": key, "error": None, "response": {"status_code": 200, "body": REPLY}}
+         for key in KEYS]  # fmt: skip
 
 
-def read_batch(folder: Path) -> Any:
-    from metaeval.metrics.judge.batch import import_batch
-
+def read_batch(path: Path) -> Any:
     requests: Any = {KEYS[0]: _Request}
-    return [a.answer for a in import_batch(folder / "batch.jsonl", requests)]
+    return [a.answer for a in import_batch(path, requests)]
 
 
-def strict_batch(folder: Path) -> Any:
+def strict_batch(path: Path) -> Any:
     out = []
-    for line in strict.text(folder / "batch.jsonl").split("\n"):
-        if not line.strip():
-            continue
-        record = strict.parsed(line)
-        strict.require(isinstance(record, dict) and isinstance(record.get("custom_id"), str))
+    for record in strict.json_lines(path):
+        strict.require(isinstance(record.get("custom_id"), str))
         reply = record.get("response")
         used = record["custom_id"] == KEYS[0] and not record.get("error")
         if used and isinstance(reply, dict) and reply.get("status_code") == 200:
@@ -126,45 +116,30 @@ def strict_batch(folder: Path) -> Any:
     return out
 
 
-def make_prompt(folder: Path) -> None:
-    text = "Rate from 0 to 100.\n{% for r in references %}{{ r }}\n{% endfor %}{{ caption }}\n"
-    (folder / "prompt.jinja").write_text(text)
+PROMPT = "Rate from 0 to 100.\n{% for r in references %}{{ r }}\n{% endfor %}{{ caption }}\n"
+RENDERED: dict[str, Any] = {
+    "caption": "a bus",
+    "references": ["one bus", "the bus"],
+    "image": False,
+}
 
 
-def read_prompt(folder: Path) -> Any:
-    from metaeval.metrics.judge.prompts import Prompt
-
-    prompt = Prompt(str(folder / "prompt.jinja"))
-    return prompt.render(caption="a bus", references=["one bus", "the bus"], image=False)
-
-
-def strict_prompt(folder: Path) -> Any:
-    from jinja2 import Environment, StrictUndefined
-
-    source = strict.text(folder / "prompt.jinja")
+def strict_prompt(path: Path) -> Any:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(source).render(
-        caption="a bus", references=["one bus", "the bus"], image=False
-    )
+    return environment.from_string(strict.text(path)).render(**RENDERED)
 
 
 ITEMS = [(f"{k:016x}", f"corruption {k}") for k in range(4)]
 
 
 def make_audit(folder: Path) -> None:
-    sheet = [("item", "captions", "a", "b", "verdict")]
-    sheet += [(i, "x | y", "a dog", "a cat", v) for (i, _), v in zip(ITEMS, "ls x", strict=True)]
-    key = [("item", "corruption", "level", "kind", "severity", "expected")]
-    key += [(item, name, "1", "object", "major", "lower") for item, name in ITEMS]
-    for name, rows in (("sheet.csv", sheet), ("key.csv", key)):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        (folder / name).write_text(text.getvalue())
+    sheet = [f"{i},x | y,a dog,a cat,{v}" for (i, _), v in zip(ITEMS, "ls x", strict=True)]
+    (folder / "sheet.csv").write_text(lines(["item,captions,a,b,verdict", *sheet]))
+    key = [f"{item},{name},1,object,major,lower" for item, name in ITEMS]
+    (folder / "key.csv").write_text(lines(["item,corruption,level,kind,severity,expected", *key]))
 
 
 def read_audit(folder: Path) -> Any:
-    from metaeval.audit.sheet import read_key, read_verdicts
-
     key = {item: row["corruption"] for item, row in read_key(folder / "key.csv").items()}
     return [key, read_verdicts(folder / "sheet.csv")]
 
@@ -183,3 +158,14 @@ def strict_audit(folder: Path) -> Any:
             strict.require(row["item"] not in verdicts)
             verdicts[row["item"]] = {"l": "lower", "s": "same", "x": "neither"}[letter]
     return [key, verdicts]
+
+
+JUDGE_LOADERS = [
+    Loader("answers of a run", make_answers, read_answers, strict_answers, {".jsonl": LINES}),
+    one_file("answers, replayed", "replay.csv", lambda path: path.write_text(REPLAY), read_replay,
+             strict_replay),
+    one_file("answers of a batch", "batch.jsonl", BATCH, read_batch, strict_batch),
+    one_file("prompt", "prompt.jinja", PROMPT, lambda path: Prompt(str(path)).render(**RENDERED),
+             strict_prompt),
+    Loader("sheets of an audit", make_audit, read_audit, strict_audit, {".csv": COMMA}),
+]  # fmt: skip

@@ -9,57 +9,68 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import pickle
 import struct
+import zipfile
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from PIL import Image
+from safetensors.torch import save_file
 
-from tests.fuzz import judges_and_audits as judges
-from tests.fuzz import mutations, strict
-from tests.fuzz import pairs_and_own as more
-from tests.fuzz.mutations import Harm
-
-Read = Callable[[Path], Any]
-
-
-@dataclass(frozen=True)
-class Loader:
-    """A reader of files.
-
-    Attributes
-    ----------
-    name
-        What the table of results calls it.
-    make
-        Writes valid files into a folder.
-    read
-        The project's reading of that folder, as plain values that can be compared.
-    strict
-        The strict reading, or `None`: what is accepted must be what the unharmed files hold, since
-        checksums guard them.
-    harm
-        File name (or its ending) → harm besides that to plain bytes.
-    spared
-        Files that are never damaged.
-    """
-
-    name: str
-    make: Callable[[Path], None]
-    read: Read
-    strict: Read | None
-    harm: dict[str, Harm]
-    spared: tuple[str, ...] = ()
-
+import metaeval
+from metaeval.data.coco.load import load_coco
+from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.image_files import decoded, digests
+from metaeval.data.judgments import composite, flickr8k, pascal50s, table, thumb
+from metaeval.data.own.captions import load_own
+from metaeval.data.system_captions import read_system_captions
+from metaeval.errors import InputError
+from metaeval.metrics.bertscore.baseline import baseline_f1
+from metaeval.metrics.scan.checkpoint import load_checkpoint
+from metaeval.metrics.scan.network import Scan, ScanShape
+from metaeval.metrics.scan.weights import choose_weights
+from metaeval.metrics.vifidel.objects import read_labels
+from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
+from metaeval.readers.images import open_image
+from metaeval.readers.torch_archive import read_torchscript
+from metaeval.reports.__main__ import main as write_page
+from metaeval.text.transformers.locate import TextModel, check_folder
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.text.word_vectors.base import VectorFile
+from metaeval.training.checkpoint import Progress, read_state, write_state
+from metaeval.vision.regions.bottomup import BottomUpRegions
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import shipped
+from tests.fuzz import pairs_and_own as own
+from tests.fuzz import strict
+from tests.fuzz.base import (
+    COMMA,
+    JSON,
+    LINES,
+    MATLAB,
+    SAFE,
+    SEMICOLON,
+    TAB,
+    ZIP,
+    Loader,
+    Read,
+    lines,
+    one_file,
+    tables,
+    write,
+)
+from tests.fuzz.judges_and_audits import JUDGE_LOADERS
+from tests.metrics.scan import scan_cases
+from tests.reports.run_files import IMAGES, write_run
 
 CAPTIONS = ("a dog runs, fast", "two “cats” on a bed", 'a "red" car', "un café", "犬 runs")
 WORDS = ["dog", "cat", "car", "犬"]
@@ -69,94 +80,62 @@ FEATURES = np.arange(3 * 4 * 8, dtype=np.float32).reshape(3, 4, 8) / 7 - 3
 BOXES = np.tile(np.array([0.1, 0.2, 0.5, 0.9], np.float32), (3, 4, 1))
 
 
-def write_json(path: Path, value: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
-
-
 # COCO's files
 
 
-def make_captions(folder: Path) -> None:
-    write_json(folder / "captions.json", {
-        "images": [{"id": i, "file_name": f"{i:012d}.jpg"} for i in IDS],
-        "annotations": [
-            {"id": 10 * i + k, "image_id": i, "caption": text}
-            for i in IDS for k, text in enumerate(CAPTIONS)
-        ],
-    })  # fmt: skip
+COCO_CAPTIONS = {
+    "images": [{"id": i, "file_name": f"{i:012d}.jpg"} for i in IDS],
+    "annotations": [
+        {"id": 10 * i + k, "image_id": i, "caption": text}
+        for i in IDS for k, text in enumerate(CAPTIONS)
+    ],
+}  # fmt: skip
+COCO_OBJECTS = {
+    "images": [{"id": i, "width": 640, "height": 480} for i in IDS],
+    "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "traffic light"}],
+    "annotations": [
+        {"id": 10 * i + k, "image_id": i, "category_id": 1 + k % 2, "iscrowd": int(k == 2),
+         "bbox": [10 * k, 5.5, 100, 200]}
+        for i in IDS for k in range(3)
+    ],
+}  # fmt: skip
+OF_SYSTEM = [{"image_id": i, "caption": CAPTIONS[k]} for k, i in enumerate(IDS)]
 
 
-def read_captions(folder: Path) -> Any:
-    from metaeval.data.coco.load import load_coco
-
-    data = load_coco("coco", captions=folder / "captions.json", n_references=1)
+def captions_of(data: CaptionDataset) -> Any:
     return [
-        (i, human, *references)
+        [i, human, *references]
         for i, human, references in zip(data.image_ids, data.human, data.references, strict=True)
     ]
 
 
-def strict_captions(folder: Path) -> Any:
-    return [(i, *captions[:2]) for i, captions in strict.coco_captions(folder / "captions.json")]
+def strict_captions(path: Path) -> Any:
+    return [(i, *captions[:2]) for i, captions in strict.coco_captions(path)]
 
 
-def make_objects(folder: Path) -> None:
-    write_json(folder / "instances.json", {
-        "images": [{"id": i, "width": 640, "height": 480} for i in IDS],
-        "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "traffic light"}],
-        "annotations": [
-            {"id": 10 * i + k, "image_id": i, "category_id": 1 + k % 2, "iscrowd": int(k == 2),
-             "bbox": [10 * k, 5.5, 100, 200]}
-            for i in IDS for k in range(3)
-        ],
-    })  # fmt: skip
-
-
-def read_objects(folder: Path) -> Any:
-    from metaeval.data.coco.objects import CocoObjects
-
-    objects = CocoObjects(folder / "instances.json")
+def read_objects(path: Path) -> Any:
     return [
         (i, [[n, *box] for n, box in zip(one.labels, one.boxes.tolist(), strict=True)])
-        for i, one in objects.items()
+        for i, one in CocoObjects(path).items()
     ]
-
-
-def make_systems(folder: Path) -> None:
-    rows = [{"image_id": i, "caption": CAPTIONS[k]} for k, i in enumerate(IDS)]
-    write_json(folder / "system.json", rows)
-
-
-def read_systems(folder: Path) -> Any:
-    from metaeval.data.system_captions import read_system_captions
-
-    return list(read_system_captions(folder / "system.json", "system", IDS).captions.items())
 
 
 # tables of judgements
 
 
-def judged_rows() -> list[dict[str, Any]]:
-    return [
-        {"image_id": f"{i}.jpg", "candidate": CAPTIONS[k], "references": list(CAPTIONS[:2]),
-         "human": 1.5 + k, "system": "one"}
-        for k, i in enumerate((1, 2, 3, 4))
-    ]  # fmt: skip
+JUDGED = [
+    {"image_id": f"{i}.jpg", "candidate": CAPTIONS[k], "references": list(CAPTIONS[:2]),
+     "human": 1.5 + k, "system": "one"}
+    for k, i in enumerate((1, 2, 3, 4))
+]  # fmt: skip
 
 
-def make_table(suffix: str) -> Callable[[Path], None]:
-    def make(folder: Path) -> None:
-        path, rows = folder / f"table{suffix}", judged_rows()
-        if suffix == ".jsonl":
-            lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        elif suffix == ".csv":
-            pd.DataFrame(rows).to_csv(path, index=False)
-        else:
-            pd.DataFrame(rows).to_parquet(path)
-
-    return make
+def make_table(path: Path) -> None:
+    """As pandas writes it: in CSV lists have Python's form."""
+    if path.suffix == ".csv":
+        pd.DataFrame(JUDGED).to_csv(path, index=False)
+    else:
+        write(path, JUDGED)
 
 
 def judged_values(judgments: Any) -> Any:
@@ -167,19 +146,16 @@ def judged_values(judgments: Any) -> Any:
     ]  # fmt: skip
 
 
-def read_table(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.data.judgments.table import load_table
+def read_table(path: Path) -> Any:
+    return judged_values(table.load_table(file=path, image_source="other", data=path.parent))
 
-        file = folder / f"table{suffix}"
-        return judged_values(load_table(file=file, image_source="other", data=folder))
 
-    return read
+def tokens(captions: Sequence[str]) -> str:
+    return lines([f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(captions)])
 
 
 def make_flickr8k(folder: Path) -> None:
-    lines = [f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(CAPTIONS)]
-    (folder / "Flickr8k.token.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write(folder / "Flickr8k.token.txt", tokens(CAPTIONS))
     (folder / "ExpertAnnotations.txt").write_text(
         "1.jpg\t2.jpg#1\t1\t2\t4\n2.jpg\t2.jpg#2\t3\t3\t4\n1.jpg\t1.jpg#0\t4\t4\t4\n"
     )
@@ -190,9 +166,7 @@ def make_flickr8k(folder: Path) -> None:
 
 def read_flickr8k(crowd: bool) -> Read:
     def read(folder: Path) -> Any:
-        from metaeval.data.judgments.flickr8k import load_crowd, load_expert
-
-        load = load_crowd if crowd else load_expert
+        load = flickr8k.load_crowd if crowd else flickr8k.load_expert
         return judged_values(load(root=folder, data=folder, own_captions="keep"))
 
     return read
@@ -206,14 +180,14 @@ def make_thumb(folder: Path) -> None:
     ]  # fmt: skip
     references = [{"seg_id": str(i), "refs": list(CAPTIONS[:3])} for i in IDS]
     for name, rows in (("mscoco_THumB-1.0.jsonl", rated), ("mscoco_references.json", references)):
-        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-        (folder / name).write_text("\n".join(lines), encoding="utf-8")
+        path = folder / name
+        write(path.with_suffix(".jsonl"), rows)
+        path.write_bytes(path.with_suffix(".jsonl").read_bytes().removesuffix(b"\n"))
+    (folder / "mscoco_references.jsonl").unlink()
 
 
 def read_thumb(folder: Path) -> Any:
-    from metaeval.data.judgments.thumb import load_thumb
-
-    return judged_values(load_thumb(root=folder, data=folder, dimensions=["total"]))
+    return judged_values(thumb.load_thumb(root=folder, data=folder, dimensions=["total"]))
 
 
 def make_composite(folder: Path) -> None:
@@ -229,9 +203,7 @@ def make_composite(folder: Path) -> None:
 
 
 def read_composite(folder: Path) -> Any:
-    from metaeval.data.judgments.composite import load_composite
-
-    loaded = load_composite(root=folder, data=folder, subsets=["8k"], own_captions="keep")
+    loaded = composite.load_composite(root=folder, data=folder, subsets=["8k"], own_captions="keep")
     return judged_values(loaded)
 
 
@@ -256,14 +228,9 @@ def strict_composite(folder: Path) -> Any:
     ]
 
 
-def make_tokens(folder: Path) -> None:
-    lines = [f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(CAPTIONS[:3])]
-    (folder / "own.token").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def strict_tokens(folder: Path) -> Any:
+def strict_tokens(path: Path) -> Any:
     captions: dict[tuple[str, int], str] = {}
-    for line in strict.text(folder / "own.token").split("\n"):
+    for line in strict.text(path).split("\n"):
         if line.strip():
             name, tab, text = line.rstrip("\r").partition("\t")
             file, _, number = name.rpartition("#")
@@ -278,26 +245,17 @@ def strict_tokens(folder: Path) -> Any:
     }
 
 
-def make_own(folder: Path) -> None:
-    rows = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAPTIONS[:3]]
-    pd.DataFrame(rows).to_csv(folder / "own.csv", index=False)
+OWN = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAPTIONS[:3]]
 
 
-def read_own(name: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.data.own.captions import load_own
-
-        data = load_own(folder / name, split="all" if name == "karpathy.json" else None)
-        rows = zip(data.image_ids, data.human, data.references, strict=True)
-        return {str(i): [human, *references] for i, human, references in rows}
-
-    return read
+def read_own(path: Path) -> Any:
+    data = load_own(path, split="all" if path.name == "karpathy.json" else None)
+    return {str(i): captions for i, *captions in captions_of(data)}
 
 
-def strict_own(folder: Path) -> Any:
+def strict_own(path: Path) -> Any:
     out: dict[str, list[str]] = {}
-    for row in strict.csv_rows(folder / "own.csv"):
-        strict.require({"image_id", "caption"} <= set(row))
+    for row in strict.rows(path, "image_id", "caption"):
         text = strict.caption(row["caption"])
         strict.require(text and row["image_id"].strip())
         out.setdefault(row["image_id"], []).append(text)
@@ -322,9 +280,7 @@ def make_pascal(folder: Path) -> None:
 
 
 def read_pascal(folder: Path) -> Any:
-    from metaeval.data.judgments.pascal50s import load_pascal50s
-
-    pairs = load_pascal50s(root=folder, data=folder)
+    pairs = pascal50s.load_pascal50s(root=folder, data=folder)
     other = pairs.other_votes  # a file may lack them
     direct = [None] * len(pairs) if other is None else other.tolist()
     votes = zip(pairs.votes.tolist(), direct, strict=True)
@@ -367,28 +323,13 @@ def scipy_pascal(folder: Path) -> Any:
 # word vectors
 
 
-def make_vectors(form: str) -> Callable[[Path], None]:
-    def make(folder: Path) -> None:
-        lines = [
-            " ".join([w, *map(repr, row)]) for w, row in zip(WORDS, ROWS.tolist(), strict=True)
-        ]
-        if form == "counted":
-            (folder / "v.txt").write_text("\n".join(["4 3", *lines]) + "\n", encoding="utf-8")
-        elif form == "plain":
-            (folder / "v.txt").write_text("\n".join(lines), encoding="utf-8")
-        elif form == "binary":
-            entries = (
-                w.encode() + b" " + row.tobytes() + b"\n"
-                for w, row in zip(WORDS, ROWS, strict=True)
-            )
-            (folder / "v.bin").write_bytes(b"4 3\n" + b"".join(entries))
-        else:
-            write_gensim(folder, inside=form == "gensim")
-
-    return make
+VECTOR_LINES = [f"{w} {' '.join(map(repr, r))}" for w, r in zip(WORDS, ROWS.tolist(), strict=True)]
+VECTOR_BYTES = b"4 3\n" + b"".join(
+    w.encode() + b" " + row.tobytes() + b"\n" for w, row in zip(WORDS, ROWS, strict=True)
+)
 
 
-def write_gensim(folder: Path, inside: bool) -> None:
+def write_gensim(path: Path, inside: bool) -> None:
     """KeyedVectors as gensim 4 writes them, without gensim: its class is put in by name."""
     held: dict[str, Any] = {
         "vector_size": 3, "index_to_key": list(WORDS), "mapfile_path": None,
@@ -400,30 +341,22 @@ def write_gensim(folder: Path, inside: bool) -> None:
     # PROTO, FRAME, then: class, no arguments, new object; the dictionary is its state
     body = b"cgensim.models.keyedvectors\nKeyedVectors\n)\x81" + raw[11:-1] + b"b."
     frame = b"\x80\x04\x95" + struct.pack("<Q", len(body))
-    (folder / "v.kv").write_bytes(frame + body)
+    path.write_bytes(frame + body)
     if not inside:
-        np.save(folder / "v.kv.vectors.npy", ROWS)
+        np.save(f"{path}.vectors.npy", ROWS)
 
 
-def read_vectors(name: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.text.word_vectors.base import VectorFile
-
-        vectors = VectorFile(folder / name, cache=folder / "cache").embed(WORDS)
-        return {
-            w: row.tolist()
-            for w, row, known in zip(WORDS, vectors.rows, vectors.known, strict=True)
-            if known
-        }
-
-    return read
+def read_vectors(path: Path) -> Any:
+    vectors = VectorFile(path, cache=path.parent / "cache").embed(WORDS)
+    rows = zip(WORDS, vectors.rows, vectors.known, strict=True)
+    return {word: row.tolist() for word, row, known in rows if known}
 
 
-def strict_gensim(folder: Path) -> Any:
-    return strict.apart(lambda: gensim_rows(folder))
+def strict_gensim(path: Path) -> Any:
+    return strict.apart(lambda: gensim_rows(path))
 
 
-def gensim_rows(folder: Path) -> Any:
+def gensim_rows(path: Path) -> Any:
     class Plain:
         pass
 
@@ -434,10 +367,10 @@ def gensim_rows(folder: Path) -> Any:
             strict.require(module.split(".")[0] in ("numpy", "_codecs", "collections"))
             return super().find_class(module, name)
 
-    held = vars(Reader(io.BytesIO((folder / "v.kv").read_bytes())).load())
+    held = vars(Reader(io.BytesIO(path.read_bytes())).load())
     rows = held.get("vectors")
     if rows is None:
-        rows = np.load(folder / "v.kv.vectors.npy", allow_pickle=False)
+        rows = np.load(f"{path}.vectors.npy", allow_pickle=False)
     words = held["index_to_key"]
     strict.require(isinstance(words, list) and all(isinstance(w, str) for w in words))
     strict.require(rows.ndim == 2 and len(rows) == len(words) and rows.dtype.kind == "f")
@@ -490,9 +423,6 @@ def make_regions(form: str) -> Callable[[Path], None]:
 
 def read_regions(name: str, **options: str) -> Read:
     def read(folder: Path) -> Any:
-        from metaeval.data.dataset import CaptionDataset
-        from metaeval.vision.regions.bottomup import BottomUpRegions
-
         words = ("a",) * len(IDS)
         data = CaptionDataset("x", IDS, words, (words,) * len(IDS), IDS, words)
         paths = {key: folder / value for key, value in options.items()}
@@ -590,53 +520,44 @@ def network() -> torch.nn.Module:
 
 
 def make_checkpoint(older: bool) -> Callable[[Path], None]:
-    def make(folder: Path) -> None:
-        value = {"epoch": 3, "state_dict": network().state_dict(), "opt": Namespace(x=1)}
-        torch.save(value, folder / "c.pt", _use_new_zipfile_serialization=not older)
-
-    return make
+    value = {"epoch": 3, "state_dict": network().state_dict(), "opt": Namespace(x=1)}
+    return lambda path: torch.save(value, path, _use_new_zipfile_serialization=not older)
 
 
-def read_checkpoint(folder: Path) -> Any:
-    from metaeval.readers.checkpoints import load_torch_checkpoint, load_weights
-
-    value = load_torch_checkpoint(folder / "c.pt")
+def read_checkpoint(path: Path) -> Any:
+    value = load_torch_checkpoint(path)
     state = value.get("state_dict") if isinstance(value, dict) else None
     model = network()
-    load_weights(model, state, folder / "c.pt")
+    load_weights(model, state, path)
     return plain(model.state_dict())
 
 
-def strict_checkpoint(folder: Path) -> Any:
-    def read() -> Any:
-        with torch.serialization.safe_globals([Namespace]):
-            value = torch.load(folder / "c.pt", weights_only=True)
-        return plain({k: v.float() for k, v in value["state_dict"].items()})
-
-    return strict.apart(read)
+def torch_value(path: Path) -> Any:
+    with torch.serialization.safe_globals([Namespace]):
+        return torch.load(path, weights_only=True)
 
 
-def make_torchscript(folder: Path) -> None:
-    torch.jit.script(network()).save(str(folder / "s.pt"))
+def floats(state: dict[str, torch.Tensor]) -> Any:
+    return {k: v.float() for k, v in state.items()}
 
 
-def read_torchscript(folder: Path) -> Any:
-    from metaeval.readers import checkpoints, torch_archive
+def strict_checkpoint(path: Path) -> Any:
+    return strict.apart(lambda: plain(floats(torch_value(path)["state_dict"])))
 
-    tensors = torch_archive.read_torchscript(folder / "s.pt")
+
+def read_scripted(path: Path) -> Any:
     model = network()
-    checkpoints.load_weights(model, tensors, folder / "s.pt")
+    load_weights(model, read_torchscript(path), path)
     return plain(model.state_dict())
 
 
-def strict_torchscript(folder: Path) -> Any:
+def strict_scripted(path: Path) -> Any:
     """The numbers of data/0 to data/3, in the order in which the module names them."""
-    import zipfile
 
     def read() -> Any:
         state = {}
-        with zipfile.ZipFile(folder / "s.pt") as archive:
-            for number, (name, own) in enumerate(torchscript_order().items()):
+        with zipfile.ZipFile(path) as archive:
+            for number, (name, own) in enumerate(network().state_dict().items()):
                 raw = archive.read(f"s/data/{number}")
                 state[name] = torch.frombuffer(bytearray(raw), dtype=own.dtype).reshape(own.shape)
         return plain(state)
@@ -644,24 +565,16 @@ def strict_torchscript(folder: Path) -> Any:
     return strict.apart(read)
 
 
-def torchscript_order() -> dict[str, torch.Tensor]:
-    return dict(network().state_dict())
-
-
 def make_scan(folder: Path) -> None:
-    from metaeval.metrics.scan.network import Scan, ScanShape
-
     torch.manual_seed(0)
     model = Scan(ScanShape(dim=6, words=6, embed=4, word=3))
     value = {"epoch": 1, "model": [model.image.state_dict(), model.text.state_dict()],
              "best_rsum": 1.0, "opt": Namespace(raw_feature_norm="clipped_l2norm")}  # fmt: skip
     torch.save(value, folder / "model_best.pth.tar")
-    make_vocabulary(folder)
+    write(folder / "vocab.json", VOCABULARY)
 
 
 def read_scan(folder: Path) -> Any:
-    from metaeval.metrics.scan.checkpoint import load_checkpoint
-
     model, words = load_checkpoint(folder / "model_best.pth.tar", folder / "vocab.json")
     states = [model.image.state_dict(), model.text.state_dict()]
     return [plain(states), words.words]
@@ -669,30 +582,27 @@ def read_scan(folder: Path) -> Any:
 
 def strict_scan(folder: Path) -> Any:
     def read() -> Any:
-        with torch.serialization.safe_globals([Namespace]):
-            value = torch.load(folder / "model_best.pth.tar", weights_only=True)
-        return plain([{k: v.float() for k, v in state.items()} for state in value["model"]])
+        return plain(
+            [floats(state) for state in torch_value(folder / "model_best.pth.tar")["model"]]
+        )
 
-    return [strict.apart(read), strict_vocabulary(folder)[0]]
-
-
-def make_vocabulary(folder: Path) -> None:
-    words = ["<pad>", "<start>", "<end>", "<unk>", "dog", "犬"]
-    write_json(folder / "vocab.json", {
-        "word2idx": {w: i for i, w in enumerate(words)},
-        "idx2word": {str(i): w for i, w in enumerate(words)}, "idx": 6, "tokenizer": "ptb",
-    })  # fmt: skip
+    return [strict.apart(read), strict_vocabulary(folder / "vocab.json")[0]]
 
 
-def read_vocabulary(folder: Path) -> Any:
-    from metaeval.text.vocabulary import Vocabulary
+VOCABULARY_WORDS = ["<pad>", "<start>", "<end>", "<unk>", "dog", "犬"]
+VOCABULARY = {
+    "word2idx": {w: i for i, w in enumerate(VOCABULARY_WORDS)},
+    "idx2word": {str(i): w for i, w in enumerate(VOCABULARY_WORDS)}, "idx": 6, "tokenizer": "ptb",
+}  # fmt: skip
 
-    words = Vocabulary.load(folder / "vocab.json")
+
+def read_vocabulary(path: Path) -> Any:
+    words = Vocabulary.load(path)
     return [words.words, words.tokenizer]
 
 
-def strict_vocabulary(folder: Path) -> Any:
-    value = strict.parsed(strict.text(folder / "vocab.json"))
+def strict_vocabulary(path: Path) -> Any:
+    value = strict.parsed(strict.text(path))
     numbers = value["word2idx"]
     strict.require(isinstance(numbers, dict))
     strict.require(all(type(n) is int for n in numbers.values()))
@@ -705,18 +615,10 @@ def strict_vocabulary(folder: Path) -> Any:
 
 
 def make_weights(folder: Path) -> None:
-    from tests.metrics.scan import scan_cases
-
     scan_cases.weights(folder / "w")
 
 
 def read_weights(folder: Path) -> Any:
-    from metaeval.data.dataset import Absent
-    from metaeval.errors import InputError
-    from metaeval.metrics.scan.weights import choose_weights
-    from metaeval.vision.regions.gold import GoldRegions
-    from tests.metrics.scan import scan_cases
-
     data = scan_cases.dataset()
     weights = choose_weights(str(folder / "w"), "", data, GoldRegions(), None)
     if isinstance(weights, Absent):  # what a run says in the metric's row
@@ -727,9 +629,6 @@ def read_weights(folder: Path) -> Any:
 
 def read_cards(folder: Path) -> Any:
     """`doctor`'s line on a folder of weights, for any card."""
-    from metaeval.errors import InputError
-    from metaeval.weights import shipped
-
     (line,) = shipped.lines(folder)
     if "cannot be used" in line:
         raise InputError(line, file=folder)
@@ -737,42 +636,30 @@ def read_cards(folder: Path) -> Any:
     return "a line"
 
 
-def make_safetensors(folder: Path) -> None:
-    from safetensors.torch import save_file
-
-    save_file(network().state_dict(), folder / "m.safetensors")
-
-
-def read_safetensors(folder: Path) -> Any:
-    from metaeval.readers.checkpoints import load_safetensors, load_weights
-
+def read_safetensors(path: Path) -> Any:
     model = network()
-    load_weights(model, load_safetensors(folder / "m.safetensors"), folder / "m.safetensors")
+    load_weights(model, load_safetensors(path), path)
     return plain(model.state_dict())
 
 
-def strict_safetensors(folder: Path) -> Any:
-    arrays = strict.safetensors(folder / "m.safetensors")
+def strict_safetensors(path: Path) -> Any:
+    arrays = strict.safetensors(path)
     strict.require(all(a.dtype.kind == "f" for a in arrays.values()))
     return plain({k: torch.from_numpy(a.astype(np.float32)) for k, a in arrays.items()})
 
 
-def make_training(folder: Path) -> None:
-    from metaeval.training.checkpoint import Progress, write_state
-
+def make_training(path: Path) -> None:
     model = network()
     optimizer = torch.optim.Adam(model.parameters())
     model(torch.ones(1, 3)).sum().backward()
     optimizer.step()
     state = model.state_dict()
     progress = Progress(state, state, state, {}, {"epoch": 2})
-    write_state(folder / "t.safetensors", "this one", progress, optimizer)
+    write_state(path, "this one", progress, optimizer)
 
 
-def read_training(folder: Path) -> Any:
-    from metaeval.training.checkpoint import read_state
-
-    state = read_state(folder / "t.safetensors", "this one", torch.device("cpu"))
+def read_training(path: Path) -> Any:
+    state = read_state(path, "this one", torch.device("cpu"))
     groups = {"model": state.model, "best": state.best, "average": state.average,
               "optimizer": state.optimizer}  # fmt: skip
     flat = {
@@ -781,9 +668,8 @@ def read_training(folder: Path) -> Any:
     return [plain(flat), state.numbers]
 
 
-def strict_training(folder: Path) -> Any:
-    raw = (folder / "t.safetensors").read_bytes()
-    arrays = strict.safetensors(folder / "t.safetensors")
+def strict_training(path: Path) -> Any:
+    raw, arrays = path.read_bytes(), strict.safetensors(path)
     size = struct.unpack_from("<Q", raw)[0]
     said = strict.parsed(raw[8 : 8 + size].decode())["__metadata__"]
     strict.require(said["mark"] == "this one")
@@ -792,14 +678,12 @@ def strict_training(folder: Path) -> Any:
 
 
 def make_folder(folder: Path) -> None:
-    write_json(folder / "m" / "config.json", {"model_type": "bert", "hidden_size": 3})
-    write_json(folder / "m" / "tokenizer_config.json", {"do_lower_case": True})
+    write(folder / "m" / "config.json", {"model_type": "bert", "hidden_size": 3})
+    write(folder / "m" / "tokenizer_config.json", {"do_lower_case": True})
     torch.save(network().state_dict(), folder / "m" / "pytorch_model.bin")
 
 
 def read_folder(folder: Path) -> Any:
-    from metaeval.text.transformers.locate import TextModel, check_folder
-
     check_folder(TextModel("m", folder / "m", folder / "m" / "pytorch_model.bin"))
     return "checked"
 
@@ -820,53 +704,37 @@ def strict_folder(folder: Path) -> Any:
 # the rest
 
 
-def make_labels(folder: Path) -> None:
-    write_json(folder / "labels.json", {str(i): ["dog", "traffic light"] for i in IDS})
+LABELS = {str(i): ["dog", "traffic light"] for i in IDS}
 
 
-def read_labels(folder: Path) -> Any:
-    from metaeval.metrics.vifidel.objects import read_labels as read
-
-    return read(str(folder / "labels.json"))[0]
-
-
-def strict_labels(folder: Path) -> Any:
-    value = strict.parsed(strict.text(folder / "labels.json"))
+def strict_labels(path: Path) -> Any:
+    value = strict.parsed(strict.text(path))
     strict.require(isinstance(value, dict))
     for labels in value.values():
         strict.require(isinstance(labels, list) and all(isinstance(x, str) for x in labels))
     return value
 
 
-def make_baseline(folder: Path) -> None:
-    (folder / "b.tsv").write_text("LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.4,0.5,0.6\n")
+BASELINE = "LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.4,0.5,0.6\n"
 
 
-def read_baseline(folder: Path) -> Any:
-    from metaeval.metrics.bertscore.baseline import baseline_f1 as read
-
-    return read(str(folder / "b.tsv"), "any", 1)
-
-
-def strict_baseline(folder: Path) -> Any:
-    rows = strict.csv_rows(folder / "b.tsv")
-    values = [row["F"] for row in rows if row.get("LAYER") == "1"]
+def strict_baseline(path: Path) -> Any:
+    values = [row["F"] for row in strict.csv_rows(path) if row.get("LAYER") == "1"]
     return strict.number(values[-1], -1, 1)
 
 
 def make_images(folder: Path) -> None:
-    from PIL import Image
-
     pixels = np.random.default_rng(0).integers(0, 256, (24, 32, 3)).astype(np.uint8)
     for name in ("a.png", "b.jpg", "c.gif", "d.tif"):
         Image.fromarray(pixels).save(folder / name)
 
 
-def read_images(folder: Path) -> Any:
-    from metaeval.data.image_files import decoded, digests
-    from metaeval.readers.images import open_image
+def image_paths(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.suffix in (".png", ".jpg", ".gif", ".tif"))
 
-    paths = sorted(p for p in folder.iterdir() if p.suffix in (".png", ".jpg", ".gif", ".tif"))
+
+def read_images(folder: Path) -> Any:
+    paths = image_paths(folder)
     assert None not in digests(paths, None)
     out: dict[int, Any] = {}
 
@@ -883,9 +751,6 @@ def read_images(folder: Path) -> Any:
 
 
 def strict_images(folder: Path) -> Any:
-    from PIL import Image
-
-    paths = sorted(p for p in folder.iterdir() if p.suffix in (".png", ".jpg", ".gif", ".tif"))
     turns = {2: (0,), 3: (3,), 4: (1,), 5: (5,), 6: (4,), 7: (6,), 8: (2,)}  # of Exif, of Pillow
 
     def opened(path: Path) -> Any:
@@ -896,24 +761,18 @@ def strict_images(folder: Path) -> Any:
             image = image.transpose(Image.Transpose(turn))
         return np.array(image.convert("RGB").resize((16, 16))).tolist()
 
-    return strict.apart(lambda: [opened(p) for p in paths])
+    return strict.apart(lambda: [opened(p) for p in image_paths(folder)])
 
 
 def make_run(folder: Path) -> None:
-    from tests.reports.run_files import IMAGES, write_run
-
     write_run(folder / "run", IMAGES[:4])
 
 
 def read_run(folder: Path) -> Any:
     """The page as the command writes it, and the run as Python reads it, end in a line or work."""
-    import metaeval
-    from metaeval.errors import InputError
-    from metaeval.reports.__main__ import main
-
     error = io.StringIO()
     with redirect_stderr(error), redirect_stdout(io.StringIO()):
-        code = main([str(folder / "run"), "--no-figures", "--explanations", "0"])
+        code = write_page([str(folder / "run"), "--no-figures", "--explanations", "0"])
     if code:
         raise InputError(error.getvalue().strip())
     run = metaeval.load_run(folder / "run")
@@ -925,21 +784,16 @@ def read_run(folder: Path) -> Any:
     return "written"
 
 
-JSON, LINES = mutations.harm_json, mutations.harm_json_lines
-COMMA, TAB, SEMICOLON = (mutations.harm_cells(mark) for mark in ",\t;")
-ZIP, SAFE, MATLAB = mutations.harm_zip, mutations.harm_safetensors, mutations.harm_matlab
 EXPERT, CROWD = "ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt"
 
 LOADERS: Sequence[Loader] = (
-    Loader("COCO captions", make_captions, read_captions, strict_captions, {".json": JSON}),
-    Loader("COCO instances", make_objects, read_objects,
-           lambda f: strict.coco_objects(f / "instances.json"), {".json": JSON}),
-    Loader("system captions", make_systems, read_systems,
-           lambda f: strict.systems(f / "system.json", IDS), {".json": JSON}),
-    *(Loader(f"table {s}", make_table(s), read_table(s), strict.judged(f"table{s}"), {s: harm})
-      for s, harm in ((".jsonl", LINES), (".csv", COMMA))),
-    Loader("table .parquet", make_table(".parquet"), read_table(".parquet"),
-           strict.judged("table.parquet"), {}),
+    one_file("COCO captions", "captions.json", COCO_CAPTIONS,
+             lambda p: captions_of(load_coco("coco", captions=p, n_references=1)), strict_captions),
+    one_file("COCO instances", "instances.json", COCO_OBJECTS, read_objects, strict.coco_objects),
+    one_file("system captions", "system.json", OF_SYSTEM,
+             lambda p: list(read_system_captions(p, "system", IDS).captions.items()),
+             lambda p: strict.systems(p, IDS)),
+    *tables("table", "table", make_table, read_table, strict.judged()),
     Loader("Flickr8k-Expert", make_flickr8k, read_flickr8k(False),
            lambda f: strict.flickr8k(f, crowd=False), {".txt": TAB}, (CROWD,)),
     Loader("Flickr8k-CF", make_flickr8k, read_flickr8k(True),
@@ -947,92 +801,58 @@ LOADERS: Sequence[Loader] = (
     Loader("Composite", make_composite, read_composite, strict_composite,
            {".txt": TAB, ".csv": SEMICOLON}, (EXPERT, CROWD)),
     Loader("THumB", make_thumb, read_thumb, strict.thumb, {".jsonl": LINES, ".json": LINES}),
-    Loader("SugarCrepe", more.make_sugarcrepe, more.read_sugarcrepe,
-           more.strict_sugarcrepe("sugarcrepe", paraphrased=False), {".json": JSON}, more.COCO),
-    Loader("RoCOCO", more.make_rococo, more.read_rococo, more.strict_rococo,
-           {".json": JSON}, more.COCO),
-    Loader("AudioCaps-Eval", more.make_clip_pairs, more.read_clip_pairs, more.strict_clip_pairs,
-           {".json": JSON}),
-    *(Loader(f"battles {s}", more.make_battles(s), more.read_battles(s),
-             more.strict_battles(s), harm)
-      for s, harm in ((".jsonl", {".jsonl": LINES}), (".csv", {".csv": COMMA}), (".parquet", {}))),
-    Loader("battles of captioners", more.make_captioner_battles, more.read_captioner_battles,
-           more.strict_captioner_battles, {".json": JSON}, more.COCO),
-    Loader("SugarCrepe++", more.make_sugarcrepe_pp, more.read_sugarcrepe_pp,
-           more.strict_sugarcrepe("sugarcrepe_pp", paraphrased=True), {".json": JSON}, more.COCO),
-    Loader("VALSE", more.make_valse, more.read_valse, more.strict_valse, {".json": JSON},
-           more.COCO),
-    Loader("FOIL", more.make_foil, more.read_foil, more.strict_foil, {".json": JSON}, more.COCO),
-    *(Loader(f"pairs {s}", more.make_pairs_table(s), more.read_pairs_table(s),
-             more.strict_pairs_table(s), harm)
-      for s, harm in ((".jsonl", {".jsonl": LINES}), (".csv", {".csv": COMMA}), (".parquet", {}))),
-    *(Loader(f"scores, {name}", more.make_scores(name), more.read_scores(name),
-             more.strict_scores(name), harm)
-      for name, harm in (("wide.csv", {".csv": COMMA}), ("long.jsonl", {".jsonl": LINES}),
-                         ("long.parquet", {}))),
-    Loader("corrupted elsewhere", more.make_corruptions, more.read_corruptions,
-           more.strict_corruptions, {".csv": COMMA}),
-    Loader("given results", more.make_given, more.read_given, more.strict_given, {".json": JSON}),
-    Loader("own captions, Karpathy", more.make_karpathy, read_own("karpathy.json"),
-           more.strict_karpathy, {".json": JSON}),
-    *(Loader(f"rows to score {s}", more.make_score_rows(s), more.read_score_rows(s),
-             more.strict_score_rows(s), harm)
-      for s, harm in ((".jsonl", {".jsonl": LINES}), (".csv", {".csv": COMMA}), (".parquet", {}))),
-    *(Loader(f"own captions {s}", more.make_own_table(s), read_own(f"own{s}"),
-             more.strict_own_table(s), harm)
-      for s, harm in ((".jsonl", {".jsonl": LINES}), (".json", {".json": JSON}),
-                      (".parquet", {}))),
-    Loader("own captions .csv", make_own, read_own("own.csv"), strict_own, {".csv": COMMA}),
-    Loader("own captions .token", make_tokens, read_own("own.token"), strict_tokens,
-           {".token": TAB}),
+    *own.PAIR_LOADERS,
+    one_file("own captions, Karpathy", "karpathy.json", own.KARPATHY, read_own,
+             own.strict_karpathy),
+    *tables("rows to score", "rows", own.TO_SCORE, own.read_to_score, own.strict_to_score),
+    *tables("own captions", "own", own.OWN, read_own, own.strict_own_table,
+            (".jsonl", ".json", ".parquet")),
+    one_file("own captions .csv", "own.csv", OWN, read_own, strict_own),
+    one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own, strict_tokens,
+             TAB),
     Loader("PASCAL-50S", make_pascal, read_pascal, strict_pascal,
            {"consensus_pascal.mat": MATLAB}),
-    Loader("vectors, counted", make_vectors("counted"), read_vectors("v.txt"),
-           lambda f: strict.vectors_text(f / "v.txt", WORDS), {}),
-    Loader("vectors, plain", make_vectors("plain"), read_vectors("v.txt"),
-           lambda f: strict.vectors_text(f / "v.txt", WORDS), {}),
-    Loader("vectors, word2vec", make_vectors("binary"), read_vectors("v.bin"),
-           lambda f: strict.vectors_binary(f / "v.bin", WORDS), {}),
-    Loader("vectors, gensim", make_vectors("gensim"), read_vectors("v.kv"), strict_gensim, {}),
-    Loader("vectors, gensim + npy", make_vectors("next to it"), read_vectors("v.kv"),
-           strict_gensim, {}),
+    one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors,
+             lambda p: strict.vectors_text(p, WORDS)),
+    one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors,
+             lambda p: strict.vectors_text(p, WORDS)),
+    one_file("vectors, word2vec", "v.bin", lambda p: p.write_bytes(VECTOR_BYTES), read_vectors,
+             lambda p: strict.vectors_binary(p, WORDS)),
+    *(one_file(name, "v.kv", lambda p, inside=inside: write_gensim(p, inside), read_vectors,
+               strict_gensim)
+      for name, inside in (("vectors, gensim", True), ("vectors, gensim + npy", False))),
     Loader("regions .npy", make_regions("npy"), read_regions("f.npy", boxes="boxes.npy"),
            strict_regions("npy"), {}),
     Loader("regions .npz", make_regions("npz"), read_regions("f.npz"), strict_regions("npz"),
            {".npz": ZIP}),
-    Loader("frequencies of n-grams", more.make_frequencies, more.read_frequencies,
-           more.strict_frequencies, {".npz": ZIP}),
+    one_file("frequencies of n-grams", "idf.npz", own.make_frequencies, own.read_frequencies,
+             own.strict_frequencies),
     Loader("regions folder", make_regions("folder"), read_regions("f"),
            strict_regions("folder"), {".npz": ZIP}),
     Loader("regions .tsv", make_regions("tsv"), read_regions("f.tsv"), strict_regions("tsv"),
            {".tsv": TAB}),
     Loader("regions .h5", make_regions("h5"), read_regions("f.h5"), strict_regions("h5"), {}),
-    Loader("torch checkpoint", make_checkpoint(older=False), read_checkpoint, strict_checkpoint,
-           {".pt": ZIP}),
-    Loader("torch, older form", make_checkpoint(older=True), read_checkpoint, strict_checkpoint,
-           {}),
-    Loader("TorchScript", make_torchscript, read_torchscript, strict_torchscript, {".pt": ZIP}),
+    one_file("torch checkpoint", "c.pt", make_checkpoint(older=False), read_checkpoint,
+             strict_checkpoint, ZIP),
+    one_file("torch, older form", "c.pt", make_checkpoint(older=True), read_checkpoint,
+             strict_checkpoint),
+    one_file("TorchScript", "s.pt", lambda p: torch.jit.script(network()).save(str(p)),
+             read_scripted, strict_scripted, ZIP),
     Loader("SCAN checkpoint", make_scan, read_scan, strict_scan, {".tar": ZIP, ".json": JSON}),
-    Loader("vocabulary", make_vocabulary, read_vocabulary, strict_vocabulary, {".json": JSON}),
+    one_file("vocabulary", "vocab.json", VOCABULARY, read_vocabulary, strict_vocabulary),
     Loader("weights folder", make_weights, read_weights, None,
            {".json": JSON, ".safetensors": SAFE}),
     Loader("weights, for doctor", make_weights, read_cards, lambda f: "a line", {".json": JSON}),
-    Loader("safetensors", make_safetensors, read_safetensors, strict_safetensors,
-           {".safetensors": SAFE}),
-    Loader("training checkpoint", make_training, read_training, strict_training,
-           {".safetensors": SAFE}),
+    one_file("safetensors", "m.safetensors", lambda p: save_file(network().state_dict(), p),
+             read_safetensors, strict_safetensors),
+    one_file("training checkpoint", "t.safetensors", make_training, read_training,
+             strict_training),
     Loader("model folder", make_folder, read_folder, strict_folder, {".json": JSON, ".bin": ZIP}),
-    Loader("object labels", make_labels, read_labels, strict_labels, {".json": JSON}),
-    Loader("BERTScore baseline", make_baseline, read_baseline, strict_baseline, {".tsv": COMMA}),
+    one_file("object labels", "labels.json", LABELS, lambda p: read_labels(str(p))[0],
+             strict_labels),
+    one_file("BERTScore baseline", "b.tsv", BASELINE, lambda p: baseline_f1(str(p), "any", 1),
+             strict_baseline, COMMA),
     Loader("files of a run", make_run, read_run, None, {".json": JSON}),
     Loader("images", make_images, read_images, strict_images, {}),
-    Loader("answers of a run", judges.make_answers, judges.read_answers, judges.strict_answers,
-           {".jsonl": LINES}),
-    Loader("answers, replayed", judges.make_replay, judges.read_replay, judges.strict_replay,
-           {".csv": COMMA}),
-    Loader("answers of a batch", judges.make_batch, judges.read_batch, judges.strict_batch,
-           {".jsonl": LINES}),
-    Loader("prompt", judges.make_prompt, judges.read_prompt, judges.strict_prompt, {}),
-    Loader("sheets of an audit", judges.make_audit, judges.read_audit, judges.strict_audit,
-           {".csv": COMMA}),
+    *JUDGE_LOADERS,
 )  # fmt: skip

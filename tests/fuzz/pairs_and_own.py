@@ -4,22 +4,26 @@ readings.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+import metaeval.corruptions.own.file as own_corruptions
+from metaeval.data.judgments import audiocaps, battles
+from metaeval.data.own.given import given_captions
+from metaeval.data.own.score_files import read_scores
+from metaeval.data.pairs import foil, rococo, sugarcrepe, table, valse
+from metaeval.data.tidy import Tidy
+from metaeval.experiments.score.rows import read_rows
+from metaeval.metrics.ngram import document_frequencies as frequencies
+from metaeval.metrics.ngram.ngrams import distinct_ngrams
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import IMAGES, SAID
 from tests.fuzz import strict
-
-Read = Callable[[Path], Any]
-
-# true and false captions
+from tests.fuzz.base import JSON, Loader, Read, one_file, tables, write
 
 COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
 
@@ -36,67 +40,45 @@ def known(name: str) -> bool:
     return int(Path(name).stem.split("_")[-1]) in IMAGES
 
 
-def make_sugarcrepe(folder: Path) -> None:
-    pair_files.sugarcrepe(folder)
-    pair_files.coco(folder)
+def benchmark(
+    name: str, folder: str, make: Callable[[Path], object], load: Any, strictly: Read,
+    values: Read = pair_values,
+) -> Loader:  # fmt: skip
+    """A loader of a benchmark's folder, next to COCO's files."""
+
+    def make_both(top: Path) -> None:
+        make(top)
+        pair_files.coco(top)
+
+    def read(top: Path) -> Any:
+        return values(load(root=top / folder, data=top))
+
+    return Loader(name, make_both, read, lambda top: strictly(top / folder), {".json": JSON}, COCO)
 
 
-def read_sugarcrepe(folder: Path) -> Any:
-    from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
-
-    return pair_values(load_sugarcrepe(root=folder / "sugarcrepe", data=folder))
-
-
-def make_sugarcrepe_pp(folder: Path) -> None:
-    pair_files.sugarcrepe_pp(folder)
-    pair_files.coco(folder)
-
-
-def read_sugarcrepe_pp(folder: Path) -> Any:
-    from metaeval.data.pairs.sugarcrepe import load_sugarcrepe_pp
-
-    return pair_values(load_sugarcrepe_pp(root=folder / "sugarcrepe_pp", data=folder))
-
-
-def strict_sugarcrepe(name: str, paraphrased: bool) -> Read:
-    names = ["filename", "caption", "negative_caption", *(["caption2"] if paraphrased else [])]
-
-    def read(folder: Path) -> Any:
-        out = []
-        for path in (folder / name).iterdir():
-            for record in strict.members(path):
-                image, true, false, *more = (strict.caption(record.get(n)) for n in names)
-                if known(image):
-                    out.append((image, path.stem, true, false, more[0] if more else "", ""))
-        return sorted(out)
-
-    return read
-
-
-def make_rococo(folder: Path) -> None:
-    pair_files.rococo(folder)
-    pair_files.coco(folder)
-
-
-def read_rococo(folder: Path) -> Any:
-    from metaeval.data.pairs.rococo import load_rococo
-
-    pairs = load_rococo(root=folder / "rococo", data=folder)
-    return sorted((p.image, p.kind, p.false) for p in pairs.pairs)
+def strict_sugarcrepe(folder: Path, *more: str) -> Any:
+    out = []
+    for path in folder.iterdir():
+        for record in strict.members(path):
+            names = ("filename", "caption", "negative_caption", *more)
+            image, true, false, *other = (strict.caption(record.get(n)) for n in names)
+            if known(image):
+                out.append((image, path.stem, true, false, *(other or [""]), ""))
+    return sorted(out)
 
 
 def strict_rococo(folder: Path) -> Any:
     out = []
-    for path in (folder / "rococo").iterdir():
+    for path in folder.iterdir():
         for record in strict.members(path):
             image = strict.caption(record.get("image")).split("/")[-1]
             given = record.get("caption")
             strict.require(isinstance(given, list) and len(given) > 1)
-            texts = [strict.caption(text) for text in given]
-            split = len(texts) - len(texts) // 2
-            true = {"".join(c for c in t.lower() if c.isalnum()) for t in texts[:split]}
+            captions = [strict.caption(text) for text in given]
+            split = len(captions) - len(captions) // 2
+            true = {"".join(filter(str.isalnum, t.lower())) for t in captions[:split]}
             false = [
-                t for t in texts[split:] if "".join(filter(str.isalnum, t.lower())) not in true
+                t for t in captions[split:] if "".join(filter(str.isalnum, t.lower())) not in true
             ]
             out += [(image, path.stem, plain_words(text)) for text in false if known(image)]
     return sorted(out)
@@ -116,32 +98,25 @@ def word(c: str) -> bool:
     return c.isalnum() or c == "_"
 
 
-def make_clip_pairs(folder: Path) -> None:
-    references = ["a dog barks", "a dog is barking", "barking", "a hound barks", "Dog barks."]
-    record = {
-        "audio_id": "x1", "references": references,
-        "HC": [references[0], references[2], "g", "g", [1, 1, -1, 1]],
-        "HM": [references[0], "a dog", "g", "m", [1, -1, 1, -1]],
-        "MM_1": ["a dog", "a cat barks", "m", "m", 0, [0, -1, -1, 1]],
-        "MM_2": None,
-    }  # fmt: skip
-    pair_files.write(folder / "pairs.json", [record, {**record, "audio_id": 7}])
+BARKS = ["a dog barks", "a dog is barking", "barking", "a hound barks", "Dog barks."]
+CLIP = {
+    "audio_id": "x1", "references": BARKS,
+    "HC": [BARKS[0], BARKS[2], "g", "g", [1, 1, -1, 1]],
+    "HM": [BARKS[0], "a dog", "g", "m", [1, -1, 1, -1]],
+    "MM_1": ["a dog", "a cat barks", "m", "m", 0, [0, -1, -1, 1]],
+    "MM_2": None,
+}  # fmt: skip
 
 
-def read_clip_pairs(folder: Path) -> Any:
-    from metaeval.data.judgments.audiocaps import load_clip_pairs
-
-    p = load_clip_pairs(folder / "pairs.json")
+def read_clip_pairs(path: Path) -> Any:
+    p = audiocaps.load_clip_pairs(path)
     columns = (p.image, p.category, p.first, p.second, p.references, p.votes.tolist())
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def strict_clip_pairs(folder: Path) -> Any:
-    value = strict.parsed(strict.text(folder / "pairs.json"))
-    strict.require(isinstance(value, list))
+def strict_clip_pairs(path: Path) -> Any:
     out: list[Any] = []
-    for record in value:
-        strict.require(isinstance(record, dict))
+    for record in strict.records(path):
         names = ("audio_id", "raw_name", "file_name", "id")
         clip = record[next((n for n in names if n in record), "audio_id")]
         strict.require(type(clip) in (str, int) and clip != "")
@@ -165,65 +140,44 @@ def strict_clip_pairs(folder: Path) -> Any:
     return out
 
 
-def make_battles(suffix: str) -> Read:
-    def make(folder: Path) -> None:
-        write_table(folder / f"battles{suffix}", [
-            {"image_id": f"{image}.jpg", "first": true, "second": false, "winner": winner,
-             "first_system": "one", "second_system": "two", "references": [other, "a “dog”"]}
-            for (image, true, false, other), winner in zip(SAID, BATTLES, strict=False)
-        ])  # fmt: skip
-
-    return make
-
-
-BATTLES = ("one", "second", "tie", "A", "two")
-
-
-def read_battles(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.data.judgments.battles import load_battles
-
-        b = load_battles(folder / f"battles{suffix}", own_captions="keep", image_source="other")
-        assert b.winner is not None
-        winner = [repr(x) for x in b.winner.tolist()]
-        return [list(r) for r in zip(b.image, b.first, b.second, winner, b.references, strict=True)]
-
-    return read
+BATTLES = [
+    {"image_id": f"{image}.jpg", "first": true, "second": false, "winner": winner,
+     "first_system": "one", "second_system": "two", "references": [other, "a “dog”"]}
+    for (image, true, false, other), winner in zip(
+        SAID, ("one", "second", "tie", "A", "two"), strict=True)
+]  # fmt: skip
+WINNERS = {
+    **dict.fromkeys(("first", "a", "left", "caption1", "caption 1", "model_a"), 1.0),
+    **dict.fromkeys(("second", "b", "right", "caption2", "caption 2", "model_b"), 0.0),
+    **dict.fromkeys(("tie", "equal", "both", "neither", "tie (bothbad)"), 0.5),
+}
 
 
-def strict_battles(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        out = []
-        for row in strict.rows(folder / f"battles{suffix}"):
-            strict.require({"image_id", "first", "second", "winner"} <= set(row))
-            systems = [optional(row, name) for name in ("first_system", "second_system")]
-            for system in filter(None, systems):
-                strict.name(system)
-            strict.require(systems[0] != systems[1] or not systems[0])
-            value = row["winner"]
-            empty = value is None or value == "" or value != value
-            text = f"{value:g}" if isinstance(value, float) else str(value)
-            names = {
-                **dict.fromkeys(("first", "a", "left", "caption1", "caption 1", "model_a"), 1),
-                **dict.fromkeys(("second", "b", "right", "caption2", "caption 2", "model_b"), 0),
-                **dict.fromkeys(("tie", "equal", "both", "neither", "tie (bothbad)"), 0.5),
-            }
-            names |= {system: 1 - k for k, system in enumerate(systems) if system}
-            key = text if text in systems and text else text.lower()
-            strict.require(empty or key in names)
-            winner = math.nan if empty else float(names[key])
-            out.append(
-                [
-                    strict.image_id(row["image_id"]),
-                    strict.caption(row["first"]),
-                    strict.caption(row["second"]),
-                    repr(winner),
-                    tuple(texts(row.get("references"))),
-                ]
-            )
-        return out
+def read_battles(path: Path) -> Any:
+    b = battles.load_battles(path, own_captions="keep", image_source="other")
+    assert b.winner is not None
+    winner = [repr(x) for x in b.winner.tolist()]
+    return [list(r) for r in zip(b.image, b.first, b.second, winner, b.references, strict=True)]
 
-    return read
+
+def strict_battles(path: Path) -> Any:
+    out = []
+    for row in strict.rows(path, "image_id", "first", "second", "winner"):
+        systems = [optional(row, name) for name in ("first_system", "second_system")]
+        for system in filter(None, systems):
+            strict.name(system)
+        strict.require(systems[0] != systems[1] or not systems[0])
+        value = row["winner"]
+        empty = value is None or value == "" or value != value
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        names = WINNERS | {system: 1.0 - k for k, system in enumerate(systems) if system}
+        key = text if text in systems and text else text.lower()
+        strict.require(empty or key in names)
+        image, texts = strict.image_id(row["image_id"]), strict.texts(row.get("references"))
+        first, second = strict.caption(row["first"]), strict.caption(row["second"])
+        winner = repr(math.nan if empty else names[key])
+        out.append([image, first, second, winner, tuple(texts)])
+    return out
 
 
 def make_captioner_battles(folder: Path) -> None:
@@ -231,22 +185,19 @@ def make_captioner_battles(folder: Path) -> None:
     for name in ("one", "two"):
         texts = {image: f"{name} {true}" for image, true, _, _ in SAID}
         rows = [{"image_id": image, "caption": text} for image, text in texts.items()]
-        pair_files.write(folder / f"{name}.json", rows)
+        write(folder / f"{name}.json", rows)
 
 
 def read_captioner_battles(folder: Path) -> Any:
-    from metaeval.data.judgments.battles import load_captioner_battles
-
     files = [str(folder / f"{name}.json") for name in ("one", "two")]
     captions = next(folder.rglob(COCO[0]))
-    b = load_captioner_battles(files, 99, 0, captions, image_source="coco")
+    b = battles.load_captioner_battles(files, 99, 0, captions, image_source="coco")
     of = zip(b.image, b.first, b.second, b.systems, strict=True)
     return sorted([image, *sorted(((s, a), (t, c)))] for image, a, c, (s, t) in of)
 
 
 def strict_captioner_battles(folder: Path) -> Any:
-    known = tuple(IMAGES)
-    one, two = (dict(strict.systems(folder / f"{n}.json", known)) for n in ("one", "two"))
+    one, two = (dict(strict.systems(folder / f"{n}.json", IMAGES)) for n in ("one", "two"))
     rows = [[str(i), ("one", one[i]), ("two", two[i])] for i in one if i in two]
     strict.require(rows)
     return sorted(rows)
@@ -258,71 +209,57 @@ VALSE_VOTES = (3, 2, 1, 3, 0)
 
 def make_valse(folder: Path) -> None:
     for kind in VALSE_KINDS:
-        content = {
+        pair_files.write(folder / "valse" / f"{kind}.json", {
             f"{kind}_{k}": {
                 "image_file": f"{image:012d}.jpg", "caption": true, "foil": false,
                 "mturk": {"foil": 3 - VALSE_VOTES[k], "caption": VALSE_VOTES[k], "other": 0},
                 **({"orig_caption": true.lower()} if kind == "plurals" else {}),
             }
             for k, (image, true, false, _) in enumerate(SAID)
-        }  # fmt: skip
-        pair_files.write(folder / "valse" / f"{kind}.json", content)
-    pair_files.coco(folder)
-
-
-def read_valse(folder: Path) -> Any:
-    from metaeval.data.pairs.valse import load_valse
-
-    return pair_values(load_valse(root=folder / "valse", data=folder))
+        })  # fmt: skip
 
 
 def strict_valse(folder: Path) -> Any:
     out = []
     for kind in VALSE_KINDS:
-        for record in strict.members(folder / "valse" / f"{kind}.json"):
+        for record in strict.members(folder / f"{kind}.json"):
             votes = record["mturk"]["caption"]
             strict.require(type(votes) is int and 0 <= votes <= 3)
+            names = ("image_file", "caption", "foil")
+            strict.require(set(names) <= set(record))
             if votes < 2:
-                strict.require({"image_file", "caption", "foil"} <= set(record))
                 continue
-            image, true, false = (
-                strict.caption(record.get(n)) for n in ("image_file", "caption", "foil")
-            )
+            image, true, false = (strict.caption(record[n]) for n in names)
             made = strict.caption(record["orig_caption"]) if "orig_caption" in record else ""
             if known(image):
                 out.append((image, kind, true, false, "", made))
     return sorted(out)
 
 
+FOIL = "foilv1.0_test_2017.json"
+
+
 def make_foil(folder: Path) -> None:
-    listed = []
-    for key, (image, true, false, _) in enumerate(SAID):
-        for caption, is_foil in ((true, False), (false, True)):
-            listed.append({
-                "id": key, "image_id": image, "caption": caption, "foil": is_foil, "foil_id": key,
-                "target_word": "x" if is_foil else "ORIG", "foil_word": "y" if is_foil else "ORIG",
-            })  # fmt: skip
-    pair_files.write(folder / "foil" / "foilv1.0_test_2017.json", {"annotations": listed})
-    pair_files.coco(folder)
-
-
-def read_foil(folder: Path) -> Any:
-    from metaeval.data.pairs.foil import load_foil
-
-    return pair_values(load_foil(root=folder / "foil", data=folder))
+    listed = [
+        {"id": key, "image_id": image, "caption": caption, "foil": is_foil, "foil_id": key,
+         "target_word": "x" if is_foil else "ORIG", "foil_word": "y" if is_foil else "ORIG"}
+        for key, (image, true, false, _) in enumerate(SAID)
+        for caption, is_foil in ((true, False), (false, True))
+    ]  # fmt: skip
+    pair_files.write(folder / "foil" / FOIL, {"annotations": listed})
 
 
 def strict_foil(folder: Path) -> Any:
-    value = strict.parsed(strict.text(folder / "foil" / "foilv1.0_test_2017.json"))
+    value = strict.parsed(strict.text(folder / FOIL))
     strict.require(isinstance(value, dict) and isinstance(value.get("annotations"), list))
     true: dict[Any, Any] = {}
     foils = []
     for record in value["annotations"]:
-        image, key, foil = record["image_id"], record["id"], record["foil"]
-        strict.require(type(image) is int and type(key) in (int, str) and type(foil) is bool)
+        image, key, is_foil = record["image_id"], record["id"], record["foil"]
+        strict.require(type(image) is int and type(key) in (int, str) and type(is_foil) is bool)
         strict.require(image >= 0)
         one = image, strict.caption(record["caption"])
-        if foil:
+        if is_foil:
             foils.append((key, *one))
         else:
             strict.require(true.setdefault(key, one) == one)
@@ -335,36 +272,7 @@ def strict_foil(folder: Path) -> Any:
     return sorted(out)
 
 
-# tables: one file name, three forms
-
-
-def write_table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """JSON Lines, CSV (lists in JSON), Parquet, or one JSON list."""
-    if path.suffix == ".jsonl":
-        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    elif path.suffix == ".json":
-        path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
-    elif path.suffix == ".csv":
-        plain = [
-            {
-                k: json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v
-                for k, v in r.items()
-            }
-            for r in rows
-        ]
-        pd.DataFrame(plain).to_csv(path, index=False)
-    else:
-        pd.DataFrame(rows).to_parquet(path)
-
-
-def texts(value: Any) -> list[str]:
-    """The captions in a cell."""
-    value = strict.cell_list(value)
-    listed = [] if value is None or value == "" else value
-    listed = [listed] if isinstance(listed, str) else listed
-    strict.require(isinstance(listed, list))
-    return [strict.caption(text) for text in listed]
+# users' tables
 
 
 def optional(row: dict[str, Any], name: str) -> str:
@@ -373,120 +281,85 @@ def optional(row: dict[str, Any], name: str) -> str:
     return value or ""
 
 
-def make_pairs_table(suffix: str) -> Read:
-    def make(folder: Path) -> None:
-        write_table(folder / f"pairs{suffix}", [
-            {"image_id": f"{image}.jpg", "true": true, "false": [false, "no dog"],
-             "paraphrase": other, "kind": "object", "references": [true.lower(), "a “dog”"]}
-            for image, true, false, other in SAID
-        ])  # fmt: skip
-
-    return make
+PAIRS = [
+    {"image_id": f"{image}.jpg", "true": true, "false": [false, "no dog"],
+     "paraphrase": other, "kind": "object", "references": [true.lower(), "a “dog”"]}
+    for image, true, false, other in SAID
+]  # fmt: skip
 
 
-def read_pairs_table(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.data.pairs.table import load_pairs_table
-
-        return pair_values(
-            load_pairs_table(file=folder / f"pairs{suffix}", image_source="other", data=folder)
-        )
-
-    return read
+def read_pairs(path: Path) -> Any:
+    return pair_values(table.load_pairs_table(file=path, image_source="other", data=path.parent))
 
 
-def strict_pairs_table(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        out = []
-        for row in strict.rows(folder / f"pairs{suffix}"):
-            strict.require({"image_id", "true", "false"} <= set(row))
-            image, true = strict.image_id(row["image_id"]), strict.caption(row["true"])
-            false = texts(row["false"])
-            strict.require(true and false)
-            kind, other = optional(row, "kind") or "all", optional(row, "paraphrase")
-            given = row.get("references")
-            if given is None:
-                continue  # no captions file has an image that is not COCO's: left out
-            texts(given)
+def strict_pairs(path: Path) -> Any:
+    out = []
+    for row in strict.rows(path, "image_id", "true", "false"):
+        image, true = strict.image_id(row["image_id"]), strict.caption(row["true"])
+        false = strict.texts(row["false"])
+        strict.require(true and false)
+        kind, other = optional(row, "kind") or "all", optional(row, "paraphrase")
+        strict.texts(row.get("references"))
+        if row.get("references") is not None:  # no captions file has an image that is not COCO's
             out += [(image, kind, true, f, strict.caption(other), "") for f in false]
-        return sorted(out)
-
-    return read
+    return sorted(out)
 
 
-# scores that were computed elsewhere
+CAPTIONED = [(image, true) for image, true, _, _ in SAID]
+WIDE = [
+    {"image_id": i, "caption": c, "references": ["a", "b c"], "Mine": k / 7, "Other": -k}
+    for k, (i, c) in enumerate(CAPTIONED)
+]
+LONG = [
+    {"image_id": i, "caption": c, "metric": metric, "score": 0.5 + k}
+    for k, (i, c) in enumerate(CAPTIONED)
+    for metric in ("A", "B")
+]
 
 
-def make_scores(form: str) -> Read:
-    def make(folder: Path) -> None:
-        captions = [(image, true) for image, true, _, _ in SAID]
-        if form == "wide.csv":
-            rows = [{"image_id": i, "caption": c, "references": ["a", "b c"], "Mine": k / 7,
-                     "Other": -k} for k, (i, c) in enumerate(captions)]  # fmt: skip
-        else:
-            rows = [{"image_id": i, "caption": c, "metric": metric, "score": 0.5 + k}
-                    for k, (i, c) in enumerate(captions) for metric in ("A", "B")]  # fmt: skip
-        write_table(folder / form, rows)
-
-    return make
+def score_values(path: Path) -> Any:
+    held = read_scores(path, ["Mine", "Other"] if path.stem == "wide" else None)
+    return sorted(
+        (image, caption, list(references or ()), name, score)
+        for (image, caption, references), of_item in held.scores.items()
+        for name, score in zip(held.columns, of_item, strict=True)
+        if score == score
+    )
 
 
-def read_scores(form: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.data.own.score_files import read_scores as read_files
-
-        held = read_files(folder / form, ["Mine", "Other"] if form == "wide.csv" else None)
-        return sorted(
-            (image, caption, list(references or ()), name, score)
-            for (image, caption, references), of_item in held.scores.items()
-            for name, score in zip(held.columns, of_item, strict=True)
-            if score == score
-        )
-
-    return read
-
-
-def strict_scores(form: str) -> Read:
-    def read(folder: Path) -> Any:
-        rows = strict.rows(folder / form)
-        strict.require({"image_id", "caption"} <= set(rows[0]))
-        long = {"metric", "score"} <= set(rows[0])
-        names = [n for n in ("Mine", "Other") if any(n in row for row in rows) and not long]
-        strict.require(long or len(names) == 2)
-        out: dict[Any, float] = {}
-        for row in rows:
-            key = strict.image_id(row["image_id"]), strict.caption(row["caption"])
-            references = tuple(texts(row.get("references")))
-            for name in [row["metric"]] if long else names:
-                strict.require(name)
-                strict.name(name)
-                value = row.get("score" if long else name)
-                if value is None or value == "" or str(value).strip().lower() == "nan":
-                    value = float("nan")
-                else:
-                    value = strict.number(value)
-                before = out.setdefault((*key, references, name), value)
-                strict.require(abs(before - value) < 1e-6 or (before != before and value != value))
-        strict.require(out)
-        return sorted((i, c, list(r), n, v) for (i, c, r, n), v in out.items() if v == v)
-
-    return read
+def strict_scores(path: Path) -> Any:
+    rows = strict.rows(path)
+    strict.require({"image_id", "caption"} <= set(rows[0]))
+    long = {"metric", "score"} <= set(rows[0])
+    names = [n for n in ("Mine", "Other") if any(n in row for row in rows) and not long]
+    strict.require(long or len(names) == 2)
+    out: dict[Any, float] = {}
+    for row in rows:
+        key = strict.image_id(row["image_id"]), strict.caption(row["caption"])
+        references = tuple(strict.texts(row.get("references")))
+        for name in [row["metric"]] if long else names:
+            strict.name(name)
+            value = row.get("score" if long else name)
+            empty = value is None or value == "" or str(value).strip().lower() == "nan"
+            value = math.nan if empty else strict.number(value)
+            before = out.setdefault((*key, references, name), value)
+            strict.require(abs(before - value) < 1e-6 or (before != before and value != value))
+    strict.require(out)
+    return sorted((i, c, list(r), n, v) for (i, c, r, n), v in out.items() if v == v)
 
 
-# the user's own captions, and Python objects
-
-
-def make_karpathy(folder: Path) -> None:
-    images = [
+KARPATHY = {
+    "images": [
         {"filename": f"{image:012d}.jpg", "cocoid": image, "split": "test" if k else "train",
          "sentences": [{"raw": true, "sentid": k}, {"raw": other, "sentid": k + 9}]}
         for k, (image, true, _, other) in enumerate(SAID[::2])
-    ]  # fmt: skip
-    pair_files.write(folder / "karpathy.json", {"images": images, "dataset": "coco"})
+    ],
+    "dataset": "coco",
+}  # fmt: skip
 
 
-def strict_karpathy(folder: Path) -> Any:
-    value = strict.parsed(strict.text(folder / "karpathy.json"))
+def strict_karpathy(path: Path) -> Any:
+    value = strict.parsed(strict.text(path))
     strict.require(isinstance(value["images"], list))
     out: dict[str, list[str]] = {}
     for image in value["images"]:
@@ -501,112 +374,81 @@ def strict_karpathy(folder: Path) -> Any:
     return out
 
 
-def make_score_rows(suffix: str) -> Read:
-    def make(folder: Path) -> None:
-        write_table(folder / f"rows{suffix}", [
-            {"image_id": image, "caption": true, "references": [other, true]}
-            for image, true, _, other in SAID
-        ])  # fmt: skip
-
-    return make
+TO_SCORE = [
+    {"image_id": image, "caption": true, "references": [other, true]}
+    for image, true, _, other in SAID
+]
 
 
-def read_score_rows(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        from metaeval.data.tidy import Tidy
-        from metaeval.experiments.score.rows import read_rows
-
-        rows = list(read_rows([folder / f"rows{suffix}"], None, Tidy()))
-        assert rows
-        return [[str(r.image_id), r.caption, list(r.references or ())] for r in rows]
-
-    return read
+def read_to_score(path: Path) -> Any:
+    rows = list(read_rows([path], None, Tidy()))
+    assert rows
+    return [[str(r.image_id), r.caption, list(r.references or ())] for r in rows]
 
 
-def strict_score_rows(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        out = []
-        for row in strict.rows(folder / f"rows{suffix}"):
-            given = row.get("image_id")
-            image = "None" if given is None else strict.image_id(given)
-            references = strict.cell_list(row.get("references"))
-            strict.require(isinstance(references, list) and references)
-            caption = row["caption"] if "caption" in row else row.get("candidate")
-            out.append([image, strict.caption(caption), [strict.caption(r) for r in references]])
-        return out
-
-    return read
+def strict_to_score(path: Path) -> Any:
+    out = []
+    for row in strict.rows(path):
+        given = row.get("image_id")
+        image = "None" if given is None else strict.image_id(given)
+        references = strict.cell_list(row.get("references"))
+        strict.require(isinstance(references, list) and references)
+        caption = row["caption"] if "caption" in row else row.get("candidate")
+        out.append([image, strict.caption(caption), [strict.caption(r) for r in references]])
+    return out
 
 
-def make_own_table(suffix: str) -> Read:
-    def make(folder: Path) -> None:
-        write_table(folder / f"own{suffix}", [
-            {"image_id": image, "captions": [true, other], "image_path": f"{image}.jpg"}
-            for image, true, _, other in SAID[1:]
-        ])  # fmt: skip
-
-    return make
+OWN = [
+    {"image_id": image, "captions": [true, other], "image_path": f"{image}.jpg"}
+    for image, true, _, other in SAID[1:]
+]
 
 
-def strict_own_table(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        rows = strict.rows(folder / f"own{suffix}")
-        column = "captions" if "captions" in rows[0] else "caption"
-        out: dict[str, list[str]] = {}
-        kinds = set()
-        for row in rows:
-            image, value = strict.image_id(row["image_id"]), row[column]
-            kinds.add(type(row["image_id"]))
-            optional(row, "image_path")
-            if column == "captions":
-                value = strict.cell_list(value)
-            for text in value if isinstance(value, list) else [value]:
-                strict.require(strict.caption(text))
-                out.setdefault(image, []).append(strict.caption(text))
-        strict.require(len(kinds) == 1)
-        return out
-
-    return read
+def strict_own_table(path: Path) -> Any:
+    rows = strict.rows(path)
+    column = "captions" if "captions" in rows[0] else "caption"
+    out: dict[str, list[str]] = {}
+    for row in rows:
+        image, value = strict.image_id(row["image_id"]), row[column]
+        optional(row, "image_path")
+        if column == "captions":
+            value = strict.cell_list(value)
+        for text in value if isinstance(value, list) else [value]:
+            strict.require(strict.caption(text))
+            out.setdefault(image, []).append(strict.caption(text))
+    strict.require(len({type(row["image_id"]) for row in rows}) == 1)
+    return out
 
 
-def make_given(folder: Path) -> None:
-    pair_files.write(folder / "results.json", [
-        {"image_id": image, "caption": true} for image, true, _, _ in SAID[1:]
-    ])  # fmt: skip
+GIVEN = [{"image_id": image, "caption": true} for image, true, _, _ in SAID[1:]]
 
 
-def read_given(folder: Path) -> Any:
-    from metaeval.data.own.given import given_captions
-
-    given = given_captions(str(folder / "results.json"))
+def read_given(path: Path) -> Any:
+    given = given_captions(str(path))
     ids = given.dataset.image_ids
     return [[str(ids[i]), c] for i, c in zip(given.image_index, given.captions, strict=True)]
 
 
-def strict_given(folder: Path) -> Any:
-    value = strict.rows(folder / "results.json")
+def strict_given(path: Path) -> Any:
+    value = strict.rows(path)
     strict.require(len({type(r["image_id"]) for r in value}) == 1)
     return [[strict.image_id(r["image_id"]), strict.caption(r["caption"])] for r in value]
 
 
-def make_corruptions(folder: Path) -> None:
-    rows = [
-        {"image_id": str(image), "caption": text, "set": name, "level": level}
-        for image, true, false, _ in SAID[1:]
-        for name, level, text in (("worse", 0, false), ("better", 1, true))
-    ]
-    write_table(folder / "versions.csv", rows)
+CORRUPTED = [
+    {"image_id": str(image), "caption": text, "set": name, "level": level}
+    for image, true, false, _ in SAID[1:]
+    for name, level, text in (("worse", 0, false), ("better", 1, true))
+]
 
 
-def read_corruptions(folder: Path) -> Any:
-    import metaeval.corruptions.own.file as own
-
-    versions = own.read_corruptions(folder / "versions.csv")
+def read_corrupted(path: Path) -> Any:
+    versions = own_corruptions.read_corruptions(path)
     return [[v.title, v.expected, dict(v._captions)] for v in versions]  # type: ignore[attr-defined]
 
 
-def strict_corruptions(folder: Path) -> Any:
-    rows = strict.rows(folder / "versions.csv")
+def strict_corrupted(path: Path) -> Any:
+    rows = strict.rows(path)
     strict.require({"image_id", "caption"} <= set(rows[0]))
     sets: dict[str, dict[str, str]] = {}
     levels: dict[str, float] = {}
@@ -629,29 +471,23 @@ def strict_corruptions(folder: Path) -> Any:
 # document frequencies of CIDEr's idf
 
 
-def make_frequencies(folder: Path) -> None:
-    from metaeval.metrics.ngram.document_frequencies import CountedCorpus, DocumentFrequencies
-
+def make_frequencies(path: Path) -> None:
     documents = [[["a", "dog"], ["a", "cat", "runs"]], [["a", "dog", "runs"]]]
-    frequencies = DocumentFrequencies.of(documents)
-    frequencies.save(folder / "idf.npz", CountedCorpus(2, "12345678", "whitespace"))
+    counted = frequencies.CountedCorpus(2, "12345678", "whitespace")
+    frequencies.DocumentFrequencies.of(documents).save(path, counted)
 
 
-def read_frequencies(folder: Path) -> Any:
-    from metaeval.metrics.ngram.document_frequencies import DocumentFrequencies, read_corpus
-    from metaeval.metrics.ngram.ngrams import distinct_ngrams
-
-    frequencies = DocumentFrequencies.load(folder / "idf.npz")
-    ngrams = distinct_ngrams(frequencies.words.encode([["a", "dog", "runs"]]), 4)
+def read_frequencies(path: Path) -> Any:
+    read = frequencies.DocumentFrequencies.load(path)
+    ngrams = distinct_ngrams(read.words.encode([["a", "dog", "runs"]]), 4)
     return [
-        *read_corpus(folder / "idf.npz"), frequencies.words.words(),
-        *(idf.tolist() for idf in frequencies.idf()),
-        *(numbers.tolist() for numbers in frequencies.find(ngrams)),
+        *frequencies.read_corpus(path), read.words.words(), *(idf.tolist() for idf in read.idf()),
+        *(numbers.tolist() for numbers in read.find(ngrams)),
     ]  # fmt: skip
 
 
-def strict_frequencies(folder: Path) -> Any:
-    with np.load(folder / "idf.npz", allow_pickle=False) as archive:
+def strict_frequencies(path: Path) -> Any:
+    with np.load(path, allow_pickle=False) as archive:
         _, n, digest, tokenizer = archive["told"].tolist()
         words = bytes(archive["words"]).decode().split("\n")
         keys = [archive[f"keys{k}"].tolist() for k in range(1, 5)]
@@ -670,3 +506,25 @@ def strict_frequencies(folder: Path) -> Any:
         numbers.append(found)
         above = found
     return [int(n), digest, tokenizer, words, *idf, *numbers]
+
+
+PAIR_LOADERS = [
+    benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, sugarcrepe.load_sugarcrepe,
+              strict_sugarcrepe),
+    benchmark("RoCOCO", "rococo", pair_files.rococo, rococo.load_rococo, strict_rococo,
+              lambda pairs: sorted((p.image, p.kind, p.false) for p in pairs.pairs)),
+    one_file("AudioCaps-Eval", "pairs.json", [CLIP, {**CLIP, "audio_id": 7}], read_clip_pairs,
+             strict_clip_pairs),
+    *tables("battles", "battles", BATTLES, read_battles, strict_battles),
+    Loader("battles of captioners", make_captioner_battles, read_captioner_battles,
+           strict_captioner_battles, {".json": JSON}, COCO),
+    benchmark("SugarCrepe++", "sugarcrepe_pp", pair_files.sugarcrepe_pp,
+              sugarcrepe.load_sugarcrepe_pp, lambda f: strict_sugarcrepe(f, "caption2")),
+    benchmark("VALSE", "valse", make_valse, valse.load_valse, strict_valse),
+    benchmark("FOIL", "foil", make_foil, foil.load_foil, strict_foil),
+    *tables("pairs", "pairs", PAIRS, read_pairs, strict_pairs),
+    *(one_file(f"scores, {name}", name, rows, score_values, strict_scores)
+      for name, rows in (("wide.csv", WIDE), ("long.jsonl", LONG), ("long.parquet", LONG))),
+    one_file("corrupted elsewhere", "versions.csv", CORRUPTED, read_corrupted, strict_corrupted),
+    one_file("given results", "results.json", GIVEN, read_given, strict_given),
+]  # fmt: skip

@@ -103,8 +103,18 @@ def tab_rows(path: Path, width: int) -> list[list[str]]:
     return rows
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    """The records of a table, whatever its kind: .json, .jsonl, .csv, .tsv or .parquet."""
+def records(path: Path) -> list[dict[str, Any]]:
+    """The records of a JSON list."""
+    out = parsed(text(path))
+    require(isinstance(out, list) and all(isinstance(row, dict) for row in out))
+    return list(out)
+
+
+def rows(path: Path, *fields: str) -> list[dict[str, Any]]:
+    """The records of a table, whatever its kind: .json, .jsonl, .csv, .tsv or .parquet.
+
+    Each has these fields.
+    """
     if path.suffix == ".jsonl":
         out = json_lines(path)
     elif path.suffix == ".json":
@@ -118,7 +128,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
         out = csv_rows(path, "," if path.suffix == ".csv" else "\t")
     else:
         out = apart(lambda: parquet_rows(path))
-    require(out)
+    require(out and all(set(fields) <= set(row) for row in out))
     return out
 
 
@@ -178,6 +188,15 @@ def cell_list(value: Any) -> Any:
         last = item.col_offset
         out.append(item.value)
     return out
+
+
+def texts(value: Any) -> list[str]:
+    """The captions in a cell."""
+    value = cell_list(value)
+    listed = [] if value is None or value == "" else value
+    listed = [listed] if isinstance(listed, str) else listed
+    require(isinstance(listed, list))
+    return [caption(text) for text in listed]
 
 
 def ids(records: Any) -> list[Any]:
@@ -259,8 +278,8 @@ def coco_objects(path: Path) -> Any:
 
 
 def systems(path: Path, known: tuple[Any, ...]) -> Any:
-    value = parsed(text(path))
-    require(isinstance(value, list) and value and all(isinstance(r, dict) for r in value))
+    value = records(path)
+    require(value)
     images = [r.get("image_id") for r in value]
     require(all(type(i) in (int, str) and i in known for i in images))
     require(len(set(images)) == len(images))
@@ -301,22 +320,19 @@ class JudgedFields:
                 continue
             lists = [v if isinstance(v, list) else [v] for v in map(cell_list, cells)]
             ratings = [number(v, self.low, self.high) for values in lists for v in values]
-            references = cell_list(record.get(self.references)) if self.references else []
-            references = [] if references in (None, "") else references
-            references = [references] if isinstance(references, str) else references
-            require(isinstance(references, list))
+            references = texts(record.get(self.references)) if self.references else []
             system = record.get(self.system) if self.system else None
             require(system is None or isinstance(system, str))
             out.append((
-                image, caption(record[self.candidate]), [caption(r) for r in references], ratings,
+                image, caption(record[self.candidate]), references, ratings,
                 name(system) if system else None,
             ))  # fmt: skip
         return out
 
 
-def judged(file: str, **fields: Any) -> Callable[[Path], list[Any]]:
-    """The strict reading of a folder with one table of judged captions; see `JudgedFields`."""
-    return lambda folder: JudgedFields(**fields).of(rows(folder / file))
+def judged(**fields: Any) -> Callable[[Path], list[Any]]:
+    """The strict reading of a table of judged captions; see `JudgedFields`."""
+    return lambda path: JudgedFields(**fields).of(rows(path))
 
 
 def flickr8k(folder: Path, crowd: bool) -> Any:
