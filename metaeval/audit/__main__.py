@@ -64,8 +64,11 @@ def _draw(given: argparse.Namespace) -> None:
         raise ConfigError(f"--each: '{given.each}' is not at least 1")
     if given.sheet == given.key:
         raise ConfigError(f"--key: '{given.key}' is also --sheet; give another file")
-    dataset = load_dataset(compose_config(given.overrides))
-    items = draw(dataset, suite(dataset, given.corruptions), given.each, given.seed)
+    # --corruptions takes all words behind it, overrides included
+    names = [name for name in given.corruptions if "=" not in name]
+    overrides = [*given.overrides, *(word for word in given.corruptions if "=" in word)]
+    dataset = load_dataset(compose_config(overrides))
+    items = draw(dataset, suite(dataset, names or ["all"]), given.each, given.seed)
     if not items:
         raise ConfigError("no corruption changes any caption; choose others with --corruptions")
     write_sheet(items, given.sheet, given.key)

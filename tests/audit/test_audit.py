@@ -24,6 +24,14 @@ def drawn(folder: Path) -> tuple[Path, Path]:
     return sheet, key
 
 
+def test_overrides_may_follow_the_names_of_corruptions(tmp_path: Path) -> None:
+    sheet, _ = drawn(tmp_path)
+    files = ["--sheet", str(tmp_path / "other.csv"), "--key", str(tmp_path / "other_key.csv")]
+    draw, *options = DRAW
+    assert main([draw, *files, *options, "dataset=scenes", "dataset.n=60"]) == 0
+    assert (tmp_path / "other.csv").read_bytes() == sheet.read_bytes()
+
+
 def fill(sheet: Path, new: Path, verdict) -> None:
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
