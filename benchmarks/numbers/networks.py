@@ -8,10 +8,10 @@ differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.numbers.graded import graded, head, read, row, three
+from benchmarks.numbers.graded import GradedMetric, graded, head, read, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
 
@@ -94,8 +94,15 @@ RESEEDED = "corruption.reseeded=[faier,faier_noref] corruption.seeds=5"
 
 
 def faier_seeds(results: Sequence[Result]) -> str:
-    """FAIEr's shipped weights over corruption seeds: mean ± standard deviation."""
-    runs = [read(result).metrics for result in results]
+    """The table of FAIEr's shipped weights, of both experiments."""
+    return over_corruption_seeds([read(result).metrics for result in results])
+
+
+def over_corruption_seeds(runs: Sequence[Mapping[str, GradedMetric]]) -> str:
+    """FAIEr with and without references over corruption seeds: mean ± standard deviation.
+
+    Never over training seeds, which a run may know from the card of the weights.
+    """
     lines = head("FAIEr-r", "Replace", "within", "Shuffle", "within")
     rows = (
         ("4 references", "FAIEr (gold objects)"),

@@ -14,7 +14,7 @@ from benchmarks.numbers import captioners, judgments, metric_pages, pairs, sensi
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
-from benchmarks.numbers.networks import TRAINED, from_page
+from benchmarks.numbers.networks import TRAINED, from_page, over_corruption_seeds
 from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
 from benchmarks.numbers.tolerance import accept
 from metaeval.config import component, compose_config
@@ -36,6 +36,7 @@ from metaeval.results.pairs import (
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
+from tests.reports.graded_results import graded_metric
 from tests.results.examples import (
     auc_cell,
     changed_set,
@@ -148,6 +149,25 @@ def test_numbers_of_trained_networks_come_from_their_pages(tmp_path: Path) -> No
         )
     with pytest.raises(InputError, match="has no row 'five references'"):
         from_page(ROOT / "docs" / "metrics" / "faier.md", "FAIEr-r | Replace", "five references")
+
+
+def test_a_spread_over_corruption_seeds_is_not_that_of_training_seeds() -> None:
+    """ ".804 ± .001" was the mean over trainings, and ± that of training seeds alone."""
+    numbers = {
+        "status": "ok",
+        "rank_order_rho": 0.9,  # of one seed
+        "training_seeds": {"seeds": [0, 1, 2], "rank_order_rho": {"mean": 0.804, "sd": 0.012}},
+        "seeds": {
+            "n": 5,
+            "rank_order_rho": {"mean": 0.25, "sd": 0.0014},
+            "rank_order_rho_within": {"mean": 0.5, "sd": 0.003},
+        },
+    }
+    names = ("FAIEr (gold objects)", "FAIEr (gold objects, no references)")
+    run = {n: graded_metric({"metric": n, "family": "faier", **numbers}) for n in names}
+    assert over_corruption_seeds([run, run]).splitlines()[2] == (
+        "| 4 references | .250 ± .001 | .500 ± .003 | .250 ± .001 | .500 ± .003 |"
+    )
 
 
 @pytest.mark.parametrize(
