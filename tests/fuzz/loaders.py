@@ -154,6 +154,21 @@ def tokens(captions: Sequence[str]) -> str:
     return lines([f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(captions)])
 
 
+WORD_MARKS = [
+    {"image_id": i, "candidate": text, "references": [CAPTIONS[0]],
+     "words": [[w, k == i] if i % 2 else int(k == i) for k, w in enumerate(text.split())]}
+    for i, text in zip((1, 2, 3), CAPTIONS, strict=False)
+]  # fmt: skip
+
+
+def read_word_marks(path: Path) -> Any:
+    loaded = table.load_table(file=path, image_source="other", data=path.parent)
+    return [
+        (*row[:3], [bool(v) for v in row[3]], list(j.wrong))
+        for row, j in zip(judged_values(loaded), loaded.judged, strict=True)
+    ]
+
+
 def make_flickr8k(folder: Path) -> None:
     write(folder / "Flickr8k.token.txt", tokens(CAPTIONS))
     (folder / "ExpertAnnotations.txt").write_text(
@@ -794,6 +809,7 @@ LOADERS: Sequence[Loader] = (
              lambda p: list(read_system_captions(p, "system", IDS).captions.items()),
              lambda p: strict.systems(p, IDS)),
     *tables("table", "table", make_table, read_table, strict.judged()),
+    one_file("word marks", "marked.json", WORD_MARKS, read_word_marks, strict.word_marks),
     Loader("Flickr8k-Expert", make_flickr8k, read_flickr8k(False),
            lambda f: strict.flickr8k(f, crowd=False), {".txt": TAB}, (CROWD,)),
     Loader("Flickr8k-CF", make_flickr8k, read_flickr8k(True),

@@ -335,6 +335,24 @@ def judged(**fields: Any) -> Callable[[Path], list[Any]]:
     return lambda path: JudgedFields(**fields).of(rows(path))
 
 
+def word_marks(path: Path) -> list[Any]:
+    """Captions with marked words in place of ratings: image, caption, references, rating, marks."""
+    out = []
+    for record in rows(path):
+        require("words" in record and "human" not in record)
+        image, text, references, *_ = JudgedFields(ratings=(), system=None).of([record])[0]
+        entries = cell_list(record["words"])
+        require(isinstance(entries, list))
+        wrong = []
+        for word, entry in zip(text.split(), entries, strict=len(entries) == len(text.split())):
+            said, mark = entry if isinstance(entry, list) else (word, entry)
+            require(type(mark) in (bool, int) and mark in (0, 1) and said == word)
+            wrong.append(bool(mark))
+        require(len(entries) == len(text.split()))
+        out.append((image, text, references, [not any(wrong)], wrong))
+    return out
+
+
 def flickr8k(folder: Path, crowd: bool) -> Any:
     captions: dict[str, str] = {}
     by_image: dict[str, list[str]] = {}

@@ -189,7 +189,7 @@ class _RecordReader:
 
     def _rate_by_words(self, record: dict[str, Any], where: str) -> None:
         """Fill in the missing column of ratings: whether no word is wrong."""
-        if "human" not in record:
+        if "human" not in record and "candidate" in record:  # else it is refused as missing
             wrong = _marks(record, self.path, where)
             record["human"] = any(wrong) != self.higher_is_better
 
@@ -359,12 +359,13 @@ def _marks(record: dict[str, Any], path: Path, where: str) -> tuple[bool, ...]:
         raise refuse("is not a list with an entry a word")
     given, marks = [], []
     for entry in listed:
-        word, mark = entry if isinstance(entry, list) and len(entry) == 2 else (None, entry)
-        if not isinstance(mark, bool | int) or mark not in (0, 1) or isinstance(word, int):
+        named = isinstance(entry, list) and len(entry) == 2
+        word, mark = entry if named else (None, entry)
+        if not isinstance(mark, bool | int) or mark not in (0, 1) or named != isinstance(word, str):
             raise refuse(f"{entry!r} is not [word, true or false], nor true or false")
         given.append(word)
         marks.append(bool(mark))
-    words = str(record["candidate"]).split()
+    words = Tidy().read(record["candidate"], file=path, record=where, field="candidate").split()
     if len(marks) != len(words):
         raise refuse(f"has {len(marks)} entries, and the candidate {len(words)} words")
     for word, expected in zip(given, words, strict=True):

@@ -186,6 +186,7 @@ def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
     [
         ([["a", False]], "has 1 entries, and the candidate 2 words"),
         ([["a", False], ["cat", True]], "'cat' is marked where the candidate has 'dog'"),
+        ([[None, 0], ["dog", 0]], r"\[None, 0\] is not \[word, true or false\]"),
         ([["a", 2], ["dog", 0]], r"\['a', 2\] is not \[word, true or false\]"),
         ([0.5, 1], "0.5 is not"),
         ("dog", "is not a list with an entry a word"),
@@ -195,6 +196,20 @@ def test_marks_that_do_not_fit_are_refused(tmp_path: Path, marks: object, messag
     path = tmp_path / "marked.json"
     path.write_text(json.dumps([{"image_id": 1, "candidate": "a dog", "words": marks}]))
     with pytest.raises(InputError, match=rf"field 'words': .*{message}"):
+        load_table(path)
+
+
+def test_marks_are_of_the_words_as_they_are_read(tmp_path: Path) -> None:
+    """A control character becomes a space: the caption has two words, and the file one mark."""
+    path = tmp_path / "marked.json"
+    path.write_text(json.dumps([{"image_id": 1, "candidate": "a\u0007dog", "words": [True]}]))
+    with pytest.raises(InputError, match="has 1 entries, and the candidate 2 words"):
+        load_table(path)
+    path.write_text(json.dumps([{"image_id": 1, "candidate": "a\u0007dog", "words": [0, 1]}]))
+    assert load_table(path).judged[0].wrong == (False, True)
+    records = [{"image_id": 1, "candidate": "a", "words": [0]}, {"image_id": 1, "words": [0]}]
+    path.write_text(json.dumps(records))
+    with pytest.raises(InputError, match=r"\[1\], field 'candidate': is missing"):
         load_table(path)
 
 
