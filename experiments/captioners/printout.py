@@ -26,7 +26,7 @@ def printout(result: CaptionersResult, file: Path) -> str:
         ]
         lines.append(f"{metric.name:<{left}}" + "".join(cells))
     lines.append(
-        "* higher than the system that is next by this metric (which need not be the next "
+        "* ahead of the system that is next by this metric (which need not be the next "
         f"column) by a paired permutation test (Holm, p < {result.settings.alpha:.2g})"
     )
     lines += _lengths(result.length)

@@ -74,7 +74,11 @@ def localisation_table(result: LocalisationResult, metrics: Sequence[Metric]) ->
         if rows:
             groups.append([[PrintCell(text, False) for text in row] for row in texts])
     heads = ["Metric", "AUC", "First", "Explained", "Above the best control", "Captions"]
-    return PrintTable("localisation", "Wrong words found, per cent.", heads, groups)
+    caption = (
+        f"Wrong words found in {count(result.n_captions)} captions of {result.dataset}, per cent, "
+        "with intervals."
+    )
+    return PrintTable("localisation", caption, heads, groups)
 
 
 def findings(result: LocalisationResult, metrics: Sequence[Metric]) -> list[Finding]:

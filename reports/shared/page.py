@@ -17,7 +17,7 @@ from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, palette
 from metaeval.reports.shared.elements import Header
-from metaeval.reports.shared.print_tables import PrintTable, write_tables
+from metaeval.reports.shared.print_tables import PrintTable, signed, write_tables
 from metaeval.reports.shared.provenance import language_date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
@@ -100,6 +100,7 @@ def write_series(
     **context: Any,
 ) -> Path:
     """Write the tables of a run and the page that has them below one figure, if there is one."""
+    tables = signed(tables, run.result)
     write_tables(run.directory, tables)
     html = render_run(
         "series.html.j2",

@@ -249,6 +249,10 @@ def test_a_run_scores_the_explanations_of_metrics_that_have_them(
     assert "by chance: AUC and explained 50" in printed
     assert "100.0 [100.0, 100.0]" in printed
     html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
+    assert "Wrong words found in 4 captions of table, per cent, with intervals." in html
+    tex = (tmp_path / "OUT" / "tables" / "localisation.tex").read_text(encoding="utf-8")
+    assert "Signatures" in tex
+    assert "ontology:coco" in tex
     # four images: no permutation test can reach .05
     assert "No explanation is significantly above the best control, Length (50.0%)." in html
     metrics = [m for m in result.metrics if m.ok]
