@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval import progress
+from metaeval.compute.memory import return_free_memory
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, join_pair, round_scores
@@ -312,6 +313,7 @@ def complete(
     """Compute what a lookup has found unknown, and close the scorer."""
     started, bound = time.perf_counter(), lookup.bound
     if (scorer := bound.scorer) is not None:
+        return_free_memory()  # of the metric before this one
         try:
             bound = _compute(lookup, scorer, image_index, store, batch_size)
         except CacheError:

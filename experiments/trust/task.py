@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
+from metaeval.compute.memory import return_free_memory
 from metaeval.compute.networks import release
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
@@ -139,6 +140,7 @@ def _battery_runs(
         runs.append(run)
         forget_texts()  # the next item has other captions; networks stay
         release("dataset", "encoded sentences")
+        return_free_memory()
         print(f"{place} of {len(battery)}{seed}: {_line(run)}", flush=True)
     return runs
 
