@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class Loader:
         The strict reading, or `None`: what is accepted must be what the unharmed files hold, since
         checksums guard them.
     harm
-        File name (or its ending) → harm besides that to plain bytes.
+        File name (or its ending) → harm besides that to plain bytes, where it is not that of HARM.
     spared
         Files that are never damaged.
     """
@@ -46,7 +46,7 @@ class Loader:
     make: Callable[[Path], object]
     read: Read
     strict: Read | None
-    harm: dict[str, Harm]
+    harm: Mapping[str, Harm] = field(default_factory=dict)
     spared: tuple[str, ...] = ()
 
 
@@ -58,13 +58,12 @@ def one_file(
     def make(folder: Path) -> None:
         (content if callable(content) else lambda path: write(path, content))(folder / file)
 
-    own = harm or HARM.get(Path(file).suffix)
     return Loader(
         name,
         make,
         lambda folder: read(folder / file),
         lambda folder: strict(folder / file),
-        {} if own is None else {Path(file).suffix: own},
+        {} if harm is None else {file: harm},
     )
 
 
@@ -86,19 +85,19 @@ def write(path: Path, value: Any) -> None:
             path, index=False
         )
     elif path.suffix == ".jsonl":
-        path.write_text("".join(f"{_json(row)}\n" for row in value), encoding="utf-8")
+        path.write_text("".join(f"{as_json(row)}\n" for row in value), encoding="utf-8")
     else:
-        path.write_text(value if isinstance(value, str) else _json(value), encoding="utf-8")
+        path.write_text(value if isinstance(value, str) else as_json(value), encoding="utf-8")
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 def _cell(value: Any) -> Any:
-    return _json(value) if isinstance(value, list) else value
+    return as_json(value) if isinstance(value, list) else value
 
 
-def lines(rows: Sequence[str]) -> str:
+def lines(rows: Iterable[str]) -> str:
     """The rows as lines of a file."""
     return "".join(f"{row}\n" for row in rows)

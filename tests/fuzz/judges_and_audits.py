@@ -15,7 +15,7 @@ from metaeval.metrics.judge.prompts import Prompt
 from metaeval.metrics.judge.replay import ReplayFiles
 from metaeval.runs.answers import AnswerJournal
 from tests.fuzz import strict
-from tests.fuzz.base import COMMA, LINES, Loader, lines, one_file, write
+from tests.fuzz.base import Loader, lines, one_file, write
 
 KEYS = [character * 64 for character in "abc"]
 ANSWERS: list[dict[str, Any]] = [
@@ -161,11 +161,11 @@ def strict_audit(folder: Path) -> Any:
 
 
 JUDGE_LOADERS = [
-    Loader("answers of a run", make_answers, read_answers, strict_answers, {".jsonl": LINES}),
+    Loader("answers of a run", make_answers, read_answers, strict_answers),
     one_file("answers, replayed", "replay.csv", lambda path: path.write_text(REPLAY), read_replay,
              strict_replay),
     one_file("answers of a batch", "batch.jsonl", BATCH, read_batch, strict_batch),
     one_file("prompt", "prompt.jinja", PROMPT, lambda path: Prompt(str(path)).render(**RENDERED),
              strict_prompt),
-    Loader("sheets of an audit", make_audit, read_audit, strict_audit, {".csv": COMMA}),
+    Loader("sheets of an audit", make_audit, read_audit, strict_audit),
 ]  # fmt: skip

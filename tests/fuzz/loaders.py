@@ -19,11 +19,13 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
 from safetensors.torch import save_file
+from scipy.io import loadmat, savemat
 
 import metaeval
 from metaeval.data.coco.load import load_coco
@@ -50,24 +52,9 @@ from metaeval.training.checkpoint import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import shipped
+from tests.fuzz import base, strict
 from tests.fuzz import pairs_and_own as own
-from tests.fuzz import strict
-from tests.fuzz.base import (
-    COMMA,
-    JSON,
-    LINES,
-    MATLAB,
-    SAFE,
-    SEMICOLON,
-    TAB,
-    ZIP,
-    Loader,
-    Read,
-    lines,
-    one_file,
-    tables,
-    write,
-)
+from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -169,22 +156,20 @@ def read_word_marks(path: Path) -> Any:
     ]
 
 
+EXPERT, CROWD = "ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt"
+
+
 def make_flickr8k(folder: Path) -> None:
     write(folder / "Flickr8k.token.txt", tokens(CAPTIONS))
-    (folder / "ExpertAnnotations.txt").write_text(
-        "1.jpg\t2.jpg#1\t1\t2\t4\n2.jpg\t2.jpg#2\t3\t3\t4\n1.jpg\t1.jpg#0\t4\t4\t4\n"
-    )
-    (folder / "CrowdFlowerAnnotations.txt").write_text(
-        "1.jpg\t2.jpg#1\t0\t0\t3\n2.jpg\t2.jpg#2\t0.75\t3\t1\n1.jpg\t1.jpg#0\t1\t3\t0\n"
-    )
+    for name, ratings in ((EXPERT, ("124", "334", "444")), (CROWD, ("0 0 3", "0.75 3 1", "1 3 0"))):
+        judged = ("1.jpg\t2.jpg#1", "2.jpg\t2.jpg#2", "1.jpg\t1.jpg#0")
+        cells = ["\t".join(r.split() if " " in r else r) for r in ratings]
+        rows = [f"{who}\t{given}" for who, given in zip(judged, cells, strict=True)]
+        write(folder / name, lines(rows))
 
 
-def read_flickr8k(crowd: bool) -> Read:
-    def read(folder: Path) -> Any:
-        load = flickr8k.load_crowd if crowd else flickr8k.load_expert
-        return judged_values(load(root=folder, data=folder, own_captions="keep"))
-
-    return read
+def read_flickr8k(load: Any) -> Read:
+    return lambda folder: judged_values(load(root=folder, data=folder, own_captions="keep"))
 
 
 def make_thumb(folder: Path) -> None:
@@ -195,10 +180,7 @@ def make_thumb(folder: Path) -> None:
     ]  # fmt: skip
     references = [{"seg_id": str(i), "refs": list(CAPTIONS[:3])} for i in IDS]
     for name, rows in (("mscoco_THumB-1.0.jsonl", rated), ("mscoco_references.json", references)):
-        path = folder / name
-        write(path.with_suffix(".jsonl"), rows)
-        path.write_bytes(path.with_suffix(".jsonl").read_bytes().removesuffix(b"\n"))
-    (folder / "mscoco_references.jsonl").unlink()
+        (folder / name).write_text("\n".join(map(base.as_json, rows)), encoding="utf-8")
 
 
 def read_thumb(folder: Path) -> Any:
@@ -208,18 +190,16 @@ def read_thumb(folder: Path) -> Any:
 def make_composite(folder: Path) -> None:
     head = ["Input.image_url", *(f"Input.text{k}" for k in (1, 2, 3))]
     head += [f"Answer.Q{k}Answer" for k in (1, 2, 3)]
-    lines = [";".join(head)]
-    for i in (1, 2):
-        texts = [CAPTIONS[0], "a machine wrote", "another, too"]
-        lines.append(";".join([f"http://x.org/{i}.jpg", *texts, "5", "1", "3"]))
-    lines.append(";" * (len(head) - 1))
-    (folder / "8k_correctness.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    texts = f"{CAPTIONS[0]};a machine wrote;another, too"
+    rows = [f"http://x.org/{i}.jpg;{texts};5;1;3" for i in (1, 2)]
+    text = lines([";".join(head), *rows, ";" * (len(head) - 1)])
+    (folder / "8k_correctness.csv").write_text(text, encoding="utf-8")
     make_flickr8k(folder)
 
 
 def read_composite(folder: Path) -> Any:
-    loaded = composite.load_composite(root=folder, data=folder, subsets=["8k"], own_captions="keep")
-    return judged_values(loaded)
+    options = {"root": folder, "data": folder, "own_captions": "keep"}
+    return judged_values(composite.load_composite(subsets=["8k"], **options))
 
 
 def strict_composite(folder: Path) -> Any:
@@ -268,18 +248,7 @@ def read_own(path: Path) -> Any:
     return {str(i): captions for i, *captions in captions_of(data)}
 
 
-def strict_own(path: Path) -> Any:
-    out: dict[str, list[str]] = {}
-    for row in strict.rows(path, "image_id", "caption"):
-        text = strict.caption(row["caption"])
-        strict.require(text and row["image_id"].strip())
-        out.setdefault(row["image_id"], []).append(text)
-    return out
-
-
 def make_pascal(folder: Path) -> None:
-    from scipy.io import savemat
-
     inputs = np.zeros((1, 4), dtype=[(n, object) for n in ("name", "sent1", "sent2")])
     result = np.zeros((1, 4), dtype=[("result", object)])
     triplets = np.zeros((1, 4 * 48), dtype=[(n, object) for n in ("A", "B", "C", "winner")])
@@ -302,23 +271,14 @@ def read_pascal(folder: Path) -> Any:
     return list(zip(pairs.image, pairs.first, pairs.second, pairs.references, votes, strict=True))
 
 
-def strict_pascal(folder: Path) -> Any:
-    return strict.apart(lambda: scipy_pascal(folder))
-
-
-def letters(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
-
-
 def direct_votes(result: Any) -> list[int]:
     votes = np.asarray(result).reshape(-1).tolist()
     strict.require(set(votes) <= {1, -1})
     return [votes.count(1), votes.count(-1)]
 
 
-def scipy_pascal(folder: Path) -> Any:
-    from scipy.io import loadmat
-
+@strict.in_a_process
+def strict_pascal(folder: Path) -> Any:
     pairs = loadmat(folder / "pair_pascal.mat", simplify_cells=True)
     triplets = loadmat(folder / "consensus_pascal.mat", simplify_cells=True)["triplets"]
     out = []
@@ -328,7 +288,7 @@ def scipy_pascal(folder: Path) -> Any:
         image, b, c = (strict.caption(one[n]) for n in ("name", "sent1", "sent2"))
         mine = triplets[48 * k : 48 * k + 48]
         strict.require(all(t["winner"] in (1, -1) for t in mine))
-        first = sum((t["winner"] == 1) == (letters(t["B"]) == letters(b)) for t in mine)
+        first = sum((t["winner"] == 1) == (own.letters(t["B"]) == own.letters(b)) for t in mine)
         votes = ([first, 48 - first], seen and direct_votes(seen["result"]))
         references = tuple(strict.caption(t["A"]) for t in mine)
         out.append((image, b, c, references, votes))
@@ -367,14 +327,12 @@ def read_vectors(path: Path) -> Any:
     return {word: row.tolist() for word, row, known in rows if known}
 
 
+class Plain:
+    """In place of gensim's classes."""
+
+
+@strict.in_a_process
 def strict_gensim(path: Path) -> Any:
-    return strict.apart(lambda: gensim_rows(path))
-
-
-def gensim_rows(path: Path) -> Any:
-    class Plain:
-        pass
-
     class Reader(pickle.Unpickler):
         def find_class(self, module: str, name: str) -> Any:
             if module.startswith("gensim"):
@@ -391,9 +349,7 @@ def gensim_rows(path: Path) -> Any:
     strict.require(rows.ndim == 2 and len(rows) == len(words) and rows.dtype.kind == "f")
     rows = rows.astype(np.float32)
     strict.require(all(np.isfinite(rows[i]).all() for i, w in enumerate(words) if w in WORDS))
-    first: dict[str, list[float]] = {}
-    for word, row in zip(words, rows.tolist(), strict=True):
-        first.setdefault(word, row)
+    first = dict(reversed(list(zip(words, rows.tolist(), strict=True))))
     return strict.vectors(first, WORDS)
 
 
@@ -402,34 +358,25 @@ def gensim_rows(path: Path) -> Any:
 
 def make_regions(form: str) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
+        each = list(zip(IDS, FEATURES, BOXES, strict=True))
         if form == "npy":
             np.save(folder / "f.npy", FEATURES)
             np.save(folder / "boxes.npy", BOXES)
-            (folder / "f_ids.txt").write_text("".join(f"{i}\n" for i in IDS))
+            write(folder / "f_ids.txt", lines(map(str, IDS)))
         elif form == "npz":
-            np.savez_compressed(
-                folder / "f.npz", features=FEATURES, image_ids=np.array(IDS), boxes=BOXES
-            )
+            np.savez_compressed(folder / "f.npz", features=FEATURES, image_ids=IDS, boxes=BOXES)
         elif form == "folder":
             (folder / "f").mkdir()
-            for i, x, bbox in zip(IDS[:2], FEATURES, BOXES, strict=False):
+            for i, x, bbox in each[:2]:
                 np.savez(folder / "f" / f"{i}.npz", x=x, bbox=bbox * 100, image_w=100, image_h=100)
             np.save(folder / "f" / f"{IDS[2]}.npy", FEATURES[2])
         elif form == "tsv":
-
-            def coded(array: Any) -> str:
-                return base64.b64encode(array.tobytes()).decode()
-
-            lines = (
-                f"{i}\t100\t100\t4\t{coded(b * 100)}\t{coded(x)}"
-                for i, x, b in zip(IDS, FEATURES, BOXES, strict=True)
-            )
-            (folder / "f.tsv").write_text("\n".join(lines) + "\n")
+            coded = [(i, *(base64.b64encode(a.tobytes()).decode() for a in (100 * b, x)))
+                     for i, x, b in each]  # fmt: skip
+            write(folder / "f.tsv", lines(f"{i}\t100\t100\t4\t{b}\t{x}" for i, b, x in coded))
         else:
-            import h5py
-
             with h5py.File(folder / "f.h5", "w") as file:
-                for i, x, b in zip(IDS, FEATURES, BOXES, strict=True):
+                for i, x, b in each:
                     file.create_dataset(f"{i}_features", data=x, compression="gzip")
                     file[f"{i}_boxes"] = b
 
@@ -459,14 +406,9 @@ def regions_of(rows: dict[str, Any]) -> Any:
 
 
 def strict_regions(form: str) -> Read:
-    def read(folder: Path) -> Any:
-        if form == "tsv":
-            rows = strict.regions_tsv(folder / "f.tsv", {str(i): i for i in IDS})
-        else:
-            rows = strict.apart(lambda: library_regions(folder, form))
-        return regions_of(rows)
-
-    return read
+    if form == "tsv":
+        return lambda folder: regions_of(strict.regions_tsv(folder / "f.tsv", {*map(str, IDS)}))
+    return strict.in_a_process(lambda folder: regions_of(library_regions(folder, form)))
 
 
 def ids_of(text: str, n: int) -> list[str]:
@@ -477,40 +419,33 @@ def ids_of(text: str, n: int) -> list[str]:
     return list(times) if repeated else ids
 
 
+def of_images(features: Any, ids: list[str]) -> dict[str, Any]:
+    """The first row of each image that is asked for."""
+    strict.require(features.ndim == 3 and len(ids) == len(features))
+    rows = dict(reversed(list(zip(ids, features, strict=True))))
+    return {i: rows[i] for i in map(str, IDS) if i in rows}
+
+
 def library_regions(folder: Path, form: str) -> dict[str, Any]:
     if form == "npy":
         features = np.load(folder / "f.npy", allow_pickle=False)
-        ids = ids_of(strict.text(folder / "f_ids.txt"), len(features))
-        strict.require(features.ndim == 3 and len(ids) == len(features))
         boxes = np.load(folder / "boxes.npy", allow_pickle=False)
+        out = of_images(features, ids_of(strict.text(folder / "f_ids.txt"), len(features)))
         strict.require(boxes.shape == (*features.shape[:2], 4))
-        out: dict[str, Any] = {}
-        for i, row in zip(ids, features, strict=True):
-            if i in map(str, IDS):
-                out.setdefault(i, row)
         return out
     if form == "npz":
         with np.load(folder / "f.npz", allow_pickle=False) as archive:
-            features, ids = archive["features"], archive["image_ids"].tolist()
-            strict.require(features.ndim == 3 and len(ids) == len(features))
-            out = {}
-            for i, row in zip(ids, features, strict=True):
-                key = strict.compared_id((i.decode() if isinstance(i, bytes) else str(i)).strip())
-                if key in map(str, IDS):
-                    out.setdefault(key, row)
-            return out
+            texts = [i.decode() if isinstance(i, bytes) else str(i)
+                     for i in archive["image_ids"].tolist()]  # fmt: skip
+            return of_images(archive["features"], [strict.compared_id(t.strip()) for t in texts])
     if form == "folder":
-        out = {}
-        for i in IDS[:2]:
+        out = {str(IDS[2]): np.load(folder / "f" / f"{IDS[2]}.npy", allow_pickle=False)}
+        for i in map(str, IDS[:2]):
             with np.load(folder / "f" / f"{i}.npz", allow_pickle=False) as archive:
                 name = next(n for n in ("x", "feat", "features") if n in archive.files)
-                out[str(i)] = archive[name]
-                if "bbox" in archive.files and len(archive["bbox"]) != len(out[str(i)]):
-                    out[str(i)] = out[str(i)].T
-        out[str(IDS[2])] = np.load(folder / "f" / f"{IDS[2]}.npy", allow_pickle=False)
+                turned = "bbox" in archive.files and len(archive["bbox"]) != len(archive[name])
+                out[i] = archive[name].T if turned else archive[name]
         return out
-    import h5py
-
     with h5py.File(folder / "f.h5", "r") as file:
         return {str(i): file[f"{i}_features"][()] for i in IDS if f"{i}_features" in file}
 
@@ -539,12 +474,16 @@ def make_checkpoint(older: bool) -> Callable[[Path], None]:
     return lambda path: torch.save(value, path, _use_new_zipfile_serialization=not older)
 
 
-def read_checkpoint(path: Path) -> Any:
-    value = load_torch_checkpoint(path)
-    state = value.get("state_dict") if isinstance(value, dict) else None
+def loaded(state: Any, path: Path) -> Any:
+    """The network's numbers after it has taken these."""
     model = network()
     load_weights(model, state, path)
     return plain(model.state_dict())
+
+
+def read_checkpoint(path: Path) -> Any:
+    value = load_torch_checkpoint(path)
+    return loaded(value.get("state_dict") if isinstance(value, dict) else None, path)
 
 
 def torch_value(path: Path) -> Any:
@@ -556,28 +495,20 @@ def floats(state: dict[str, torch.Tensor]) -> Any:
     return {k: v.float() for k, v in state.items()}
 
 
+@strict.in_a_process
 def strict_checkpoint(path: Path) -> Any:
-    return strict.apart(lambda: plain(floats(torch_value(path)["state_dict"])))
+    return plain(floats(torch_value(path)["state_dict"]))
 
 
-def read_scripted(path: Path) -> Any:
-    model = network()
-    load_weights(model, read_torchscript(path), path)
-    return plain(model.state_dict())
-
-
+@strict.in_a_process
 def strict_scripted(path: Path) -> Any:
     """The numbers of data/0 to data/3, in the order in which the module names them."""
-
-    def read() -> Any:
-        state = {}
-        with zipfile.ZipFile(path) as archive:
-            for number, (name, own) in enumerate(network().state_dict().items()):
-                raw = archive.read(f"s/data/{number}")
-                state[name] = torch.frombuffer(bytearray(raw), dtype=own.dtype).reshape(own.shape)
-        return plain(state)
-
-    return strict.apart(read)
+    state = {}
+    with zipfile.ZipFile(path) as archive:
+        for number, (name, own) in enumerate(network().state_dict().items()):
+            raw = archive.read(f"s/data/{number}")
+            state[name] = torch.frombuffer(bytearray(raw), dtype=own.dtype).reshape(own.shape)
+    return plain(state)
 
 
 def make_scan(folder: Path) -> None:
@@ -595,13 +526,10 @@ def read_scan(folder: Path) -> Any:
     return [plain(states), words.words]
 
 
+@strict.in_a_process
 def strict_scan(folder: Path) -> Any:
-    def read() -> Any:
-        return plain(
-            [floats(state) for state in torch_value(folder / "model_best.pth.tar")["model"]]
-        )
-
-    return [strict.apart(read), strict_vocabulary(folder / "vocab.json")[0]]
+    states = torch_value(folder / "model_best.pth.tar")["model"]
+    return [plain(list(map(floats, states))), strict_vocabulary(folder / "vocab.json")[0]]
 
 
 VOCABULARY_WORDS = ["<pad>", "<start>", "<end>", "<unk>", "dog", "犬"]
@@ -629,10 +557,6 @@ def strict_vocabulary(path: Path) -> Any:
     return [words, tokenizer]
 
 
-def make_weights(folder: Path) -> None:
-    scan_cases.weights(folder / "w")
-
-
 def read_weights(folder: Path) -> Any:
     data = scan_cases.dataset()
     weights = choose_weights(str(folder / "w"), "", data, GoldRegions(), None)
@@ -649,12 +573,6 @@ def read_cards(folder: Path) -> Any:
         raise InputError(line, file=folder)
     assert line.isprintable()
     return "a line"
-
-
-def read_safetensors(path: Path) -> Any:
-    model = network()
-    load_weights(model, load_safetensors(path), path)
-    return plain(model.state_dict())
 
 
 def strict_safetensors(path: Path) -> Any:
@@ -675,11 +593,8 @@ def make_training(path: Path) -> None:
 
 def read_training(path: Path) -> Any:
     state = read_state(path, "this one", torch.device("cpu"))
-    groups = {"model": state.model, "best": state.best, "average": state.average,
-              "optimizer": state.optimizer}  # fmt: skip
-    flat = {
-        f"{g}/{name}": value for g, members in groups.items() for name, value in members.items()
-    }
+    groups = ("model", "best", "average", "optimizer")
+    flat = {f"{g}/{name}": v for g in groups for name, v in getattr(state, g).items()}
     return [plain(flat), state.numbers]
 
 
@@ -765,22 +680,18 @@ def read_images(folder: Path) -> Any:
     return [out[k] for k in range(len(paths))]
 
 
+@strict.in_a_process
 def strict_images(folder: Path) -> Any:
     turns = {2: (0,), 3: (3,), 4: (1,), 5: (5,), 6: (4,), 7: (6,), 8: (2,)}  # of Exif, of Pillow
-
-    def opened(path: Path) -> Any:
+    out = []
+    for path in image_paths(folder):
         image: Image.Image = Image.open(path)
         if image.mode == "I;16":
             image = Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8))
         for turn in turns.get(image.getexif().get(0x0112, 1), ()):
             image = image.transpose(Image.Transpose(turn))
-        return np.array(image.convert("RGB").resize((16, 16))).tolist()
-
-    return strict.apart(lambda: [opened(p) for p in image_paths(folder)])
-
-
-def make_run(folder: Path) -> None:
-    write_run(folder / "run", IMAGES[:4])
+        out.append(np.array(image.convert("RGB").resize((16, 16))).tolist())
+    return out
 
 
 def read_run(folder: Path) -> Any:
@@ -799,8 +710,6 @@ def read_run(folder: Path) -> Any:
     return "written"
 
 
-EXPERT, CROWD = "ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt"
-
 LOADERS: Sequence[Loader] = (
     one_file("COCO captions", "captions.json", COCO_CAPTIONS,
              lambda p: captions_of(load_coco("coco", captions=p, n_references=1)), strict_captions),
@@ -810,24 +719,24 @@ LOADERS: Sequence[Loader] = (
              lambda p: strict.systems(p, IDS)),
     *tables("table", "table", make_table, read_table, strict.judged()),
     one_file("word marks", "marked.json", WORD_MARKS, read_word_marks, strict.word_marks),
-    Loader("Flickr8k-Expert", make_flickr8k, read_flickr8k(False),
-           lambda f: strict.flickr8k(f, crowd=False), {".txt": TAB}, (CROWD,)),
-    Loader("Flickr8k-CF", make_flickr8k, read_flickr8k(True),
-           lambda f: strict.flickr8k(f, crowd=True), {".txt": TAB}, (EXPERT,)),
+    Loader("Flickr8k-Expert", make_flickr8k, read_flickr8k(flickr8k.load_expert),
+           lambda f: strict.flickr8k(f, crowd=False), {".txt": base.TAB}, (CROWD,)),
+    Loader("Flickr8k-CF", make_flickr8k, read_flickr8k(flickr8k.load_crowd),
+           lambda f: strict.flickr8k(f, crowd=True), {".txt": base.TAB}, (EXPERT,)),
     Loader("Composite", make_composite, read_composite, strict_composite,
-           {".txt": TAB, ".csv": SEMICOLON}, (EXPERT, CROWD)),
-    Loader("THumB", make_thumb, read_thumb, strict.thumb, {".jsonl": LINES, ".json": LINES}),
+           {".txt": base.TAB, ".csv": base.SEMICOLON}, (EXPERT, CROWD)),
+    Loader("THumB", make_thumb, read_thumb, strict.thumb, {".json": base.LINES}),
     *own.PAIR_LOADERS,
     one_file("own captions, Karpathy", "karpathy.json", own.KARPATHY, read_own,
              own.strict_karpathy),
     *tables("rows to score", "rows", own.TO_SCORE, own.read_to_score, own.strict_to_score),
     *tables("own captions", "own", own.OWN, read_own, own.strict_own_table,
             (".jsonl", ".json", ".parquet")),
-    one_file("own captions .csv", "own.csv", OWN, read_own, strict_own),
+    one_file("own captions .csv", "own.csv", OWN, read_own, own.strict_own_table),
     one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own, strict_tokens,
-             TAB),
+             base.TAB),
     Loader("PASCAL-50S", make_pascal, read_pascal, strict_pascal,
-           {"consensus_pascal.mat": MATLAB}),
+           {"consensus_pascal.mat": base.MATLAB}),
     one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors,
              lambda p: strict.vectors_text(p, WORDS)),
     one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors,
@@ -838,37 +747,36 @@ LOADERS: Sequence[Loader] = (
                strict_gensim)
       for name, inside in (("vectors, gensim", True), ("vectors, gensim + npy", False))),
     Loader("regions .npy", make_regions("npy"), read_regions("f.npy", boxes="boxes.npy"),
-           strict_regions("npy"), {}),
-    Loader("regions .npz", make_regions("npz"), read_regions("f.npz"), strict_regions("npz"),
-           {".npz": ZIP}),
+           strict_regions("npy")),
+    Loader("regions .npz", make_regions("npz"), read_regions("f.npz"), strict_regions("npz")),
     one_file("frequencies of n-grams", "idf.npz", own.make_frequencies, own.read_frequencies,
              own.strict_frequencies),
     Loader("regions folder", make_regions("folder"), read_regions("f"),
-           strict_regions("folder"), {".npz": ZIP}),
+           strict_regions("folder")),
     Loader("regions .tsv", make_regions("tsv"), read_regions("f.tsv"), strict_regions("tsv"),
-           {".tsv": TAB}),
-    Loader("regions .h5", make_regions("h5"), read_regions("f.h5"), strict_regions("h5"), {}),
+           {".tsv": base.TAB}),
+    Loader("regions .h5", make_regions("h5"), read_regions("f.h5"), strict_regions("h5")),
     one_file("torch checkpoint", "c.pt", make_checkpoint(older=False), read_checkpoint,
-             strict_checkpoint, ZIP),
+             strict_checkpoint, base.ZIP),
     one_file("torch, older form", "c.pt", make_checkpoint(older=True), read_checkpoint,
              strict_checkpoint),
     one_file("TorchScript", "s.pt", lambda p: torch.jit.script(network()).save(str(p)),
-             read_scripted, strict_scripted, ZIP),
-    Loader("SCAN checkpoint", make_scan, read_scan, strict_scan, {".tar": ZIP, ".json": JSON}),
+             lambda p: loaded(read_torchscript(p), p), strict_scripted, base.ZIP),
+    Loader("SCAN checkpoint", make_scan, read_scan, strict_scan, {".tar": base.ZIP}),
     one_file("vocabulary", "vocab.json", VOCABULARY, read_vocabulary, strict_vocabulary),
-    Loader("weights folder", make_weights, read_weights, None,
-           {".json": JSON, ".safetensors": SAFE}),
-    Loader("weights, for doctor", make_weights, read_cards, lambda f: "a line", {".json": JSON}),
+    Loader("weights folder", lambda f: scan_cases.weights(f / "w"), read_weights, None),
+    Loader("weights, for doctor", lambda f: scan_cases.weights(f / "w"), read_cards,
+           lambda f: "a line"),
     one_file("safetensors", "m.safetensors", lambda p: save_file(network().state_dict(), p),
-             read_safetensors, strict_safetensors),
+             lambda p: loaded(load_safetensors(p), p), strict_safetensors),
     one_file("training checkpoint", "t.safetensors", make_training, read_training,
              strict_training),
-    Loader("model folder", make_folder, read_folder, strict_folder, {".json": JSON, ".bin": ZIP}),
+    Loader("model folder", make_folder, read_folder, strict_folder, {".bin": base.ZIP}),
     one_file("object labels", "labels.json", LABELS, lambda p: read_labels(str(p))[0],
              strict_labels),
     one_file("BERTScore baseline", "b.tsv", BASELINE, lambda p: baseline_f1(str(p), "any", 1),
-             strict_baseline, COMMA),
-    Loader("files of a run", make_run, read_run, None, {".json": JSON}),
-    Loader("images", make_images, read_images, strict_images, {}),
+             strict_baseline, base.COMMA),
+    Loader("files of a run", lambda f: write_run(f / "run", IMAGES[:4]), read_run, None),
+    Loader("images", make_images, read_images, strict_images),
     *JUDGE_LOADERS,
 )  # fmt: skip

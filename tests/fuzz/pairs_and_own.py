@@ -23,7 +23,7 @@ from metaeval.metrics.ngram.ngrams import distinct_ngrams
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import IMAGES, SAID
 from tests.fuzz import strict
-from tests.fuzz.base import JSON, Loader, Read, one_file, tables, write
+from tests.fuzz.base import Loader, Read, one_file, tables, write
 
 COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
 
@@ -53,7 +53,7 @@ def benchmark(
     def read(top: Path) -> Any:
         return values(load(root=top / folder, data=top))
 
-    return Loader(name, make_both, read, lambda top: strictly(top / folder), {".json": JSON}, COCO)
+    return Loader(name, make_both, read, lambda top: strictly(top / folder), spared=COCO)
 
 
 def strict_sugarcrepe(folder: Path, *more: str) -> Any:
@@ -76,12 +76,14 @@ def strict_rococo(folder: Path) -> Any:
             strict.require(isinstance(given, list) and len(given) > 1)
             captions = [strict.caption(text) for text in given]
             split = len(captions) - len(captions) // 2
-            true = {"".join(filter(str.isalnum, t.lower())) for t in captions[:split]}
-            false = [
-                t for t in captions[split:] if "".join(filter(str.isalnum, t.lower())) not in true
-            ]
+            true = set(map(letters, captions[:split]))
+            false = [t for t in captions[split:] if letters(t) not in true]
             out += [(image, path.stem, plain_words(text)) for text in false if known(image)]
     return sorted(out)
+
+
+def letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 def plain_words(text: str) -> str:
@@ -517,7 +519,7 @@ PAIR_LOADERS = [
              strict_clip_pairs),
     *tables("battles", "battles", BATTLES, read_battles, strict_battles),
     Loader("battles of captioners", make_captioner_battles, read_captioner_battles,
-           strict_captioner_battles, {".json": JSON}, COCO),
+           strict_captioner_battles, spared=COCO),
     benchmark("SugarCrepe++", "sugarcrepe_pp", pair_files.sugarcrepe_pp,
               sugarcrepe.load_sugarcrepe_pp, lambda f: strict_sugarcrepe(f, "caption2")),
     benchmark("VALSE", "valse", make_valse, valse.load_valse, strict_valse),

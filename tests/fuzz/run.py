@@ -24,7 +24,8 @@ from typing import Any
 
 from metaeval.errors import MetaevalError
 from tests.fuzz import mutations, strict
-from tests.fuzz.loaders import LOADERS, Loader
+from tests.fuzz.base import HARM, Loader
+from tests.fuzz.loaders import LOADERS
 
 MEMORY = 1_500_000_000  # bytes
 SECONDS = 20.0  # after which a case counts as hanging
@@ -153,7 +154,8 @@ def harm(loader: Loader, folder: Path, rng: random.Random) -> Path:
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in loader.spared)
     path = rng.choice(files)
     raw = path.read_bytes()
-    own = next((h for end, h in loader.harm.items() if path.name.endswith(end)), None)
+    harms = {**HARM, **loader.harm}
+    own = next((h for end, h in harms.items() if path.name.endswith(end)), None)
     meaning = mutations.harm_meaning(path.name)
     after = raw
     for _ in range(10):

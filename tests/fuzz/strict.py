@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -455,7 +455,7 @@ def vectors_binary(path: Path, wanted: list[str]) -> Any:
     return vectors(rows, wanted)
 
 
-def regions_tsv(path: Path, wanted: dict[str, Any]) -> Any:
+def regions_tsv(path: Path, wanted: set[str]) -> Any:
     out = {}
     for line in path.read_bytes().split(b"\n"):
         fields = line.decode("ascii", "replace").rstrip("\r").split("\t")
@@ -512,8 +512,7 @@ class Undecided(Exception):
     """Another library refuses the file, perhaps for the sake of what the project does not read."""
 
 
-@dataclass
-class _Failed:
+class _Failed(NamedTuple):
     why: str
 
 
@@ -541,3 +540,8 @@ def apart(read: Callable[[], Any]) -> Any:
     if isinstance(value, _Failed):
         raise Undecided(value.why)
     return value
+
+
+def in_a_process(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """A strict reading by another library: `apart`."""
+    return lambda path: apart(lambda: read(path))

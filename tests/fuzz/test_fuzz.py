@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from metaeval.errors import InputError
-from tests.fuzz.loaders import LOADERS, Loader
+from tests.fuzz.base import Loader
+from tests.fuzz.loaders import LOADERS
 from tests.fuzz.run import DIED, HANG, MEMORY_OVER, SILENT, TRACEBACK, UNNAMED
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def broken(read: Any) -> Loader:
         raw = (folder / "broken.dat").read_bytes()
         return raw if raw == b"right" else read(folder)
 
-    return Loader("broken", make, reading, None, {})
+    return Loader("broken", make, reading, None)
 
 
 def silent(folder: Path) -> Any:

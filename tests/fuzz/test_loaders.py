@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.fuzz.loaders import LOADERS, Loader
+from tests.fuzz.base import Loader
+from tests.fuzz.loaders import LOADERS
 from tests.fuzz.run import _same
 
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
+from metaeval.data.judgments.flickr8k import load_crowd, load_expert
 from metaeval.errors import InputError
 from tests.fuzz import loaders
 
-EXPERT, CROWD = loaders.read_flickr8k(False), loaders.read_flickr8k(True)
+EXPERT = loaders.read_flickr8k(load_expert)
+CROWD = loaders.read_flickr8k(load_crowd)
 
 
 @pytest.mark.parametrize(
