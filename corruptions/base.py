@@ -27,21 +27,9 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 # What a corruption changes, in the order of tables.
 KINDS = (
-    "objects",
-    "attributes",
-    "numbers",
-    "relations",
-    "people",
-    "scene",
-    "logic",
-    "words",
-    "grammar",
-    "order",
-    "sentences",
-    "spelling",
-    "whole caption",
-    "harmless",
-)
+    "objects", "attributes", "numbers", "relations", "people", "scene", "logic", "words",
+    "grammar", "order", "sentences", "spelling", "whole caption", "harmless",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

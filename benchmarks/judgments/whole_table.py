@@ -22,23 +22,9 @@ import numpy as np
 import pandas as pd
 
 WORDS = [
-    "a",
-    "the",
-    "man",
-    "dog",
-    "red",
-    "on",
-    "runs",
-    "sits",
-    "with",
-    "street",
-    "two",
-    "people",
-    "small",
-    "water",
-    "near",
-    "table",
-]
+    "a", "the", "man", "dog", "red", "on", "runs", "sits", "with", "street", "two", "people",
+    "small", "water", "near", "table",
+]  # fmt: skip
 
 
 def write_inputs(folder: Path, given: argparse.Namespace) -> None:

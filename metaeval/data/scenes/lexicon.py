@@ -242,31 +242,12 @@ OPINIONS: dict[str, tuple[str, ...]] = {
     }.items()
 }  # fmt: skip
 GARMENTS = (
-    "shirt",
-    "shirt",
-    "shirt",
-    "jacket",
-    "sweater",
-    "top",
-    "t-shirt",
-    "outfit",
-    "hoodie",
-    "tee",
-    "pullover",
-    "sweatshirt",
-    "jersey",
-    "long-sleeved shirt",
-)
+    "shirt", "shirt", "shirt", "jacket", "sweater", "top", "t-shirt", "outfit", "hoodie", "tee",
+    "pullover", "sweatshirt", "jersey", "long-sleeved shirt",
+)  # fmt: skip
 SNOW_GARMENTS = (
-    "jacket",
-    "jacket",
-    "coat",
-    "ski jacket",
-    "sweater",
-    "parka",
-    "winter coat",
-    "snow jacket",
-)
+    "jacket", "jacket", "coat", "ski jacket", "sweater", "parka", "winter coat", "snow jacket",
+)  # fmt: skip
 HATS = ("hat", "hat", "cap", "cap", "baseball cap", "ball cap")
 DRESSES = ("dress", "dress", "sundress", "gown")
 PLURALS = {"dress": "dresses", "sundress": "sundresses"}
