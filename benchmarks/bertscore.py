@@ -6,8 +6,7 @@ scores the four Replace sets of COCO val2017 (Human, Replace 25 %, Replace 50 %,
 references per image) with MiniLM, asserts that all scores agree, and prints how many times as long
 BERTScorer takes when it is called once a set, as it is used, and once with all sets together.
 Loading the model is in neither. On a busy machine the ratio of processor times (one thread) is the
-one to trust. --parts also prints where our time goes: tokenising, encoding and, what is left,
-matching. Without the device that is asked for, the reason is printed.
+one to trust. Without the device that is asked for, the reason is printed.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer
 from metaeval.text.transformers import locate
-from metaeval.text.transformers.encoder import TextEncoder
 
 # float32 in another order of summation; on a GPU the two use other kernels as well
 TOLERANCE = {"cpu": 1e-5, "cuda": 1e-4}
@@ -54,14 +52,6 @@ def ours(scorer: BertScorer, sets: list[list[str]]) -> Any:
     scores = scorer.score(*joined(sets))[:, 0]
     scorer.close()
     return scores
-
-
-def print_parts(encoder: TextEncoder, texts: list[str]) -> None:
-    """The seconds of tokenising and of encoding all distinct sentences, each for itself."""
-    (ids, _), tokenising = timed(lambda: encoder.tokenize(list(dict.fromkeys(texts))))
-    # reading a number waits for a GPU
-    _, encoding = timed(lambda: encoder.encode(ids, lambda _, vectors: vectors[0, 0, 0].item()))
-    print(f"{'  tokenising':<24}{tokenising}\n{'  encoding':<24}{encoding}")
 
 
 def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> Any:
@@ -93,9 +83,7 @@ def random_roberta(
 
 
 def main() -> None:
-    parser = options_parser(__doc__, "limit", "threads", "device")
-    parser.add_argument("--parts", action="store_true", help="where our time goes")
-    options = parser.parse_args()
+    options = options_parser(__doc__, "limit", "threads", "device").parse_args()
     begin_torch(options, "bert_score", "transformers")
     import torch
     from bert_score import BERTScorer
@@ -113,9 +101,6 @@ def main() -> None:
     print(f"{n:,} captions, {torch.get_num_threads()} threads, {options.device}")
     print(f"{'':<24}{'clock':>11}{'processor':>11}{'captions/s':>13}{'ratios':>16}")
     line("metaeval", fast)
-    if options.parts:
-        texts = [text for group in (*sets, *dataset.references) for text in group]
-        print_parts(warm(dataset, model=model, device=options.device).encoder, texts)
     original = BERTScorer(model_type=model, num_layers=LAYER, device=options.device)
     everything = CaptionDataset(
         "all sets", tuple(range(n)), tuple(joined(sets)[0]), dataset.references * len(sets), (), ()

@@ -30,22 +30,15 @@ FILES = ("scores.parquet", "statistics.json", "explanations.json")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("overrides", nargs="*", help="of the configuration, after the defaults")
-    parser.add_argument("--times", type=int, default=1, help="warm runs; the quickest is shown")
-    parser.add_argument("--keep", type=Path, help="a folder for the runs and the cache")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="metaeval-whole-run-") as temporary:
-        folder = options.keep or Path(temporary)
-        if (folder / "cache" / "content.sqlite").exists():
-            sys.exit(f"{folder}: its cache is warm already; give an empty folder")
+        folder = Path(temporary)
         cold = measure(folder, "cold", options.overrides)
-        warm = min(
-            (measure(folder, f"warm{k}", options.overrides) for k in range(options.times)),
-            key=lambda run: run["wall"],
-        )
+        warm = measure(folder, "warm", options.overrides)
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} over the last minute\n")
         print(table(cold, warm))
         for name in FILES:
-            same = (folder / "cold" / name).read_bytes() == (folder / "warm0" / name).read_bytes()
+            same = (folder / "cold" / name).read_bytes() == (folder / "warm" / name).read_bytes()
             print(f"{name}: {'the same bytes' if same else 'DIFFERENT'} cold and warm")
 
 

@@ -46,7 +46,7 @@ def on_scenes(experiment: str) -> Command:
 
 
 TABLES = (
-    Table("scenes-captions", (Command("benchmarks/scenes.py --table"),), captions, quick=True),
+    Table("scenes-captions", (Command("benchmarks/scenes.py"),), captions, quick=True),
     Table(
         "scenes-orders",
         tuple(c for e in ("replace", "shuffle") for c in (on_scenes(e), graded(e, METRICS))),
