@@ -23,13 +23,10 @@ class FittedControl(NamedTuple):
         no model could be fitted.
     fold
         int [n]: the fold of each item's image.
-    n_fitted
-        How many items have all features and a target.
     """
 
     predictions: Floats
     fold: Ints
-    n_fitted: int
 
 
 def fitted_control(
@@ -113,7 +110,7 @@ def fitted_control(
         train, test = known & (fold != k), complete & (fold == k)
         if train.sum() >= 2 and test.any():
             predictions[test] = _ridge(x[train], y[train], x[test], penalty, squares)
-    return FittedControl(predictions, fold, int(known.sum()))
+    return FittedControl(predictions, fold)
 
 
 def _ridge(x: Floats, y: Floats, new: Floats, penalty: float, squares: bool) -> Floats:

@@ -31,8 +31,6 @@ class PartialCorrelation(NamedTuple):
         Percentile interval of `partial`, by resampling images.
     p
         Two-sided p-value of "partial is 0".
-    change, change_low, change_high
-        plain − partial and its interval: what length accounts for.
     n, n_images
         How many items have all three values, and their images.
     """
@@ -42,9 +40,6 @@ class PartialCorrelation(NamedTuple):
     low: float
     high: float
     p: float
-    change: float
-    change_low: float
-    change_high: float
     n: int
     n_images: int
 
@@ -108,9 +103,7 @@ def partial_correlation(
     n_images = len(np.unique(unit[known]))
     if known.sum() < 3:
         nan = float("nan")
-        return PartialCorrelation(
-            nan, nan, nan, nan, nan, nan, nan, nan, int(known.sum()), n_images
-        )
+        return PartialCorrelation(nan, nan, nan, nan, nan, int(known.sum()), n_images)
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
     once = np.ones((1, len(labels)), dtype=np.int64)
@@ -129,12 +122,9 @@ def partial_correlation(
         partial = np.where(rest > 1e-9, (plain - with_length * human_length) / rest, np.nan)
     zero = np.zeros(len(counts))
     test = paired_difference(float(partial[0]), 0.0, partial[1:], zero, n_images, confidence)
-    change = plain - partial
-    low, high = percentile_interval(change[1:], confidence)
     return PartialCorrelation(
-        float(plain[0]), float(partial[0]), test.low, test.high, test.p,
-        float(change[0]), low, high, int(known.sum()), n_images,
-    )  # fmt: skip
+        float(plain[0]), float(partial[0]), test.low, test.high, test.p, int(known.sum()), n_images
+    )
 
 
 class MatchedAccuracy(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,24 +10,9 @@ import numpy.typing as npt
 from metaeval.stats.resampling.items import as_scores, scored_items
 
 
-class AUC(NamedTuple):
-    """What `auc` returns.
-
-    Attributes
-    ----------
-    auc
-        In [0, 1]; 0.5 = not distinguished, NaN where one side has no scored item.
-    n_lower, n_upper
-        MetricScores items on both sides.
-    """
-
-    auc: float
-    n_lower: int
-    n_upper: int
-
-
-def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> AUC:
-    """Probability that a random item of `upper` scores higher than one of `lower`.
+def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
+    """Probability in [0, 1] that a random item of `upper` scores higher than one of `lower`; NaN
+    where one side has no scored item.
 
     Parameters
     ----------
@@ -52,18 +36,18 @@ def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> AUC:
     Examples
     --------
     >>> from metaeval.stats.ordering.auc import auc
-    >>> auc(lower=[0.1, 0.2, 0.4], upper=[0.5, 0.4]).auc
+    >>> auc(lower=[0.1, 0.2, 0.4], upper=[0.5, 0.4])
     0.9166666666666666
     """
     low, high = np.sort(scored_items(lower, 0).scores), np.sort(scored_items(upper, 0).scores)
     if not len(low) or not len(high):
-        return AUC(float("nan"), len(low), len(high))
+        return float("nan")
     below = np.searchsorted(low, high, side="left").sum()
     not_above = np.searchsorted(low, high, side="right").sum()
-    return AUC(int(below + not_above) / (2 * len(low) * len(high)), len(low), len(high))
+    return int(below + not_above) / (2 * len(low) * len(high))
 
 
-def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[AUC]:
+def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[float]:
     """`auc` of each level with the next higher one, ascending; sets at equal levels are pooled.
 
     Takes scores and levels as `metaeval.stats.correlation.spearman.spearman` does. A level none of

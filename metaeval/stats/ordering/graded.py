@@ -232,8 +232,8 @@ def graded_result(
         pairwise_accuracy=estimate(pairs.accuracy, resampled.pairwise_accuracy),
         pairwise_ties=pairs.ties,
         adjacent_auc=[
-            StepEstimate(lower, upper, estimate(step.auc, replicates))
-            for (lower, upper), (step, replicates) in steps
+            StepEstimate(lower, upper, estimate(auc, replicates))
+            for (lower, upper), (auc, replicates) in steps
         ],
         monotone_rate=estimate(monotone(values, grades).rate, resampled.monotone_rate),
         inversion_rate=estimate(pairs.inversions, resampled.inversion_rate),

@@ -198,7 +198,7 @@ def test_partial_rank_correlation_from_scipys_coefficients(statistic):
     expected = (xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2))
     ours = partial_correlation(x, y, z, statistic=statistic)
     assert ours.partial == pytest.approx(expected, abs=1e-12)
-    assert ours.change == pytest.approx(xy - expected, abs=1e-12)
+    assert ours.plain == pytest.approx(xy, abs=1e-12)
 
 
 def test_partial_correlation_of_constants_is_undefined():

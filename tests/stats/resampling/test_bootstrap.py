@@ -55,7 +55,7 @@ def plain(scores: np.ndarray, levels: np.ndarray) -> list[float]:
         rank_order(scores, levels).rho,
         spearman(scores, levels).rho,
         kendall(scores, levels).tau,
-        *(step.auc for step in adjacent_auc(scores, levels)),
+        *adjacent_auc(scores, levels),
         pairs.accuracy,
         pairs.inversions,
         monotone(scores, levels).rate,
