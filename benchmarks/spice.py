@@ -3,6 +3,7 @@
     python benchmarks/spice.py speed     the jar against first and warm run, on 5,000 captions
     python benchmarks/spice.py merging   20,000 captions through the jar's own scorer, same tuples
     python benchmarks/spice.py tuples    5,000 captions, tokenised: the jar's graphs and ours
+    python benchmarks/spice.py profile   where our service's time goes (needs a JDK, for `jfr`)
 
 Data: METAEVAL_DATA (COCO val2017's captions). The jar dies on Java 15 and newer without a
 JavaScript engine: `speed` puts Nashorn, which Maven brings, on its class path, and leaves out
@@ -15,11 +16,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -209,13 +212,45 @@ def tuples(arguments: argparse.Namespace) -> None:
     print(f"processor time: the jar {work:.0f} s, our service {our_work:.0f} s (0 from a store)")
 
 
+PARTS = {
+    "listing the k best trees": "KBest",
+    "the chart: its inner loop": "doInsideScores",
+    "the chart: setting up": "ExhaustivePCFGParser",
+    "dependency graphs": "SemanticGraph|GrammaticalStructure|SemgrexPattern|TregexPattern",
+    "SPICE's rules": "edu.anu.spice",
+}
+
+
+def profile(arguments: argparse.Namespace) -> None:
+    """Shares of the samples of Java Flight Recorder, while the service parses."""
+    with tempfile.TemporaryDirectory() as name:
+        record = Path(name) / "service.jfr"
+        with SpiceParser(default_cache(), heap=HEAP, threads=arguments.threads or None) as parse:
+            parse(["a dog sits on a chair"])  # now it runs
+            pid = str(parse.pid)
+            for ask in (["JFR.start", "name=parse"], ["JFR.dump", f"filename={record}"]):
+                subprocess.run(["jcmd", pid, *ask], check=True, stdout=sys.stderr)
+                parse(tokenised(arguments.captions))  # the second time nothing is new
+        command = ["jfr", "print", "--stack-depth", "64", "--events", "ExecutionSample", record]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    events = text.split("jdk.ExecutionSample")[1:]
+    samples = [event for event in events if "SceneGraphService" in event]
+    counts = Counter(
+        next((part for part, names in PARTS.items() if re.search(names, each)), "the rest")
+        for each in samples
+    )
+    print(f"{arguments.captions} captions, {len(samples)} samples")
+    for part, count in counts.most_common():
+        print(f"  {part:<28} {count / len(samples):.0%}")
+
+
 def main() -> None:
     parser = options_parser(__doc__, "threads")
-    parser.add_argument("what", choices=["speed", "merging", "tuples"])
+    parser.add_argument("what", choices=["speed", "merging", "tuples", "profile"])
     parser.add_argument("--captions", type=int, default=5000, help="images of COCO val2017")
     parser.add_argument("--store", type=Path, help="a content store of parses, to add to")
     arguments = parser.parse_args()
-    commands = {"speed": speed, "merging": merging, "tuples": tuples}
+    commands = {"speed": speed, "merging": merging, "tuples": tuples, "profile": profile}
     commands[arguments.what](arguments)
 
 
