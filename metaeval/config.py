@@ -59,6 +59,11 @@ def plain(node: Mapping[str, Any]) -> dict[str, Any]:
     return values  # type: ignore[return-value]
 
 
+# texts that Hydra's grammar reads as such without quotes
+_UNQUOTED = re.compile(r"(?:[A-Za-z_/]|\$\{[\w.]+\})(?:[\w./-]|\$\{[\w.]+\})*", re.ASCII)
+_OF_OTHER_TYPES = ("null", "true", "false", "nan", "inf")
+
+
 def override_texts(given: Mapping[str, object]) -> list[str]:
     """Keyword arguments as the command's overrides: `dataset__limit=5` is "dataset.limit=5"."""
     return [f"{key.replace('__', '.')}={override_value(value)}" for key, value in given.items()]
@@ -77,9 +82,12 @@ def override_value(value: Any) -> str:
         return "{" + ",".join(entries) + "}"
     if isinstance(value, str | Path):
         text = str(value)
-        if text and all(c.isalnum() or c in "_-" for c in text):
+        if _UNQUOTED.fullmatch(text) and text.lower() not in _OF_OTHER_TYPES:
             return text
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        # in quotes backslashes are escaped only in front of a quote
+        escaped = re.sub(r"(\\*)'", r"\1\1\\'", text)
+        last = text[len(text.rstrip("\\")) :]
+        return f"'{escaped}{last}'"
     if isinstance(value, Iterable):
         return "[" + ",".join(map(override_value, value)) + "]"
     raise ConfigError(f"{value!r:.60} is not a value of an option")

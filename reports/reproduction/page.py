@@ -100,19 +100,39 @@ def render(
         verdicts=VERDICTS,
         meaning=MEANING,
         counts={(item.paper, item.item): _counts(item) for item in items},
-        rows={(item.paper, item.item): [_row(value) for value in item.values] for item in items},
+        rows={(item.paper, item.item): _rows(item.values) for item in items},
     )
 
 
 class ValueRow(NamedTuple):
-    """A line of an item's table: the class of its verdict, and its texts."""
+    """A line of an item's table.
+
+    Attributes
+    ----------
+    kind
+        The class of its verdict.
+    cells
+        Its texts but the reason.
+    reason, n_lines
+        The reason, and of how many lines from here it is; 0 where an earlier line has it.
+    """
 
     kind: str
     cells: Sequence[str]
+    reason: str
+    n_lines: int
 
 
-def _row(value: ReproducedValue) -> ValueRow:
-    return ValueRow(value.verdict.replace(" ", "-"), value_cells(value))
+def _rows(values: Sequence[ReproducedValue]) -> list[ValueRow]:
+    """The lines of an item; lines of a metric that follow each other with one reason share it."""
+    rows: list[ValueRow] = []
+    for _, group in groupby(values, lambda value: (value.column, value.reason)):
+        same = list(group)
+        for place, value in enumerate(same):
+            *cells, reason = value_cells(value)
+            n_lines = 0 if place else len(same)
+            rows.append(ValueRow(value.verdict.replace(" ", "-"), cells, reason, n_lines))
+    return rows
 
 
 def _counts(item: ReproducedItem) -> list[str]:

@@ -174,11 +174,15 @@ def test_the_tables_hold_every_row_in_full() -> None:
     assert lines[1]["reason"] == "no data; get it at a < b"
     assert lines[2]["published"] == ""
     assert r"\bottomrule" in to_latex(items)
+    rows += not_run("p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both")
+    items = reproduced(*rows)
     page = render(items)
+    assert page.count("one reason for both") == 1
+    assert '<td class="reason" rowspan="2">one reason' in page
     assert "A &lt;paper&gt;" in page
     assert "a &lt; b" in page
     assert "python -m metaeval" in page
-    assert page.count('class="not-run"') == 1
+    assert page.count('class="not-run"') == 3
 
 
 def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
