@@ -122,7 +122,7 @@ def thumb_scores(folder: Path) -> Values:
 
 
 def faier_object_words(overrides: Sequence[str]) -> Values:
-    """FAIEr's Table 5 on WORD_IMAGES of val2017: mean matches of words for what is annotated, and of
+    """FAIEr's Table 5 on WORD_IMAGES of val2017: mean matches of words for what is there, and of
     others."""
     import torch
 
