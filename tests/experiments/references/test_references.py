@@ -6,15 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from metaeval.experiments.references.data import CountScores
+from metaeval.experiments.references.task import _Column
 from metaeval.results.files import read_result
 from metaeval.results.graded import MEASURES
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import MetricScores
 
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50", "hydra.run.dir=OUT")
 
@@ -126,3 +132,17 @@ def test_fixed_references_are_refused(tmp_path: Path) -> None:
         "metaeval: experiment=references cannot vary the references of battles: its protocol "
         "fixes them\n"
     )
+
+
+@pytest.mark.falsifies("experiments.references.task._Column.without_values")
+def test_a_metric_that_runs_with_other_columns_names_them() -> None:
+    """CHAIR with references has other columns than without; a metric that is skipped has its own
+    reason, and none of other columns."""
+    column = ScoreColumn("Two", bounds=(0.0, 1.0))
+    ran = MetricScores("chair", (column,), ("x",), "ok", np.zeros((1, 1)))
+    other = _Column(0, 0, ran.result(0, None))
+    at = other.without_values(CountScores(2, [ran]))
+    assert (at.status, at.reason) == ("skipped", "its columns are then Two")
+    skipped = replace(ran, status="skipped", reason="no reference", scores=None)
+    at = other.without_values(CountScores(0, [skipped]))
+    assert (at.status, at.reason) == ("skipped", "no reference")
