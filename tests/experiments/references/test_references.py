@@ -139,7 +139,7 @@ def test_a_metric_that_runs_with_other_columns_names_them() -> None:
     """CHAIR with references has other columns than without; a metric that is skipped has its own
     reason, and none of other columns."""
     column = ScoreColumn("Two", bounds=(0.0, 1.0))
-    ran = MetricScores("chair", (column,), ("x",), "ok", np.zeros((1, 1)))
+    ran = MetricScores("chair", (column,), ("x",), "ok", scores=np.zeros((1, 1)))
     other = _Column(0, 0, ran.result(0, None))
     at = other.without_values(CountScores(2, [ran]))
     assert (at.status, at.reason) == ("skipped", "its columns are then Two")
