@@ -193,7 +193,13 @@ def selected(config: DictConfig) -> list[str]:
         if name == "all":
             wanted.update(listed)
         elif name in groups:
-            wanted.update(member for member in groups[name] if member in listed)
+            members = [member for member in groups[name] if member in listed]
+            if not members:
+                raise ConfigError(
+                    f"metrics: metric=[{','.join(listed)}] has no metric of the group '{name}'; "
+                    f"leave metric=… out, or name them: {', '.join(groups[name])}"
+                )
+            wanted.update(members)
         elif name in config.metric:
             wanted.add(name)
         elif name in metric_names():

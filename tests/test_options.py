@@ -230,6 +230,15 @@ def test_what_cannot_be_composed_is_a_line_too(overrides: list[str], line: str) 
     assert "\n" not in str(refusal.value)
 
 
+def test_a_group_without_a_listed_metric_is_refused() -> None:
+    """metric=[chair] leaves the group's metrics out; the run went on without its controls."""
+    words = ["experiment=replace", "dataset=scenes", "metric=[chair]"]
+    line = "metrics: metric=[chair] has no metric of the group 'controls'; leave metric=… out, or "
+    assert refused(compose_config([*words, "metrics=[chair,controls]"])).startswith(line)
+    config = compose_config([*words[:2], "metric=[chair,length]", "metrics=[chair,controls]"])
+    assert selected(config) == ["chair", "length"]
+
+
 def test_all_that_is_wrong_is_named_at_once() -> None:
     config = compose_config(["experiment=replace", "seed=-1", "stats.replicates=x", "strict=5"])
     with pytest.raises(ConfigError) as refusal:
