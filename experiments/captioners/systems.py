@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from metaeval.results.metric import MetricResult
 from metaeval.scoring import SystemScores
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import PairTest, compare, smallest_p
+from metaeval.stats.significance.comparison import PairTest, TestedDifference, compare, smallest_p
 from metaeval.stats.significance.system_scores import (
     OfSums,
     SystemDifference,
@@ -158,38 +158,18 @@ def _neighbours(
 
     `least_permutation` and `least_bootstrap` are the smallest p-values that the tests can give.
     """
-    by_swaps = compare(
-        {
-            pair: PairTest(
-                d.difference,
-                d.low,
-                d.high,
-                d.p_permutation,
-                "permutation",
-                d.n_images,
-                least_permutation,
-            )
+
+    def tested(
+        p: Callable[[SystemDifference], float], method: str, least: float
+    ) -> list[TestedDifference]:
+        tests = {
+            pair: PairTest(d.difference, d.low, d.high, p(d), method, d.n_images, least)
             for pair, d in differences.items()
-        },
-        _FAMILY,
-        alpha=alpha,
-    )
-    by_resampling = compare(
-        {
-            pair: PairTest(
-                d.difference,
-                d.low,
-                d.high,
-                d.p_bootstrap,
-                "bootstrap",
-                d.n_images,
-                least_bootstrap,
-            )
-            for pair, d in differences.items()
-        },
-        _FAMILY,
-        alpha=alpha,
-    )
+        }
+        return compare(tests, _FAMILY, alpha=alpha)
+
+    by_swaps = tested(lambda d: d.p_permutation, "permutation", least_permutation)
+    by_resampling = tested(lambda d: d.p_bootstrap, "bootstrap", least_bootstrap)
     pairs = []
     for one, two in zip(by_swaps, by_resampling, strict=True):
         first, second = Comparison.of(one, _MEASURE), Comparison.of(two, _MEASURE)
