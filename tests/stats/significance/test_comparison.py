@@ -11,6 +11,7 @@ from metaeval.stats.significance.comparison import (
     ALPHA,
     PairTest,
     against_best_control,
+    cliques,
     compare,
     correlation_difference,
     gap_differences,
@@ -194,3 +195,18 @@ def test_too_few_replicates_are_called_undecidable():
 
     assert shows(200) == "undecidable"
     assert shows(replicates_needed(11)) == "something"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.95, 1.0])
+@pytest.mark.parametrize("n", [1, 7, 40])
+def test_groups_of_names_that_are_all_linked(n: int, share: float) -> None:
+    """By networkx; forty names of which all are linked took 2^40 steps."""
+    networkx = pytest.importorskip("networkx")
+    names = [f"m{k:02}" for k in range(n)]
+    graph = networkx.gnp_random_graph(n, share, seed=n)
+    linked = {name: {names[j] for j in graph[k]} for k, name in enumerate(names)}
+    expected = {frozenset(names[k] for k in group) for group in networkx.find_cliques(graph)}
+    groups = cliques(names, linked)
+    assert {frozenset(group) for group in groups} == {group for group in expected if len(group) > 1}
+    assert groups == sorted(groups)
+    assert all(group == sorted(group) for group in groups)
