@@ -202,6 +202,8 @@ def test_the_named_corpus_is_in_the_signature_and_must_be_there(
     absent = Cider(idf=tmp_path / "none.json").bind(BASEBALL.dataset)
     assert isinstance(absent, Absent)
     assert absent.remedy == "set metric.cider.idf=FILE, a captions file"
+    absent = Cider(idf=tmp_path / "none").bind(BASEBALL.dataset)  # no ending, and no split of COCO
+    assert absent.remedy == "set metric.cider.idf=FILE, a captions file"
     absent = Cider(idf="coco_val1999", data=tmp_path).bind(BASEBALL.dataset)
     assert "the COCO val1999 captions were not found" in str(absent)
 

@@ -112,7 +112,9 @@ def test_pdp_equals_pearson_over_all_enumerated_differences():
 
 
 def test_pdp_without_pairs_is_undefined():
-    assert math.isnan(pairwise_difference_pearson([1, 2], [1, 2], ["a", "b"]).r)
+    alone = pairwise_difference_pearson([1, 2], [1, 2], ["a", "b"])
+    assert math.isnan(alone.r)
+    assert alone[3:] == (0, 0)
     assert math.isnan(pairwise_difference_pearson([1, 1], [1, 2], ["a", "a"]).r)
 
 
@@ -365,6 +367,13 @@ def test_alt_test_equals_the_published_procedure(noise, closeness):
     assert ours.advantage == pytest.approx(advantage)
     assert ours.p == pytest.approx(p, abs=1e-12)
     assert ours.passes == (rate >= 0.5)
+
+
+def test_alt_test_without_variance_is_certain():
+    """Between two raters the metric is always closer to each than they are; far away never."""
+    ratings = np.array([[1.0, 3.0], [3.0, 1.0]] * 20)
+    assert alt_test(np.full(40, 2.0), ratings).p.tolist() == [0, 0]
+    assert alt_test(np.full(40, 9.0), ratings).p.tolist() == [1, 1]
 
 
 def test_alt_test_refuses_what_it_cannot_answer():
