@@ -12,6 +12,7 @@ from metaeval.api import load_run
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
+from metaeval.experiments.scores import open_store
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.readers.values import read_number
@@ -145,13 +146,15 @@ def faier_object_words(overrides: Sequence[str]) -> Values:
 
 def vifidel_by_objects(overrides: Sequence[str]) -> Values:
     """VIFIDEL's Fig. 5 on val2017: mean score by the number of annotated objects."""
-    return by_number_of_objects(_val2017(overrides))
+    with open_store(compose_config(overrides)) as store:
+        return by_number_of_objects(_val2017(overrides), store=store)
 
 
 def vifidel_by_wrong_objects(overrides: Sequence[str]) -> Values:
     """VIFIDEL on Composite's COCO images by the share of wrong objects."""
     config = compose_config(["dataset=composite", "dataset.subsets=[coco]", *overrides])
-    return with_wrong_objects(component(config.dataset, "dataset"))
+    with open_store(config) as store:
+        return with_wrong_objects(component(config.dataset, "dataset"), store=store)
 
 
 def _val2017(overrides: Sequence[str]) -> CaptionDataset:
