@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,15 @@ def test_the_version_is_metaevals() -> None:
 def test_caches_of_python_are_not_weights(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
     assert shipped.lines(tmp_path) == []
+
+
+def test_usage_lines_name_modules_that_a_user_can_run() -> None:
+    """`python -m reports` was one; the folder is called metaeval.reports from outside."""
+    root = Path(metaeval.__file__).parent
+    folders = (root, *(root / name for name in ("corruptions", "experiments", "reports")))
+    sources = [p.read_text(encoding="utf-8") for folder in folders for p in folder.rglob("*.py")]
+    named = {m for text in sources for m in re.findall(r'prog="python -m ([\w.]+)', text)}
+    assert {"metaeval.doctor", "metaeval.report"} <= named
+    for module in named:
+        assert module.partition(".")[0] == "metaeval"
+        assert find_spec(module) is not None

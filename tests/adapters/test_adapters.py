@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -77,3 +80,15 @@ def test_a_torchmetric_resets_and_refuses_what_does_not_fit() -> None:
     assert torch.equal(metric.compute(), first)
     with pytest.raises(ValueError, match="2 captions and references of 1"):
         metric.update(["a", "b"], [["c"]])
+
+
+@pytest.mark.parametrize("package", ["torchmetrics", "evaluate"])
+def test_a_missing_package_is_named_with_its_installation(package: str) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        f"try:\n    import metaeval.adapters.{package}\n"
+        "except ModuleNotFoundError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    needs = f"metaeval.adapters.{package} needs {package}; pip install {package}"
+    assert done.stdout.strip() == needs

@@ -1,7 +1,8 @@
 """Every `python -m metaeval …` of README.md, CONTRIBUTING.md and docs/: is its configuration valid?
 
 A command is composed as Hydra composes it, and its options are checked as before a run. Nothing is
-run: tests/docs/test_own.py and test_judges.py run the blocks of their pages.
+run here: `test_run_commands.py` runs them on a few images, `test_own.py` and `test_judges.py` the
+blocks of their pages.
 """
 
 from __future__ import annotations

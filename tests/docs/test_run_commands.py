@@ -1,0 +1,236 @@
+"""Every `python -m metaeval experiment=…` of README.md and docs/ is run, on a few images.
+
+`test_commands.py` checks the options of all of them; here each runs from its data to its page, with
+the files that it names made in an empty folder. `NOT_HERE` says which do not, and why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import chdir
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from omegaconf import DictConfig, OmegaConf
+
+from metaeval.config import compose_config
+from metaeval.data.auto import load_auto
+from metaeval.data.scenes.load import load_scenes
+from metaeval.experiments.run import run_configured
+from metaeval.runs import files
+from tests.docs.test_commands import PAGES, PLACEHOLDERS, REFUSED, commands, overrides
+
+LANGUAGES = Path(__file__).parents[1] / "data/languages"
+# fewer of everything, wherever a command has the option
+SMALL: dict[str, Any] = {
+    "dataset.limit": 6, "stats.replicates": 20, "stats.tie_seeds": 2, "task.permutations": 40,
+    "task.images": 4, "task.budgets": [0, 3], "task.inflation_images": 4, "task.pool_images": 6,
+    "task.pairs": 1, "task.draws": 10, "task.fitted": False, "dataset.draws": 1,
+    "corruption.seeds": 2, "report.figures": False,
+}  # fmt: skip
+# Pattern of a command → why it is not run here.
+NOT_HERE = {
+    r"experiment=train_": "a training takes minutes; tests/training trains on a few scenes",
+    r"experiment=(trust|reproduce)": "a battery of runs: tests/experiments/trust, tests/reproduce",
+    r"metric\.judge|metrics=\[judge": "a service: tests/docs/test_judges.py has recorded answers",
+    r"pacscore|bottomup|regions=detector|GoogleNews": "files of others, in no package",
+    r"caparena_annots|dataset=sugarcrepe_pp|dataset=valse": "benchmarks of others",
+    r"task\.scoring=ray": "Ray is another installation: tests/experiments/score",
+    r"dataset=…|corruption=NAME": "a placeholder",
+    r"scored\.jsonl|metric_scores|evaluate\.module=FOLDER": "tests/docs/test_own.py",
+    r"captions=\[updown|Mine: out": "the same command with a folder is run",
+}
+if find_spec("MeCab") is None:
+    NOT_HERE["ja-mecab"] = "MeCab is not installed"
+# What a reader puts in the place of a word in capitals.
+PLACES = {
+    "dataset.file=FILE": "dataset.file=battles.jsonl",
+    "captions=FOLDER": "captions=DATA/coco/captioners",
+    "captions=FILES": "captions=corrupted.csv",
+    "dataset.images=FOLDER": "dataset.images=PICTURES",
+}
+# Data of a command → its folder in METAEVAL_DATA.
+DATA = {
+    "coco_val2017": "coco", "coco_karpathy_test": "coco", "sugarcrepe": "sugarcrepe",
+    "flickr8k_expert": "flickr8k", "flickr8k_cf": "flickr8k", "composite": "composite",
+    "thumb": "thumb", "pascal50s": "pascal50s", "audiocaps_eval": "audiocaps_eval",
+}  # fmt: skip
+OF_EXPERIMENT = {
+    "judgments": "flickr8k_expert", "captioners": "coco_karpathy_test", "pairs": "sugarcrepe",
+    "arena": "pascal50s", "forced_choice": "pascal50s",
+}  # fmt: skip
+
+
+def to_run() -> Iterator[tuple[str, str]]:
+    """(page, command), each command once."""
+    seen = set()
+    for page in PAGES:
+        for command in commands(page):
+            plain = re.sub(r"\s+", " ", re.sub(r"#.*", "", command)).strip()
+            refused = any(option in plain for option in REFUSED.get(page.name, ()))
+            if plain not in seen and not refused and reason(plain) is None:
+                seen.add(plain)
+                yield page.name, plain
+
+
+def reason(command: str) -> str | None:
+    """Why a command is not run here."""
+    return next((why for pattern, why in NOT_HERE.items() if re.search(pattern, command)), None)
+
+
+def data_folder(command: str) -> str | None:
+    """The folder in METAEVAL_DATA that a command reads, if any."""
+    if "METAEVAL_DATA}/capeval1k" in command:
+        return "capeval1k"
+    named = re.search(r"dataset=(\w+)", command)
+    if named is not None:
+        return DATA.get(named[1])
+    experiment = re.search(r"experiment=(\w+)", command)
+    assert experiment is not None
+    name = OF_EXPERIMENT.get(experiment[1])
+    return None if name is None else DATA[name]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all files that commands name."""
+    made = tmp_path_factory.mktemp("commands")
+    scenes = load_scenes(n=12)
+    captions = {str(i): [h, *r] for i, h, r in zip(
+        scenes.image_ids, scenes.human, scenes.references, strict=True)}  # fmt: skip
+    images = list(captions)
+    rows = [(i, text) for i in images for text in captions[i]]
+    pd.DataFrame(rows, columns=["image_id", "caption"]).to_csv(made / "mine.csv", index=False)
+    for name in ("german", "chinese", "japanese"):
+        lines = (LANGUAGES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        rows = [(str(k), text) for k, line in enumerate(lines) for text in line.split("\t")]
+        frame = pd.DataFrame(rows, columns=["image_id", "caption"])
+        frame.to_csv(made / f"{name}.csv", index=False)
+
+    def write(name: str, value: Any) -> None:
+        lines = (json.dumps(row) for row in value)
+        text = "\n".join(lines) if name.endswith(".jsonl") else json.dumps(value)
+        (made / name).write_text(text, encoding="utf-8")
+
+    write("long.json", [
+        {"image_id": i, "captions": [" ".join(f"{t.rstrip('.')}." for t in captions[i])] * 2}
+        for i in images
+    ])  # fmt: skip
+    judged = [
+        {"image_id": i, "candidate": text, "references": captions[i][1:], "human": 1 + k % 5,
+         "system": f"s{j}", "words": [n == k % 3 for n in range(len(text.split()))]}
+        for k, i in enumerate(images)
+        for j, text in enumerate((captions[i][0], captions[images[k - 1]][0]))
+    ]  # fmt: skip
+    write("judged.jsonl", [{k: v for k, v in row.items() if k != "words"} for row in judged])
+    for name in ("hat.json", "hat-trainval.json"):
+        write(name, [
+            {"image_path": f"{row['image_id']}.jpg", "caption": row["candidate"],
+             "references": row["references"], "contains_hallucination": row["human"] > 3,
+             "grounding": list(zip(str(row["candidate"]).split(), row["words"], strict=True))}
+            for row in judged
+        ])  # fmt: skip
+    write("theirs.json", [
+        {"imgid": r["image_id"], "mt": r["candidate"], "refs": r["references"], "stars": r["human"]}
+        for r in judged
+    ])  # fmt: skip
+    write("mine.jsonl", [
+        {"image_id": i, "true": captions[i][0], "false": captions[images[k - 1]][0],
+         "references": captions[i][1:]}
+        for k, i in enumerate(images)
+    ])  # fmt: skip
+    annotations = [
+        {"id": k, "image_id": int(row["image_id"]), "caption": row["candidate"], "foil": k % 2 == 1}
+        for k, row in enumerate(judged)
+    ]
+    write("foilv1.0_test_2017.json", {"annotations": annotations})
+    texts = [{"image_id": int(i), "caption": t} for i in images for t in captions[i]]
+    write("captions_val2014.json", {
+        "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
+        "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
+    })  # fmt: skip
+    battles = [
+        {"image_id": i, "first": captions[i][0], "second": captions[images[k - 1]][0],
+         "first_system": "a", "second_system": "bc"[k % 2], "winner": "ab"[k % 2],
+         "references": captions[i][1:]}
+        for k, i in enumerate(images)
+    ]  # fmt: skip
+    write("battles.jsonl", battles)
+    pd.DataFrame([
+        {"image_id": i, "candidate": captions[i][0], "references": captions[i][1:]} for i in images
+    ]).to_parquet(made / "mine.parquet")  # fmt: skip
+    (made / "SYSTEMS").mkdir()
+    write("SYSTEMS/one.json", [
+        {"image_id": int(i), "caption": captions[images[k - 1]][0]} for k, i in enumerate(images)
+    ])  # fmt: skip
+    (made / "PICTURES").mkdir()
+    drawn: Any = scenes.part("images")
+    for i in scenes.image_ids:
+        shutil.copy(drawn.path(i), made / "PICTURES" / f"{i}.png")
+    usual = load_auto(data=os.environ.get("METAEVAL_DATA"), limit=SMALL["dataset.limit"])
+    pd.DataFrame([
+        {"image_id": i, "caption": f"{text} not", "set": "Not", "level": 0}
+        for i, text in zip(usual.image_ids, usual.human, strict=True)
+    ]).to_csv(made / "corrupted.csv", index=False)  # fmt: skip
+    (made / "my_module.py").write_text(
+        "def my_score(captions, references):\n"
+        "    return [len(set(c.split()) & set(' '.join(r).split())) / 99 for c, r in"
+        " zip(captions, references)]\n"
+    )
+    (made / "my_corruption.py").write_text(
+        "def shout(caption, rng, rate):\n    return caption.upper()\n"
+    )
+    return made
+
+
+def small_config(command: str, folder: Path) -> DictConfig:
+    """The configuration of a command, with fewer of everything."""
+    for name, replacement in (PLACEHOLDERS | PLACES).items():
+        command = command.replace(name, replacement)
+    data = os.environ.get("METAEVAL_DATA", "")
+    words = [re.sub(r"=(DATA|\$METAEVAL_DATA)/", f"={data}/", word) for word in overrides(command)]
+    if "experiment=attack" in words and not any(word.startswith("metric") for word in words):
+        words.append("metrics=[cider,bleu]")  # a search scores thousands of captions
+    words.append(f"paths.cache={folder / 'cache'}")
+    config = compose_config(words)
+    for option, value in SMALL.items():
+        group, _, name = option.partition(".")
+        node = config.get(group)
+        if node is not None and name in node:
+            OmegaConf.update(config, option, value)
+    return config
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "command"), [pytest.param(p, c, id=f"{p}: {c}"[:120]) for p, c in to_run()]
+)
+def test_every_command_runs(
+    page: str, command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = data_folder(command)
+    root = os.environ.get("METAEVAL_DATA")
+    if wanted is not None and not (root and (Path(root) / wanted).is_dir()):
+        pytest.skip(f"needs {wanted} in METAEVAL_DATA")
+    monkeypatch.syspath_prepend(folder)
+    with chdir(folder):
+        run_configured(small_config(command, folder), tmp_path / "OUT")
+    run = files.read_json(tmp_path / "OUT" / files.RUN)
+    assert run["status"] == "finished"
+    assert not [stage for stage in run.get("stages", []) if stage.get("error")]
+    assert (tmp_path / "OUT" / files.STATISTICS).is_file() or "metrics=[]" in command
+
+
+def test_what_is_not_run_is_there() -> None:
+    """A pattern that no command has is a leftover."""
+    every = [command for page in PAGES for command in commands(page)]
+    unused = [p for p in NOT_HERE if not any(re.search(p, command) for command in every)]
+    assert not unused
+    assert len(list(to_run())) >= 100
