@@ -247,7 +247,9 @@ def test_hat_as_it_is(tmp_path: Path) -> None:
     if not file.is_file():
         pytest.skip("HAT is not in METAEVAL_DATA")
     records = json.loads(file.read_text())
-    run_configured(compose_config(options(tmp_path, file, report="none")), tmp_path / "OUT")
+    metrics = ["rouge_l", "vifidel", "length"]
+    config = compose_config(options(tmp_path, file, report="none", metrics=metrics))
+    run_configured(config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / files.STATISTICS)
     assert isinstance(result, LocalisationResult)
     with_error = [r for r in records if any(wrong for _, wrong in r["grounding"])]
@@ -256,3 +258,7 @@ def test_hat_as_it_is(tmp_path: Path) -> None:
     rouge = result.metric("ROUGE-L").numbers.auc
     assert rouge.low is not None
     assert rouge.low > 0.5  # the references lack the wrong words
+    vifidel = result.metric("VIFIDEL (gold objects)")
+    if vifidel.statistics is not None:  # no box is known of most of these images
+        assert vifidel.numbers.explained_auc is not None
+        assert vifidel.numbers.explained_auc.n == vifidel.numbers.n < result.n_captions
