@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
+from metaeval.results.base import Model
 from metaeval.stats.resampling.items import Floats
 from metaeval.text.scene_graphs.dependencies.parser import possible_lemmas
 
@@ -34,15 +36,15 @@ _EDGES = re.compile(r"^\W+|('s)?\W*$")
 
 
 def suspicion(words: Sequence[str], explanation: Explanation) -> Floats | None:
-    """The suspicion [n] of a caption's n words; `None` for an explanation that tells of no words.
+    """The suspicion [n] of a caption's n words; `None` for an explanation that has no words.
 
     >>> tuples = [{"tuple": ["dog"], "matched": True}, {"tuple": ["dog", "red"], "matched": False}]
     >>> suspicion(["Two", "red", "dogs."], {"kind": "tuples", "candidate": tuples}).tolist()
     [0.0, 1.0, 0.5]
     """
-    if (read := _KINDS.get(str(explanation["kind"]))) is None:
+    if (kind := _KINDS.get(str(explanation["kind"]))) is None:
         return None
-    return read(words, explanation)
+    return kind.model_validate(explanation).suspicion(words)
 
 
 def by_names(words: Sequence[str], losses: Losses, *, lemmas: bool = False) -> Floats:
@@ -93,41 +95,94 @@ def _letters(text: str) -> str:
     return "".join(c for c in plain if c.isalnum())
 
 
-def _tuples(words: Sequence[str], explanation: Explanation) -> Floats:
-    losses = [(" ".join(t["tuple"]), float(not t["matched"])) for t in explanation["candidate"]]
-    return by_names(words, losses, lemmas=True)
+class _Read(Model):
+    """The fields of an explanation that are read here; others are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
-def _objects(words: Sequence[str], explanation: Explanation) -> Floats:
-    mentions = explanation["candidate"]
-    return by_names(words, [(m["words"], float(not m["matched"])) for m in mentions])
+class _Tuple(_Read):
+    words: tuple[str, ...] = Field(alias="tuple")
+    matched: bool
 
 
-def _alignment(words: Sequence[str], explanation: Explanation) -> Floats:
-    similarity = np.array(explanation["references"][explanation["best"]]["similarity"])
-    losses = np.array(explanation["weights"]) * (1 - similarity.max(axis=1))
-    return by_tokens(words, zip(explanation["words"], losses.tolist(), strict=True))
+class _Tuples(_Read):
+    candidate: tuple[_Tuple, ...]
+
+    def suspicion(self, words: Sequence[str]) -> Floats:
+        losses = [(" ".join(each.words), float(not each.matched)) for each in self.candidate]
+        return by_names(words, losses, lemmas=True)
 
 
-def _matches(words: Sequence[str], explanation: Explanation) -> Floats:
-    losses = 1 - np.array(explanation["matches"]).max(axis=1)
-    return by_tokens(words, zip(explanation["words"], losses.tolist(), strict=True))
+class _Mention(_Read):
+    words: str
+    matched: bool
 
 
-def _transport(words: Sequence[str], explanation: Explanation) -> Floats:
-    plan = next(iter(explanation["plans"].values()), None)
-    if plan is None:
-        return np.zeros(len(words))
-    costs = {w["word"]: 0.0 for w in plan["words"]}
-    for flow in plan["flows"]:
-        costs[flow["word"]] += flow["cost"]
-    return by_names(words, [(w["word"], costs[w["word"]] / w["mass"]) for w in plan["words"]])
+class _Objects(_Read):
+    candidate: tuple[_Mention, ...]
+
+    def suspicion(self, words: Sequence[str]) -> Floats:
+        return by_names(words, [(each.words, float(not each.matched)) for each in self.candidate])
 
 
-_KINDS: Mapping[str, Callable[[Sequence[str], Explanation], Floats]] = {
-    "tuples": _tuples,
-    "objects": _objects,
-    "alignment": _alignment,
-    "matches": _matches,
-    "transport": _transport,
+class _Aligned(_Read):
+    similarity: tuple[tuple[float, ...], ...]  # tokens x tokens of the reference
+
+
+class _Alignment(_Read):
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+    references: tuple[_Aligned, ...]
+    best: int
+
+    def suspicion(self, words: Sequence[str]) -> Floats:
+        highest = np.array(self.references[self.best].similarity).max(axis=1)
+        losses = np.array(self.weights) * (1 - highest)
+        return by_tokens(words, zip(self.words, losses.tolist(), strict=True))
+
+
+class _Matches(_Read):
+    words: tuple[str, ...]
+    matches: tuple[tuple[float, ...], ...]  # tokens x regions
+
+    def suspicion(self, words: Sequence[str]) -> Floats:
+        losses = 1 - np.array(self.matches).max(axis=1)
+        return by_tokens(words, zip(self.words, losses.tolist(), strict=True))
+
+
+class _Mass(_Read):
+    word: str
+    mass: float
+
+
+class _Flow(_Read):
+    word: str
+    cost: float
+
+
+class _Plan(_Read):
+    words: tuple[_Mass, ...]
+    flows: tuple[_Flow, ...]
+
+
+class _Transport(_Read):
+    plans: Mapping[str, _Plan]
+
+    def suspicion(self, words: Sequence[str]) -> Floats:
+        plan = next(iter(self.plans.values()), None)
+        if plan is None:
+            return np.zeros(len(words))
+        costs = {each.word: 0.0 for each in plan.words}
+        for flow in plan.flows:
+            costs[flow.word] += flow.cost
+        return by_names(words, [(each.word, costs[each.word] / each.mass) for each in plan.words])
+
+
+_KINDS: Mapping[str, type[_Tuples | _Objects | _Alignment | _Matches | _Transport]] = {
+    "tuples": _Tuples,
+    "objects": _Objects,
+    "alignment": _Alignment,
+    "matches": _Matches,
+    "transport": _Transport,
 }
