@@ -307,8 +307,7 @@ def table(results: Sequence[Result]) -> str:
             cells += [three(metric.numbers.rank_order_rho.value if metric else None)]
             published = papers.get(system.name)
             cells += ["none" if published is None else three(published)]
-        name = "LearnToEval (text)" if system.name == "LearnToEval" else system.column
-        value = chosen.get(name)
+        value = chosen.get(on_pascal(system.column))
         cells += ["–" if value is None else f"{100 * value:.1f}"]
         cells += ["none" if system.pascal is None else f"{system.pascal.value:g}"]
         cells += [
@@ -323,6 +322,11 @@ def table(results: Sequence[Result]) -> str:
         "some there are weights for val2017 alone, hence the fewer captions."
     )
     return "\n".join([*lines, "", f"{SOURCES}. {note}"])
+
+
+def on_pascal(column: str) -> str:
+    """The column of a metric on PASCAL-50S, which has no regions: of LearnToEval the text alone."""
+    return "LearnToEval (text)" if column.startswith("LearnToEval") else column
 
 
 def added(results: Sequence[Result]) -> str:
@@ -343,7 +347,7 @@ def added(results: Sequence[Result]) -> str:
                 three(numbers.rank_order_rho.value),
                 three(numbers.rank_order_rho_within.value),
             ]
-        judged = chosen.get("LearnToEval (text)" if name == "LearnToEval" else name, {})
+        judged = chosen.get(on_pascal(name), {})
         cells += [_percent(judged.get(category)) for category in ("HC", "HI", "HM", "MM")]
         lines.append(row(*cells))
     return "\n".join(lines)

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.numbers import captioners, judgments, metric_pages, pairs, sensitivity
+from benchmarks.numbers import captioners, judgments, metric_pages, pairs, sensitivity, systems
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
 from benchmarks.numbers.networks import TRAINED, from_page, over_corruption_seeds
 from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
 from benchmarks.numbers.tolerance import accept
-from metaeval.config import component, compose_config
+from metaeval.config import build, component, compose_config
 from metaeval.errors import InputError
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
@@ -466,6 +466,18 @@ def test_machines_alone_are_sorted_by_their_own_value(tmp_path: Path) -> None:
         "| CIDEr | 20.0 [–, –] | 4 |",
         "| none | – [–, –] | 0 |",
     ]
+
+
+def test_a_system_without_regions_on_pascal_is_read_from_its_text_column() -> None:
+    """The names are those that the metric gives its columns."""
+    for variant, column in (("gold", "LearnToEval (gold objects)"), ("text", "LearnToEval (text)")):
+        more = ["metric.learn_to_eval.variant=text"] if variant == "text" else []
+        config = compose_config(["metric=[learn_to_eval]", *more])
+        assert [c.name for c in build("learn_to_eval", config).columns] == [column]
+        assert systems.on_pascal(column) == "LearnToEval (text)"
+    assert {s.column for s in systems.SYSTEMS if systems.on_pascal(s.column) != s.column} == {
+        "LearnToEval (gold objects)"
+    }
 
 
 def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
