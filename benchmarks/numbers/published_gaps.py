@@ -273,11 +273,12 @@ def measured(
 
 def cell(spread: CorruptionSeeds, published: float) -> tuple[str, bool]:
     """A value and its distance for the table, and whether it is near enough."""
-    mean = spread.rank_order_rho.mean or float("nan")
+    mean = spread.rank_order_rho.mean
+    mean = float("nan") if mean is None else mean
     distance = paper_distance(spread, published)
     if distance is None:
-        return f"{mean:.3f}", False
-    return f"{mean:.3f} ({distance:+.0f})", abs(distance) <= NEAR_SD
+        return f"{mean:z.3f}", False
+    return f"{mean:z.3f} ({distance:+.0f})", abs(distance) <= NEAR_SD
 
 
 def main() -> None:

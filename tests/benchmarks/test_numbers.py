@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.numbers import captioners, judgments, metric_pages, pairs, sensitivity, systems
+from benchmarks.numbers import (
+    captioners,
+    judgments,
+    metric_pages,
+    pairs,
+    published_gaps,
+    sensitivity,
+    systems,
+)
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
@@ -23,8 +31,9 @@ from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
 from metaeval.results.forced_choice import ChoiceAgreement
+from metaeval.results.graded import CorruptionSeeds, RhoComponents
 from metaeval.results.judgments import CommonRows, JudgmentStatistics
-from metaeval.results.metric import MetricResult
+from metaeval.results.metric import MetricResult, Spread
 from metaeval.results.pairs import (
     Accuracy,
     AccuracyByKind,
@@ -478,6 +487,20 @@ def test_a_system_without_regions_on_pascal_is_read_from_its_text_column() -> No
     assert {s.column for s in systems.SYSTEMS if systems.on_pascal(s.column) != s.column} == {
         "LearnToEval (gold objects)"
     }
+
+
+def test_a_mean_of_zero_over_seeds_is_a_number() -> None:
+    """BLEU-1 does not see order: its mean ρ on Shuffle is exactly 0, and not unknown."""
+    spread = CorruptionSeeds(
+        n=2,
+        rank_order_rho=Spread(mean=-0.0, sd=0.001),
+        rank_order_rho_within=Spread(mean=None, sd=None),
+        pairwise_accuracy=Spread(mean=None, sd=None),
+        components=RhoComponents(image=None, seed=0.001, ties=0.0),
+    )
+    text, near = published_gaps.cell(spread, 0.027)
+    assert text.startswith("0.000 (+")
+    assert not near
 
 
 def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
