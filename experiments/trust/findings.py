@@ -28,6 +28,8 @@ from metaeval.results.sensitivity import REWRITES, SensitivityResult, Sensitivit
 from metaeval.results.trust import CaptionExample
 from metaeval.stats.significance.comparison import ALPHA
 
+COPIED = "references copied"  # the search that starts from a reference
+BLIND = ("length", "random")  # of the scores that every attack runs on
 LONG = 30  # words of a mean caption from which battles are about long captions
 
 
@@ -237,11 +239,6 @@ def _arena(result: ArenaResult) -> Iterator[ControlledFinding]:
 
 
 def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
-    controls = {
-        name: _complement(rate)
-        for name, rate in result.controls.items()
-        if name in ("random", "length") and rate.value is not None
-    }
     gallery: dict[str, list[CaptionExample]] = {}
     for one in result.gallery:
         gallery.setdefault(one.metric, []).append(
@@ -249,17 +246,37 @@ def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
                 image_id=one.image_id, better=one.human, worse=one.false, scores=one.scores
             )
         )
-    if not controls:
-        return
-    best = max(controls, key=lambda name: controls[name].value or 0.0)
     for metric in _metrics(result):
-        value = _complement(metric.numbers.final())
-        if (tested := _unpaired(value, best, controls[best])) is not None:
-            yield ControlledFinding(
-                "attack.resists", "", metric.name, "share of images on which the search failed",
-                *tested, ceiling_is="never fooled",
-                examples=tuple(gallery.get(metric.name, ())[:3]),
-            )  # fmt: skip
+        for search in (metric.numbers.main, COPIED):
+            controls = _resistance_of_controls(result, search)
+            if not controls or search not in metric.numbers.success:
+                continue
+            best = max(controls, key=lambda name: controls[name].value or 0.0)
+            value = _complement(metric.numbers.final(search))
+            if (tested := _unpaired(value, best, controls[best])) is not None:
+                yield ControlledFinding(
+                    "attack.resists", search, metric.name,
+                    "share of images on which the search failed",
+                    *tested, ceiling_is="never fooled",
+                    examples=tuple(gallery.get(metric.name, ())[:3]),
+                )  # fmt: skip
+
+
+def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Estimate]:
+    """Control → the share of images on which this search failed against it.
+
+    Its columns, and for the main search the scores that every run attacks.
+    """
+    rates = {
+        metric.name: metric.numbers.final(search)
+        for metric in result.metrics
+        if metric.statistics is not None
+        and metric.column.control
+        and search in metric.numbers.success
+    }
+    if search != COPIED:
+        rates |= {name: result.controls[name] for name in BLIND if name in result.controls}
+    return {name: _complement(rate) for name, rate in rates.items() if rate.value is not None}
 
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {

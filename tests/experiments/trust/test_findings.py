@@ -12,6 +12,7 @@ import metaeval
 from metaeval.config import build, compose_config
 from metaeval.experiments.trust.findings import between_metrics, findings
 from metaeval.experiments.trust.task import ItemRun, _against_known
+from metaeval.results.attack import AttackResult
 from metaeval.results.comparison import Comparison
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.results.trust import BatteryItem
@@ -107,3 +108,47 @@ def test_three_systems_in_order_show_nothing(systems: int, counts: bool, tmp_pat
         assert {f.why_not for f in found} == {
             "a random order of 3 systems is right with probability 0.17"
         }
+
+
+def attacked(
+    name: str, fluent: float, copied: float, *, control: bool = False
+) -> dict[str, object]:
+    def curve(rate: float) -> list[dict[str, object]]:
+        low, high = max(rate - 0.05, 0.0), min(rate + 0.05, 1.0)
+        return [{"at": 100, "value": {"value": rate, "low": low, "high": high, "n": 100}}]
+
+    statistics = {
+        "n_images": 100, "spread": 1.0, "by_edits": [], "gain": {"value": 0.0},
+        "success": {"fluent": curve(fluent), "references copied": curve(copied)},
+    }  # fmt: skip
+    column = {"name": name, "control": control}
+    return {"column": column, "family": name.lower(), "statistics": statistics}
+
+
+def test_a_reward_resists_both_searches_and_more_than_every_control() -> None:
+    settings = {"rule": "scenes", "budgets": [100], "max_edits": 4, "seed": 0, "n_images": 100}
+    result = AttackResult.model_validate(
+        {
+            "experiment": "attack", "dataset": "scenes", "settings": settings,
+            "controls": {"length": {"value": 0.8, "low": 0.75, "high": 0.85, "n": 100},
+                         "exact match": {"value": 0.0, "low": 0.0, "high": 0.04, "n": 100}},
+            "metrics": [
+                attacked("Copier", 0.4, 1.0), attacked("Strong", 0.1, 0.1),
+                attacked("Gold label F1", 0.25, 0.3, control=True),
+                attacked("Brevity", 0.9, 0.95, control=True),
+            ],
+        }
+    )  # fmt: skip
+    found = {(f.metric, f.part): f for f in findings(result)}
+    assert set(found) == {
+        (m, part) for m in ("Copier", "Strong") for part in ("fluent", "references copied")
+    }
+    assert {f.control for f in found.values()} == {"Gold label F1"}
+    # of all false captions found, 60 % do not fool the copier; the control resists in 75 %
+    fluent = found["Copier", "fluent"]
+    assert fluent.value.value == pytest.approx(0.6)
+    assert fluent.difference.value == pytest.approx(-0.15)
+    assert found["Copier", "references copied"].value.value == pytest.approx(0.0)
+    assert found["Strong", "fluent"].difference.value == pytest.approx(0.15)
+    only_blind = result.model_copy(update={"metrics": result.metrics[:2]})
+    assert {(f.part, f.control) for f in findings(only_blind)} == {("fluent", "length")}
