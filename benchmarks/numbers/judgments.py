@@ -37,7 +37,7 @@ def flickr8k(results: Sequence[Result]) -> str:
                 break
             value = columns[metric].numbers.human[dimension].estimate(statistic).value
             known = run.published.values.get(dimension, {}).get(metric)
-            cells += [times_100(value, 3), "" if known is None else f"{known:.1f}"]
+            cells += [times_100(value, 3), "" if known is None else times_100(known)]
         else:
             lines.append(row(*cells))
     return "\n".join(lines)

@@ -440,6 +440,25 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
     ]
 
 
+def test_flickr8k_has_published_values_in_the_unit_of_ours(tmp_path: Path) -> None:
+    for folder, value in (("expert", 0.43891), ("cf", 0.24619)):
+        metrics = [
+            ratings_metric("CIDEr", 10, rating=human_agreement(10, value)),
+            ratings_metric("BLEU-1", 10, rating=human_agreement(10, 0.3)),
+        ]
+        published = {"rating": {"CIDEr": round(value, 3)}}
+        (tmp_path / folder).mkdir()
+        write_result(
+            tmp_path / folder / files.STATISTICS,
+            ratings_result(metrics, ["rating"], 10, published=published),
+        )
+    results = [Result(tmp_path / "expert", ""), Result(tmp_path / "cf", "")]
+    assert judgments.flickr8k(results).splitlines()[2:] == [
+        "| CIDEr | 43.891 | 43.9 | 24.619 | 24.6 |",
+        "| BLEU-1 | 30.000 |  | 30.000 |  |",
+    ]
+
+
 def test_common_captions_decide_the_order(tmp_path: Path) -> None:
     """FAIEr leads on its own captions, and CIDEr on the captions that both score."""
 
