@@ -40,7 +40,7 @@ class SacreBleu(SummableMetric):
     smooth
         sacrebleu's smoothing: "exp", "floor", "add-k" (the two with their default values), "none".
     tokenizer
-        sacrebleu's tokeniser: "13a", "intl", "char" or "none".
+        sacrebleu's tokeniser: "13a", "intl", "char", "zh", "ja-mecab", "flores200" or "none".
     lowercase
         Fold case first.
     """
@@ -52,11 +52,15 @@ class SacreBleu(SummableMetric):
     def __init__(
         self, smooth: Smoothing = "exp", tokenizer: Tokenizer = "13a", lowercase: bool = False
     ) -> None:
+        self._options = (smooth, tokenizer, lowercase)
         self._spaced = tokenizer in ("13a", "intl")
         self.bleu = BLEU(
             smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True
         )
         self.bleu.num_refs = -1  # needed for its signature
+
+    def __reduce__(self) -> tuple[type[SacreBleu], tuple[object, ...]]:
+        return type(self), self._options  # MeCab's tagger cannot be pickled
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SacreBleuScorer | Absent:
         if (absent := self.missing_part(dataset)) is not None:
