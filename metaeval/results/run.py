@@ -133,7 +133,7 @@ class LanguageInfo(Model):
     Attributes
     ----------
     code
-        ISO 639-1: "de"; `None` where it could not be told.
+        ISO 639-1: "de"; `None` where it was not detected.
     given
         Whether the dataset declares it (`dataset.language`); otherwise it was detected.
     """
