@@ -37,7 +37,7 @@ def flickr8k(results: Sequence[Result]) -> str:
                 break
             value = columns[metric].numbers.human[dimension].estimate(statistic).value
             known = run.published.values.get(dimension, {}).get(metric)
-            cells += [times_100(value, 3), "" if known is None else times_100(known)]
+            cells += [times_100(value, 3), as_published(known)]
         else:
             lines.append(row(*cells))
     return "\n".join(lines)
@@ -55,6 +55,11 @@ def read_choices(result: Result) -> ForcedChoiceResult:
     run = read_result(result.folder / files.STATISTICS)
     assert isinstance(run, ForcedChoiceResult)
     return run
+
+
+def as_published(known: float | None) -> str:
+    """A published value, which is a fraction here, as its paper prints it; "" without one."""
+    return "" if known is None else times_100(known)
 
 
 def times_100(value: float | None, digits: int = 1) -> str:
@@ -86,7 +91,7 @@ def ratings(results: Sequence[Result]) -> str:
             cells.append(f"{times_100(estimate.value)} [{low}, {high}]")
             if name in published:
                 known = published[name].get(metric.name)
-                cells.append("" if known is None else f"{100 * known:.1f}")
+                cells.append(as_published(known))
         lines.append(row(*cells, f"{metric.numbers.n:,}"))
     return "\n".join(lines)
 
@@ -150,7 +155,7 @@ def composite(results: Sequence[Result]) -> str:
             row(
                 italic(metric),
                 times_100(agreement.kendall_tau_c.value, 3) if n == last.facts.judged else "–",
-                "" if known is None else f"{100 * known:.1f}",
+                as_published(known),
                 *(
                     times_100(part.kendall_tau_c.value) if whole else "–"
                     for part, whole in zip(parts, complete, strict=True)
