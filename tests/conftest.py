@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.java.runtime import find_java
 
@@ -15,6 +16,10 @@ from metaeval.java.runtime import find_java
 settings.register_profile("same", derandomize=True)
 settings.register_profile("others", max_examples=int(os.environ.get("METAEVAL_EXAMPLES", "100")))
 settings.load_profile("others" if "METAEVAL_EXAMPLES" in os.environ else "same")
+
+# Workers share the cores: threads of torch's that wait for one another take the others' time.
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, core_count() // int(workers))))
 
 
 def data_root() -> Path | None:

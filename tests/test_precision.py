@@ -28,9 +28,9 @@ OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 
 ATEN, MKL, THREADS = "ATEN_CPU_CAPABILITY", "MKL_CBWR", "OMP_NUM_THREADS"
 KERNELS: Mapping[str, Mapping[str, str]] = {
-    "default": {ATEN: "default"},
-    "avx2": {ATEN: "avx2"},
-    "compatible": {MKL: "COMPATIBLE"},
+    "default": {ATEN: "default", THREADS: "2"},
+    "avx2": {ATEN: "avx2", THREADS: "2"},
+    "compatible": {MKL: "COMPATIBLE", THREADS: "2"},
     "one thread": {THREADS: "1"},
 }
 # of each family the tests that score captions in several ways; the four runs take under 4 minutes
