@@ -281,14 +281,14 @@ def test_no_request_is_faster_than_allowed_and_a_429_holds_all(
 def test_no_more_tokens_a_minute_than_allowed(httpserver: HTTPServer) -> None:
     served = Served(httpserver, length_score)
     captions = [f"caption number {k}" for k in range(102)]
-    options = {"tokens_per_minute": 100_000, "max_tokens": 1000, "concurrency": 8}
+    options = {"tokens_per_minute": 1_000_000, "max_tokens": 10_000, "concurrency": 8}
     started = time.monotonic()
     result = scored(judge(served.url, **options), captions)
     seconds = time.monotonic() - started
     assert result.status == "ok"
     assert len(served.bodies) == 102
-    # each request reserves its prompt and 1,000 tokens: 2,000 above the minute's store wait
-    assert seconds > 2000 / (100_000 / 60) - 0.05
+    # each request reserves its prompt and 10,000 tokens: 20,000 above the minute's store wait
+    assert seconds > 20_000 / (1_000_000 / 60) - 0.05
 
 
 def test_retry_after_is_seconds_or_a_date() -> None:
