@@ -101,7 +101,8 @@ def write_card(
         for name, value in model.state_dict().items()
     }
     halves = {name: value.contiguous() for name, value in halves.items()}
-    import_module("safetensors.torch").save_file(halves, folder / WEIGHTS)
+    # save_file would keep others from reading the file, whatever the user's umask
+    (folder / WEIGHTS).write_bytes(import_module("safetensors.torch").save(halves))
     np.save(folder / TRAINED_ON, seen)
     sums = {
         "weights_sha256": file_sha256(folder / WEIGHTS),

@@ -45,6 +45,8 @@ def test_folder_and_back(tmp_path: Path) -> None:
     exact = {k: v.clone() for k, v in model.state_dict().items()}
     half(model)
     found = save(tmp_path / "scan_tiny", model, WORDS, CARD, dataset())
+    modes = {path.stat().st_mode for path in (tmp_path / "scan_tiny").iterdir()}
+    assert len(modes) == 1  # who may read the card may read the weights
     again = read(tmp_path / "scan_tiny")
     assert again.label == found.label
     assert again.label.startswith("scan_tiny-")
