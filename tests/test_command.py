@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from metaeval.runs import files as results
+from tests.forked import run_command
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")
@@ -27,11 +28,14 @@ TEXT_ONLY = "metrics=[bleu,rouge_l,cider]"
 def metaeval(
     *arguments: str, cwd: Path, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command with a cache of its own below `cwd`."""
+    """Run the command with a cache of its own below `cwd`; with variables, by a new interpreter."""
+    cache = {"METAEVAL_CACHE": str(cwd / "cache")}
+    if not env:
+        return run_command("metaeval", *arguments, cwd=cwd, env=cache)
     return subprocess.run(
         [sys.executable, "-m", "metaeval", *arguments],
         cwd=cwd,
-        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache"), **(env or {})},
+        env={**os.environ, **cache, **env},
         capture_output=True,
         text=True,
         timeout=300,

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import ScoreColumn
 from metaeval.runs import files
 from metaeval.scoring import refuse_equal_columns
+from tests.forked import run_command
 
 SMALL = ("dataset=scenes", "dataset.limit=12", "stats.replicates=20")
 MODULE = """
@@ -41,14 +41,7 @@ def load():
 
 
 def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=cwd,
-        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return run_command(*arguments, cwd=cwd, env={"METAEVAL_CACHE": str(cwd / "cache")})
 
 
 def test_a_failing_metric_leaves_its_traceback_and_a_line(tmp_path: Path) -> None:

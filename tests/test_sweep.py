@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from metaeval.compute.networks import keep_networks
 from metaeval.config import load_dataset
 from metaeval.gather.__main__ import main as gather
 from metaeval.runs import files
+from tests.forked import run_command
 
 SMALL = ("dataset=scenes", "dataset.limit=30", "stats.replicates=50", "metrics=[bleu,length]")
 LAUNCHERS = {
@@ -26,11 +25,8 @@ LAUNCHERS = {
 
 def sweep(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with -m and a cache of its own below `cwd`."""
-    return subprocess.run(
-        [sys.executable, "-m", "metaeval", "-m", *arguments],
-        cwd=cwd, capture_output=True, text=True, timeout=600,
-        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
-    )  # fmt: skip
+    environment = {"METAEVAL_CACHE": str(cwd / "cache")}
+    return run_command("metaeval", "-m", *arguments, cwd=cwd, env=environment)
 
 
 @pytest.mark.slow

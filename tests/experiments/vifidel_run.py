@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from metaeval.data.scenes import load_scenes
+from tests.forked import run_command
 
 UNKNOWN = ("grass", "red", "man")  # words that get no vector, so that some are left out
 
@@ -28,14 +26,11 @@ def run_vifidel(folder: Path, out: str, *arguments: str, limit: int = 20) -> Pat
         lines = [f"{word} {row}" for word, row in zip(words, numbers, strict=True)]
         vectors.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [
-        *(sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes"),
+        *("metaeval", "experiment=replace", "dataset=scenes"),
         *(f"dataset.limit={limit}", "stats.replicates=20", "report.figures=false"),
         *("metrics=[bleu,vifidel]", "vectors=file", f"vectors.path={vectors}"),
         *(f"hydra.run.dir={out}", *arguments),
     ]
-    environment = {**os.environ, "METAEVAL_CACHE": str(folder / "cache")}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = run_command(*command, cwd=folder, env={"METAEVAL_CACHE": str(folder / "cache")})
     assert done.returncode == 0, done.stderr
     return folder / out

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache as once
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -128,8 +129,10 @@ def load_scenes(
     Parts: "images" (SceneImages), "objects" (SceneObjects), "scene_graphs" (image id → SceneGraph).
     Raises ConfigError for values that make no sense.
     """
+    if n is None and split in SPLITS:
+        n = SPLITS[split][0]
     graphs: dict[ImageId, SceneGraph] = {
-        g.image_id: g for g in generate(split, n, seed, 1 + n_references)
+        g.image_id: g for g in _generated(split, n, seed, 1 + n_references)
     }
     texts = [[c.text for c in g.captions] for g in graphs.values()]
     ids, human = tuple(graphs), tuple(t[0] for t in texts)
@@ -160,6 +163,12 @@ def load_scenes(
         tuple(notes),
         parts=parts,
     ).limited(limit)
+
+
+@lru_cache(maxsize=2, typed=True)
+def _generated(split: str, n: int | None, seed: int, n_captions: int) -> tuple[SceneGraph, ...]:
+    """The last two stay: the next run of a program often has the same scenes."""
+    return tuple(generate(split, n, seed, n_captions))
 
 
 def _folder(cache: str | Path | None, seed: int, split: str, size: int) -> Path:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +27,7 @@ from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.system_scores import system_score
+from tests.forked import run_command
 
 FAST = ("stats.replicates=60", "task.permutations=300", "stats.tie_seeds=2")
 TEXT_ONLY = "metrics=[bleu,sacrebleu,rouge_l,cider,clipscore]"
@@ -38,14 +37,8 @@ SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
 
 def metaeval(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`."""
-    return subprocess.run(
-        [sys.executable, "-m", "metaeval", "experiment=captioners", *arguments],
-        cwd=cwd,
-        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    environment = {"METAEVAL_CACHE": str(cwd / "cache")}
+    return run_command("metaeval", "experiment=captioners", *arguments, cwd=cwd, env=environment)
 
 
 # ---- the real captioners on a sample of the Karpathy test images ----

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import metaeval
+from tests.forked import run_experiment
 
 
 def test_metrics_at_the_ceiling_are_named(
@@ -16,9 +16,9 @@ def test_metrics_at_the_ceiling_are_named(
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     options = {"dataset": "scenes", "dataset__limit": 20, "metrics": ["bleu", "rouge_l"],
                "stats__replicates": 10, "report__figures": False}  # fmt: skip
-    empty = metaeval.run("graded", corruption="empty", out=tmp_path / "1", **options)
+    empty = run_experiment("graded", corruption="empty", out=tmp_path / "1", **options)
     assert {"BLEU-1", "ROUGE-L"} <= set(empty.result.saturated())
     assert "little room between them" in capsys.readouterr().out
     assert "Saturation." in (empty.directory / "report.html").read_text(encoding="utf-8")
-    shuffled = metaeval.run("shuffle", out=tmp_path / "2", **options)
+    shuffled = run_experiment("shuffle", out=tmp_path / "2", **options)
     assert "BLEU-1" not in shuffled.result.saturated()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,14 @@ from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
+from tests.forked import run_command
 
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50", "hydra.run.dir=OUT")
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`."""
-    return subprocess.run(
-        [sys.executable, "-m", "metaeval", *arguments],
-        cwd=cwd, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
-    )  # fmt: skip
+    return run_command("metaeval", *arguments, cwd=cwd, env={"METAEVAL_CACHE": str(cwd / "cache")})
 
 
 def by_metric(out: Path) -> dict[str, MetricResult[Any]]:

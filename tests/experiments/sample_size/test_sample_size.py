@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +9,14 @@ import numpy as np
 from metaeval.results.files import read_result
 from metaeval.results.sample_size import SampleSizeResult
 from metaeval.runs import files
+from tests.forked import run_command
 
 
 def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "metaeval", "experiment=sample_size", "dataset=scenes",
-         "dataset.limit=60", "stats.replicates=50", "metrics=[bleu,cider,length]",
-         "task.draws=200", "hydra.run.dir=OUT"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "METAEVAL_CACHE": str(tmp_path / "cache")},
+    done = run_command(
+        "metaeval", "experiment=sample_size", "dataset=scenes", "dataset.limit=60",
+        "stats.replicates=50", "metrics=[bleu,cider,length]", "task.draws=200",
+        "hydra.run.dir=OUT", cwd=tmp_path, env={"METAEVAL_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = read_result(tmp_path / "OUT" / files.STATISTICS)

@@ -38,6 +38,7 @@ from metaeval.results.score import ScoreResult
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.tokenizers import base as tokenizers
+from tests.forked import run_experiment
 
 METRICS = ["bleu", "rouge_l", "cider"]
 COLUMNS = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
@@ -66,9 +67,9 @@ def refused(*arguments: str, cwd: Path) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with tables of the scenes' captions, and a finished run `one` over them."""
     path = tmp_path_factory.mktemp("score")
-    run = metaeval.run(
+    run = run_experiment(
         "replace", dataset="scenes", dataset__limit=30, metrics=METRICS, report="none",
-        out=path / "replace", quiet=True, paths__cache=str(path / "cache"),
+        out=path / "replace", paths__cache=str(path / "cache"),
     )  # fmt: skip
     captions = pd.read_parquet(run.directory / "captions.parquet")
     captions.to_parquet(path / "captions.parquet")

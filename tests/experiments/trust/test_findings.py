@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import metaeval
 from metaeval.config import build, compose_config
 from metaeval.experiments.trust.findings import between_metrics, findings
 from metaeval.experiments.trust.task import ItemRun, _against_known
@@ -16,14 +15,15 @@ from metaeval.results.attack import AttackResult
 from metaeval.results.comparison import Comparison
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.results.trust import BatteryItem
+from tests.forked import run_experiment
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> SensitivityResult:
     out = tmp_path_factory.mktemp("sensitivity")
-    run = metaeval.run(
+    run = run_experiment(
         "sensitivity", metrics=["bleu", "rouge_l", "cider", "controls"], dataset="scenes",
-        task__images=60, stats__replicates=200, report="none", out=out, quiet=True,
+        task__images=60, stats__replicates=200, report="none", out=out,
     )  # fmt: skip
     assert isinstance(run.result, SensitivityResult)
     return run.result
@@ -97,9 +97,9 @@ def test_three_systems_in_order_show_nothing(systems: int, counts: bool, tmp_pat
     ]  # fmt: skip
     table = tmp_path / "table.jsonl"
     table.write_text("\n".join(map(json.dumps, lines)))
-    run = metaeval.run(
+    run = run_experiment(
         "judgments", metrics=["rouge_l", "controls"], dataset="table", dataset__file=str(table),
-        stats__replicates=100, report="none", out=tmp_path / "OUT", quiet=True,
+        stats__replicates=100, report="none", out=tmp_path / "OUT",
     )  # fmt: skip
     found = [f for f in findings(run.result) if f.source == "judgments.systems"]
     assert found

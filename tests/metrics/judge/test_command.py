@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -17,15 +15,16 @@ from metaeval.check.contract import check, questions
 from metaeval.metrics.judge.metric import Judge
 from metaeval.reports.pairs.page import write_report
 from metaeval.runs.answers import ANSWERS
+from tests.forked import run_command
 from tests.metrics.judge.judge_cases import KEY, Served, completion
 
 SMALL = ("report=none", "stats.replicates=20")
 
 
 def _run(folder: Path, *overrides: str) -> str:
-    command = [sys.executable, "-m", "metaeval", *overrides, *SMALL, "metric=[judge,length]"]
     more = [f"hydra.run.dir={folder / 'run'}", f"paths.cache={folder / 'cache'}"]
-    done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+    options = (*overrides, *SMALL, "metric=[judge,length]", *more)
+    done = run_command("metaeval", *options, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
