@@ -26,10 +26,11 @@ def test_the_options_of_every_metric_are_known() -> None:
     assert compose_config(["metric=[chair]", "metric.chair.ontology=x"]).metric.chair.truth
 
 
-@pytest.mark.parametrize("name", [n for n in metric_names() if n not in ("wmd", "mean")])
-def test_every_metric_can_be_added_by_an_option(name: str) -> None:
-    config = compose_config([f"metric.{name}._target_=a.b"])
-    assert config.metric[name]._target_ == "a.b"
+def test_every_metric_can_be_added_by_an_option() -> None:
+    names = [name for name in metric_names() if name not in ("wmd", "mean")]
+    config = compose_config([f"metric.{name}._target_=a.b" for name in names])
+    for name in names:
+        assert config.metric[name]._target_ == "a.b"
 
 
 def test_an_option_of_another_list_is_explained() -> None:
