@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -105,8 +106,22 @@ def attack(folder: Path) -> Path:
     )
 
 
+Maker = Callable[[Path], Path]
 LARGE = (graded, judgments, captioners, pairs)
 SMALL = (sensitivity, references, sample_size, attack)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Maker], Path]:
+    """The folder of a run of each kind, with its page, made once."""
+
+    @cache
+    def write(make: Maker) -> Path:
+        run = make(tmp_path_factory.mktemp(make.__name__))
+        assert main([str(run)]) == 0
+        return run
+
+    return write
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +132,9 @@ def page() -> Iterator[Page]:
 
 @pytest.mark.parametrize("make", [*LARGE, *SMALL], ids=lambda f: f.__name__)
 def test_nothing_is_cut_off_or_too_small(
-    make: Callable[[Path], Path], page: Page, tmp_path: Path
+    make: Maker, page: Page, written: Callable[[Maker], Path]
 ) -> None:
-    run = make(tmp_path)
-    assert main([str(run)]) == 0
+    run = written(make)
     page.media("light")
     for width in WIDTHS:
         page.size(width, 900)
@@ -133,11 +147,10 @@ def test_nothing_is_cut_off_or_too_small(
 
 @pytest.mark.parametrize("make", [*LARGE, *SMALL], ids=lambda f: f.__name__)
 def test_what_a_paper_needs_is_there(
-    make: Callable[[Path], Path], page: Page, tmp_path: Path
+    make: Maker, page: Page, written: Callable[[Maker], Path]
 ) -> None:
     """Each link saves the file of the run's folder, figures are there twice, and one can cite."""
-    run = make(tmp_path)
-    assert main([str(run)]) == 0
+    run = written(make)
     page.size(1400, 900)
     page.open((run / files.REPORT).as_uri())
     links = page.run(
@@ -165,9 +178,8 @@ def test_what_a_paper_needs_is_there(
     assert page.errors == []
 
 
-def test_the_measure_sees_what_is_wrong(page: Page, tmp_path: Path) -> None:
-    run = graded(tmp_path)
-    assert main([str(run)]) == 0
+def test_the_measure_sees_what_is_wrong(page: Page, written: Callable[[Maker], Path]) -> None:
+    run = written(graded)
     page.size(390, 900)
     page.open((run / files.REPORT).as_uri())
     for wrong, measure in (
@@ -181,9 +193,8 @@ def test_the_measure_sees_what_is_wrong(page: Page, tmp_path: Path) -> None:
         page.run("document.querySelector('main').lastElementChild.remove()")
 
 
-def test_p_values_are_printed(page: Page, tmp_path: Path) -> None:
-    run = judgments(tmp_path)
-    assert main([str(run)]) == 0
+def test_p_values_are_printed(page: Page, written: Callable[[Maker], Path]) -> None:
+    run = written(judgments)
     page.open((run / files.REPORT).as_uri())
     assert page.run("document.querySelector('.pvalues').open") is False
     page.run("window.dispatchEvent(new Event('beforeprint'))")
