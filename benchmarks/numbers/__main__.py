@@ -6,7 +6,8 @@ Runs the commands of the tables (all of them, or those named), and writes the ta
 documents. `--check` writes nothing: it prints the difference and ends with 1 where a number is
 stale; of networks it accepts one unit of the last digit (`tolerance.py`). `--quick` takes the
 tables that are made without networks in under three minutes together. What commands cannot run
-here (another machine's data, an hour of SPICE's parser) is left to a complete run.
+here (another machine's data, an hour of SPICE's parser) is left to a complete run. A command that
+fails costs its tables alone: they stay as they are and are named at the end, exit code 1.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from benchmarks.numbers import (
     trust,
 )
 from benchmarks.numbers.tables import (
-    CommandFailed,
     Table,
     difference,
     marked,
@@ -76,9 +76,6 @@ def main(
     except MetaevalError as error:
         print(f"metaeval: {error}", file=sys.stderr)
         return error.exit_code
-    except CommandFailed as error:
-        print(f"metaeval: failed: {error}", file=sys.stderr)
-        return 1
 
 
 def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code: Path) -> int:
@@ -92,9 +89,11 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
         return 0
     commands = [command for table in chosen for command in table.commands]
     results = run_all(commands, options.out.resolve(), code)
-    bodies = {table.name: table.body(results) for table in chosen}
+    made = [table for table in chosen if results.keys() >= set(table.commands)]
+    failed = [table.name for table in chosen if table not in made]
+    bodies = {table.name: table.body(results) for table in made}
     if options.check:
-        for table in chosen:
+        for table in made:
             file = places[table.name]
             networks = network_columns(results[command] for command in table.commands)
             old = marked(documents[file], file)[table.name]
@@ -107,7 +106,9 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
             stale += 1
             if not options.check:
                 file.write_text(new, encoding="utf-8")
-    return 1 if stale and options.check else 0
+    if failed:
+        print(f"metaeval: not made, a command failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed or (stale and options.check) else 0
 
 
 def _documents(root: Path) -> dict[Path, str]:

@@ -132,12 +132,15 @@ def difference(old: str, new: str, file: Path) -> str:
 
 
 def run_all(commands: Iterable[Command], out: Path, root: Path) -> dict[Command, Result]:
-    """Run each command once, in order, and print it on stderr."""
+    """Run each command once, in order, and print it on stderr; one that fails has no result."""
     results: dict[Command, Result] = {}
     distinct = list(dict.fromkeys(commands))
     for number, command in enumerate(distinct, 1):
         print(f"{number} of {len(distinct)}: python {command.line}", file=sys.stderr, flush=True)
-        results[command] = command.run(out / f"{number:02d}", root)
+        try:
+            results[command] = command.run(out / f"{number:02d}", root)
+        except CommandFailed as error:
+            print(f"metaeval: failed: {error}", file=sys.stderr, flush=True)
     return results
 
 

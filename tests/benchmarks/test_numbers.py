@@ -106,6 +106,22 @@ def test_a_stale_number_is_a_diff_and_changes_nothing(
     assert make(root, "--check") == 1
 
 
+def test_a_command_that_fails_costs_its_tables_alone(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = root / "docs" / "other.md"
+    other.write_text(PAGE.replace("T -->", "OTHER -->"))
+    wrong = Command("-c \"raise SystemExit('no data')\"")
+    tables = (Table("OTHER", (HELLO.commands[0], wrong), hello), HELLO)
+    assert make(root, tables=tables) == 1
+    assert "| hello |" in (root / "docs" / "page.md").read_text()
+    assert other.read_text() == PAGE.replace("T -->", "OTHER -->")
+    said = capsys.readouterr().err
+    assert "no data" in said
+    assert said.endswith("not made, a command failed: OTHER\n")
+    assert make(root, "--check", tables=tables) == 1
+
+
 def test_only_requested_parts_run(root: Path) -> None:
     broken = Table("U", (Command('-c "raise SystemExit(3)"'),), hello, quick=True)
     (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
