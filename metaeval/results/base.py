@@ -70,6 +70,14 @@ class Estimate(Model):
         """Both ends of the interval, or `None` where one is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether the interval, where there is one, contains the value (to 1e-9)."""
+        if self.value is None or self.interval is None:
+            return True
+        low, high = self.interval
+        return low - 1e-9 <= self.value <= high + 1e-9
+
     def in_percent(self, missing: str = "–", digits: int = 1) -> str:
         """A share as "41.5 [34.9, 48.4]", the interval with so many digits."""
         if self.value is None:

@@ -414,6 +414,26 @@ class JudgmentsResult(RunResult[JudgmentStatistics]):
     people: Mapping[str, PeopleAgreement | None]
     differences: Mapping[str, Comparisons]
 
+    def outside_intervals(self) -> str | None:
+        """A sentence on the correlations that their own intervals do not contain, if there are any.
+
+        A percentile bootstrap over images shows some images twice and so compares captions of one
+        image more often than the sample does. With few images that shifts a rank correlation.
+        """
+        statistic, found = self.protocol.statistic, []
+        for metric in self.metrics:
+            if metric.statistics is None or metric.column.part_of is not None:
+                continue
+            for dimension, agreement in metric.statistics.human.items():
+                if not agreement.estimate(statistic).is_inside:
+                    found.append(f"{metric.name} ({dimension})")
+        if not found:
+            return None
+        return (
+            f"Outside its own interval: {', '.join(found)}. With {self.facts.images:,} images the "
+            "bootstrap, which repeats images, shifts a rank correlation: use more images"
+        )
+
     def measures(
         self, metric: MetricResult[JudgmentStatistics]
     ) -> Iterator[tuple[Measure, Estimate]]:

@@ -194,6 +194,17 @@ def test_a_metric_of_few_values_does_not_lead_by_tau_c(
     assert "2 values: see τ-b" in text
 
 
+@pytest.mark.falsifies("results.judgments.JudgmentsResult.outside_intervals")
+def test_a_value_outside_its_own_interval_is_named(run: Path, statistics: dict[str, Any]) -> None:
+    value = copy.deepcopy(statistics)
+    assert "Outside its own interval" not in sentences(value, run)
+    one = ran(value)[0]
+    estimate = one["statistics"]["human"]["human"][value["protocol"]["statistic"]]
+    estimate["value"] = estimate["high"] + 1e-6
+    text = sentences(value, run)
+    assert f"Outside its own interval: {one['column']['name']} (human). With " in text
+
+
 @pytest.mark.falsifies("reports.judgments.findings.too_few")
 def test_too_few_draws() -> None:
     """36 pairs at 0.05: 2 · 36 / (R + 1) < 0.05 from R = 1440 on, 36 / (R + 1) from R = 720 on."""
