@@ -156,4 +156,4 @@ def _r(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (xy - x * y / n) / np.sqrt(np.maximum((xx - x * x / n) * (yy - y * y / n), 0))
-    return np.asarray(r)
+    return np.asarray(np.clip(r, -1, 1))  # rounding can exceed 1

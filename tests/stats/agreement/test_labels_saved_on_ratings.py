@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -39,3 +40,20 @@ def test_variances_of_draws(judged, metric) -> None:
     made = label_efficiency(scores, human, n_labels=LABELS, replicates=10)
     assert np.var(plain) / np.var(aided) == pytest.approx(made.efficiency, rel=0.1)
     assert np.mean(aided) == pytest.approx(human.mean(), abs=0.02)
+
+
+def test_a_correlation_of_one_is_not_exceeded_by_rounding() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = label_efficiency(
+                scores,
+                scores * -rng.normal() / 3,
+                np.repeat([0, 1, 2], 2),
+                n_labels=4,
+                replicates=50,
+            )
+        assert abs(made.r) <= 1
+        assert abs(made.r) == pytest.approx(1, abs=1e-12)
