@@ -64,6 +64,7 @@ def bag_of_words(captions: Iterable[str], min_count: PositiveInt = MIN_COUNT) ->
     if not bag:
         raise ConfigError(
             f"the bag of words is empty: none of the {len(counts):,} words in the {n:,} human "
-            f"captions occurs {min_count} times; lower corruption.min_count"
+            f"captions occurs {min_count} times; use more images, or one corruption with "
+            "corruption.min_count=1"
         )
     return bag

@@ -39,11 +39,13 @@ def examples(run: LoadedRun[Any], winner: str | None = None) -> Examples:
         if kind_of(metric) != "result" or not metric.column.headline:
             continue
         gap = _gap(scores, metric.name, n) * (1 if metric.column.higher_is_better else -1)
-        spread = float(np.nanstd(gap))
+        spread = float(np.nanstd(gap)) or np.nan  # a metric with one gap has no unit for it
         against = np.where(votes * gap < 0, np.abs(gap), np.nan)
         order = np.argsort(np.nan_to_num(-against, nan=np.inf), kind="stable")
         chosen = [k for k in order[: 2 * SHOWN] if not np.isnan(against[k])]
-        rows.append((metric.name, [_pair(pairs.iloc[k], gap[k] / spread) for k in chosen]))
+        rows.append(
+            (metric.name, [_pair(pairs.iloc[k], gap[k] > 0, abs(gap[k]) / spread) for k in chosen])
+        )
     unit = capital(getattr(run.result, "unit", "image"))
     heads = ("Metric", "Kind", unit, "People prefer", "Votes", "The metric prefers", "Gap (sd)")
     return Examples("pairs", heads, rows)
@@ -57,11 +59,11 @@ def _gap(scores: pd.DataFrame, metric: str, n: int) -> npt.NDArray[np.float64]:
     return np.asarray(means[:n] - means[n:], dtype=np.float64)
 
 
-def _pair(row: pd.Series, gap: float) -> list[str]:
-    """`gap` is the metric's, above 0 where it prefers the first caption."""
+def _pair(row: pd.Series, first_preferred: bool, gap: float) -> list[str]:
+    """The metric's preference and its size; people prefer the other caption."""
     first, second = cut(row["first"], 200), cut(row["second"], 200)
     votes = f"{row['votes_first']:g} to {row['votes_second']:g}"
-    people, metric = (second, first) if gap > 0 else (first, second)
-    if gap > 0:
+    people, metric = (second, first) if first_preferred else (first, second)
+    if first_preferred:
         votes = f"{row['votes_second']:g} to {row['votes_first']:g}"
-    return [str(row["category"]), str(row["image_id"]), people, votes, metric, number(abs(gap), 2)]
+    return [str(row["category"]), str(row["image_id"]), people, votes, metric, number(gap, 2)]

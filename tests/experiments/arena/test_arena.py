@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,26 @@ def test_battles_that_do_not_connect_systems_have_no_ranking(tmp_path: Path) -> 
 
 
 @pytest.mark.falsifies("experiments.arena.statistics._ranking")
+def test_a_metric_whose_gaps_are_all_alike_has_no_unit_for_them(tmp_path: Path) -> None:
+    """Examples are shown with a dash for their size; before, numpy warned of a division by 0."""
+    both = (
+        {"winner": side, "first_system": "a", "second_system": "b"} for side in ("first", "second")
+    )
+    records = [
+        {"image_id": f"i{k}", "first": "a dog runs", "second": "some cat",
+         "references": ["a dog runs"], **each}
+        for k, each in enumerate(both)
+    ]  # fmt: skip
+    path = tmp_path / "battles.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    options = ("dataset=battles", f"dataset.file={path}", "dataset.own_captions=keep")
+    run_arena(tmp_path, *options, "metrics=[rouge_l]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    assert "some cat" in page
+
+
 def test_raters_of_one_battle(tmp_path: Path) -> None:
     """The same battle written in both orders is one battle: 1, 1 and 0 make 1/3 agreement."""
     path = tmp_path / "b.csv"
