@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Mapping
 from functools import cache
@@ -122,6 +123,7 @@ def _carry_out(
     except BaseException:
         traceback.print_exc()
         code = 1
+    threading._shutdown()  # as the interpreter does at its end
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
