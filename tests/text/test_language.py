@@ -13,7 +13,7 @@ import sacrebleu.tokenizers.tokenizer_zh
 
 import metaeval
 import metaeval.data.coco.load
-from metaeval.config import build, compose_config
+from metaeval.config import build, compose_config, override_texts
 from metaeval.corruptions.base import Caption
 from metaeval.corruptions.graded.delete import Delete
 from metaeval.corruptions.graded.shuffle import Shuffle
@@ -23,7 +23,7 @@ from metaeval.metrics.base import Scorer
 from metaeval.runs.store import MemoryStore
 from metaeval.text.language import detect_language, language_of
 from metaeval.text.tokenizers.base import get
-from tests.forked import run_experiment
+from tests.forked import run_command, run_experiment
 
 SETS = Path(__file__).parents[1] / "data/languages"
 NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
@@ -162,8 +162,10 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     options = {"dataset": "own", "dataset__file": str(table("german", tmp_path)),
                "metrics": ["bleu"], "stats__replicates": 10}  # fmt: skip
-    with pytest.raises(AssertionError, match="changes text in en only"):
-        run_experiment("graded", corruption="wrong_colour", out=tmp_path / "1", **options)
+    overrides = ("experiment=graded", "corruption=wrong_colour", "hydra.run.dir=1")
+    refused = run_command("metaeval", *overrides, *override_texts(options), cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "changes text in en only" in refused.stderr
     run_experiment("replace", report="none", out=tmp_path / "2", **options)
     assert "captions in 'de'" in capsys.readouterr().out
     run = run_experiment(
