@@ -70,7 +70,7 @@ def _ratings(result: JudgmentsResult) -> Iterator[str]:
         yield from _not_above(result, dimension)
         yield from _nearly_all_tied(rows, dimension)
         yield from _few_values(rows, dimension, statistic)
-    yield from filter(None, [result.outside_intervals()])
+    yield from result.outside_intervals()
     yield from _length(result)
     yield from (f"{name}: {text}" for name, text in result.counted())
     yield from _unscored(done)

@@ -414,11 +414,11 @@ class JudgmentsResult(RunResult[JudgmentStatistics]):
     people: Mapping[str, PeopleAgreement | None]
     differences: Mapping[str, Comparisons]
 
-    def outside_intervals(self) -> str | None:
+    def outside_intervals(self) -> list[str]:
         """A sentence on the correlations that their own intervals do not contain, if there are any.
 
-        A percentile bootstrap over images shows some images twice and so compares captions of one
-        image more often than the sample does. With few images that shifts a rank correlation.
+        The percentile bootstrap draws some images twice and so compares captions of one image more
+        often than the sample does. With few images that can shift a correlation.
         """
         statistic, found = self.protocol.statistic, []
         for metric in self.metrics:
@@ -428,11 +428,11 @@ class JudgmentsResult(RunResult[JudgmentStatistics]):
                 if not agreement.estimate(statistic).is_inside:
                     found.append(f"{metric.name} ({dimension})")
         if not found:
-            return None
-        return (
-            f"Outside its own interval: {', '.join(found)}. With {self.facts.images:,} images the "
-            "bootstrap, which repeats images, shifts a rank correlation: use more images"
-        )
+            return []
+        return [
+            f"Outside its own interval: {', '.join(found)}. A bootstrap over few images can shift "
+            f"a correlation ({self.facts.images:,} here); use more images"
+        ]
 
     def measures(
         self, metric: MetricResult[JudgmentStatistics]

@@ -41,7 +41,7 @@ def findings(result: JudgmentsResult, table: MetricsTable) -> list[Finding]:
         sentences.append(capital(where + leader(best, value, ranked, comparisons)))
         sentences += _controls(result, dimension, rows, where)
     sentences += _few_values(result)
-    sentences += [f"{outside}." for outside in [result.outside_intervals()] if outside]
+    sentences += [f"{sentence}." for sentence in result.outside_intervals()]
     sentences += _systems(result)
     sentences += _without_people(result)
     sentences += _control_without_people(result)

@@ -202,7 +202,7 @@ def test_a_value_outside_its_own_interval_is_named(run: Path, statistics: dict[s
     estimate = one["statistics"]["human"]["human"][value["protocol"]["statistic"]]
     estimate["value"] = estimate["high"] + 1e-6
     text = sentences(value, run)
-    assert f"Outside its own interval: {one['column']['name']} (human). With " in text
+    assert f"Outside its own interval: {one['column']['name']} (human). A bootstrap" in text
 
 
 @pytest.mark.falsifies("reports.judgments.findings.too_few")
