@@ -87,7 +87,7 @@ def _server() -> subprocess.Popen[str]:
 def serve() -> None:
     for name in IMPORTED:
         import_module(name)
-    load_scenes()
+    load_scenes(n=5_000)  # as conf/dataset/scenes.yaml has it
     gc.freeze()  # what every command shares is not looked through by each
     for line in sys.stdin:
         request = json.loads(line)

@@ -129,8 +129,6 @@ def load_scenes(
     Parts: "images" (SceneImages), "objects" (SceneObjects), "scene_graphs" (image id → SceneGraph).
     Raises ConfigError for values that make no sense.
     """
-    if n is None and split in SPLITS:
-        n = SPLITS[split][0]
     graphs: dict[ImageId, SceneGraph] = {
         g.image_id: g for g in _generated(split, n, seed, 1 + n_references)
     }
@@ -165,7 +163,7 @@ def load_scenes(
     ).limited(limit)
 
 
-@lru_cache(maxsize=2, typed=True)
+@lru_cache(maxsize=2)
 def _generated(split: str, n: int | None, seed: int, n_captions: int) -> tuple[SceneGraph, ...]:
     """The last two stay: the next run of a program often has the same scenes."""
     return tuple(generate(split, n, seed, n_captions))
