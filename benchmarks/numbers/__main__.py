@@ -6,8 +6,8 @@ Runs the commands of the tables (all of them, or those named), and writes the ta
 documents. `--check` writes nothing: it prints the difference and ends with 1 where a number is
 stale; of networks it accepts one unit of the last digit (`tolerance.py`). `--quick` takes the
 tables that are made without networks in under three minutes together. What commands cannot run
-here (another machine's data, an hour of SPICE's parser) is left to a complete run. A command that
-fails costs its tables alone: they stay as they are and are named at the end, exit code 1.
+here (another machine's data, an hour of SPICE's parser) is left to a complete run. Where a
+command fails, its tables stay as they are and are named at the end, exit code 1.
 """
 
 from __future__ import annotations
