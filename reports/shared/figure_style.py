@@ -20,7 +20,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,  # letters as letters
     "font.family": "sans-serif",
-    "font.sans-serif": ["Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans"],
+    "font.sans-serif": ["DejaVu Sans"],  # matplotlib ships it: the same sizes on every machine
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -25,7 +25,7 @@ WIDTH = 3.03  # inches: a column of the ACL style
 _LEFT, _RIGHT, _LINE, _HEAD, _FOOT = 1.38, 0.52, 0.27, 0.6, 0.26  # inches
 _TEXT = 6.5  # points
 _LOWEST = -0.5  # effects below are drawn here
-_LEGEND = "filled: passes; red: fails; grey: undecided; dashed: least effect that counts"
+_LEGEND = "filled: passes; red: fails; grey: undecided; dashed: least effect"
 _SAID: dict[Outcome, str] = {"passes": BLUE, "fails": RED, "undecided": SOFT}
 
 

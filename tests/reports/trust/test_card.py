@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +11,7 @@ from metaeval.reports.shared.figure_style import STYLE
 from metaeval.reports.trust.card import WIDTH, card, card_files, card_table
 from metaeval.results.trust import TrustResult
 from tests.experiments.trust.trust_cases import evidence, trust_result
+from tests.reports.paper.skeleton import compile_tables, needs_latex
 from tests.reports.trust.test_page import page_of
 
 
@@ -55,21 +54,9 @@ def test_a_metric_without_evidence_that_counts_has_no_card(
     assert not (tmp_path / "figures" / "Trained-trust.pdf").exists()
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@needs_latex
 def test_picture_and_table_fit_a_column_of_a_paper(result: TrustResult, tmp_path: Path) -> None:
     page_of(result, tmp_path)
-    paper = r"""
-\documentclass[11pt,twocolumn,a4paper]{article}
-\usepackage[margin=2.5cm,columnsep=0.6cm]{geometry}
-\usepackage{array,booktabs,graphicx}
-\begin{document}
-\noindent\includegraphics{figures/A_1-trust.pdf}
-\input{tables/A_1-trust}
-\end{document}
-"""
-    (tmp_path / "paper.tex").write_text(paper)
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "paper.tex"], cwd=tmp_path, capture_output=True
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert b"Overfull" not in done.stdout
+    tables = [tmp_path / "tables" / "A_1-trust.tex"]
+    picture = r"\par\noindent\includegraphics{figures/A_1-trust.pdf}"
+    assert compile_tables(tables, tmp_path, picture) == []
