@@ -60,7 +60,7 @@ def main() -> None:
     printing.spell_out_what_cannot_be_printed()
     if sys.argv[1:2] == ["list"]:
         sys.exit(choices.main(sys.argv[2:]))
-    if sys.argv[1:] == ["--version"]:
+    if "--version" in sys.argv[1:]:
         print(f"metaeval {__version__}")
         sys.exit(0)
     code, started = 0, False
@@ -74,6 +74,7 @@ def main() -> None:
     try:
         _require_unicode(sys.argv[1:])
         choices.register()
+        sys.argv[1:] = choices.hydra_arguments(sys.argv[1:])
         sys.argv += choices.metric_overrides(sys.argv[1:])
         sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
         # what the jobs of a sweep that run here share; a run ends its services when they are done

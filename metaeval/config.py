@@ -11,7 +11,12 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.singleton import Singleton
-from hydra.errors import HydraException, InstantiationException, MissingConfigException
+from hydra.errors import (
+    HydraException,
+    InstantiationException,
+    MissingConfigException,
+    OverrideParseException,
+)
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -71,6 +76,8 @@ def override_texts(given: Mapping[str, object]) -> list[str]:
 
 def override_value(value: Any) -> str:
     """A value in Hydra's grammar."""
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -116,6 +123,11 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
 def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
     """Hydra's error of composition in one line, with a suggestion."""
     lines = str(error).splitlines()
+    if isinstance(error, OverrideParseException):
+        return ConfigError(
+            f"Hydra cannot read {error.override!r:.80} ({lines[0]}); write texts in quotes, within "
+            "those of the shell: \"KEY='TEXT'\", \"KEY=['TEXT','TEXT']\", \"KEY={NAME: 'TEXT'}\""
+        )
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
         there = list(error.options or choices.listed(group))
@@ -136,7 +148,10 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             and (f"metric.{name}" not in _all_keys(overrides))
         ):
             return ConfigError(f"{key}: this option is known only with metric=[{name}]")
-        return ConfigError(f"{key}: unknown option{did_you_mean(key, _all_keys(overrides))}")
+        keys, last = _all_keys(overrides), key.rpartition(".")[2]
+        named = [f"'{each}'" for each in keys if each.endswith(f".{last}")][:2]
+        meant = f"; did you mean {' or '.join(named)}?" if named else did_you_mean(key, keys)
+        return ConfigError(f"{key}: unknown option{meant}")
     relevant = [line for line in lines if not line.startswith("See https://")]
     return ConfigError(" ".join(" ".join(relevant[:2]).split()))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -143,6 +144,8 @@ def problems(value: Any, annotation: Any, key: str) -> Iterator[str]:
             yield f"{where}: a value is missing"
         else:
             expected = _in_words(_inner(schema, place, schema), schema)
+            if each["type"].startswith(("greater_than", "less_than")):  # it is a number
+                expected = re.sub(r"^a (?:whole )?number (?=in)", "", expected)
             yield f"{where}: {shown(each['input'])} is not {expected}"
 
 
@@ -340,7 +343,9 @@ class OptionError(ConfigError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """ "; did you mean 'replace'?", or nothing where no name is near."""
-    near = difflib.get_close_matches(name, list(map(str, known)), n=2, cutoff=0.6)
+    by_case = {str(each).casefold(): str(each) for each in known}
+    near = difflib.get_close_matches(name.casefold(), list(by_case), n=2, cutoff=0.6)
+    near = [by_case[each] for each in near]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import metaeval
 from metaeval import choices
@@ -65,10 +66,58 @@ def test_overrides_are_added_once() -> None:
     assert not choices.metric_overrides(["metric.cider.tokenizer=ptb", "metric.x.y=1"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        (["dataset.file=a=b.csv"], {"dataset.file": "a=b.csv"}),
+        (["dataset.file=a#b.csv"], {"dataset.file": "a#b.csv"}),
+        (["dataset.file=a'b.csv"], {"dataset.file": "a'b.csv"}),
+        (["dataset.file=图片.csv"], {"dataset.file": "图片.csv"}),
+        (["dataset.file=mine (1).csv"], {"dataset.file": "mine (1).csv"}),
+        (["hydra.run.dir=out#1"], {"hydra.run.dir": "out#1"}),
+        (["captions=[a=b.json,c (1),d]"], {"captions": ["a=b.json", "c (1)", "d"]}),
+        (["metric.callable.on_error=nan"], {"metric.callable.on_error": "nan"}),
+        (["seed=1", "metrics=[bleu,cider]"], {"seed": 1, "metrics": ["bleu", "cider"]}),
+        (["dataset.file='a=b.csv'"], {"dataset.file": "a=b.csv"}),
+    ],
+)  # fmt: skip
+def test_what_hydras_grammar_cannot_read_is_quoted(
+    arguments: list[str], read: dict[str, object]
+) -> None:
+    parsed = OverridesParser.create().parse_overrides(choices.hydra_arguments(arguments))
+    assert {each.key_or_group: each.value() for each in parsed} == read
+
+
+def test_flags_may_be_anywhere_and_each_value_of_a_sweep_is_quoted() -> None:
+    given = ["experiment=x", "--config-dir", "a b", "seed=1,2", "-m", "dataset.file=a=1.csv,b.csv"]
+    flags, overrides = ["--config-dir", "a b", "-m"], ["experiment=x", "seed=1,2"]
+    expected = [*flags, *overrides, "dataset.file='a=1.csv',b.csv"]
+    assert choices.hydra_arguments(given) == expected
+    assert choices.hydra_arguments(expected) == expected
+
+
+@pytest.mark.parametrize("override", ["captions={a: b=c.json}", "captions=[a'b.json]", "bleu"])
+def test_what_cannot_be_quoted_says_how(override: str) -> None:
+    assert choices.hydra_arguments([override]) == [override]
+    with pytest.raises(ConfigError) as refused:
+        compose_config([override])
+    assert str(refused.value).startswith(f"Hydra cannot read {override!r}")
+    assert "KEY=['TEXT','TEXT']" in str(refused.value)
+
+
+def test_an_option_and_a_metric_are_found_by_their_last_part_and_in_any_case() -> None:
+    with pytest.raises(ConfigError, match=r"^limit: unknown option; did you mean 'dataset\.limit'"):
+        compose_config(["limit=20"])
+    for name, meant in (("CIDEr", "cider"), ("ROUGE-L", "rouge_l"), ("METEOR", "meteor")):
+        with pytest.raises(ConfigError, match=f"unknown metric '{name}'; did you mean '{meant}'"):
+            selected(compose_config([f"metrics=[{name}]"]))
+
+
 def test_the_version_is_metaevals() -> None:
-    command = [sys.executable, "-m", "metaeval", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == f"metaeval {metaeval.__version__}\n"
+    for arguments in (["--version"], ["experiment=replace", "--version"]):
+        command = [sys.executable, "-m", "metaeval", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout == f"metaeval {metaeval.__version__}\n"
 
 
 def test_caches_of_python_are_not_weights(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
@@ -23,3 +24,8 @@ def test_values_come_back_from_hydras_grammar_as_they_are(value: object) -> None
     assert read.key_or_group == "some.option"
     assert read.value() == value
     assert type(read.value()) is type(value)
+
+
+def test_values_of_numpy_are_those_of_python() -> None:
+    given = {"a": np.int64(5), "b": np.float64(0.25), "c": np.bool_(True), "d": np.arange(2)}
+    assert override_texts(given) == ["a=5", "b=0.25", "c=true", "d=[0,1]"]

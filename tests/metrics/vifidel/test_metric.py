@@ -212,7 +212,7 @@ def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"p": 3}, r"p: 3 is not a whole number in \[1, 2\]"),
+        ({"p": 3}, r"p: 3 is not in \[1, 2\]"),
         ({"objects": "some"}, "is not one of counts, presence"),
         ({"sources": "gold"}, "'gold' is not a list of text"),
         ({"sources": []}, "must be a list"),
