@@ -144,6 +144,10 @@ class Corruption(ABC):
                 return part
         return None
 
+    def has_caption(self, image_id: ImageId) -> bool:
+        """Whether there is a corrupted caption of an image, where they come from a file."""
+        return True
+
     def fit(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most corruptions need nothing)
         """Take from the whole dataset what `corrupt` needs (a bag of words, donors)."""
 

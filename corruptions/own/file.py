@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.corruptions.own.function import difference
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.own.tables import read_table, require_columns
 from metaeval.data.tidy import Tidy
@@ -49,13 +49,16 @@ class FileCorruption(Corruption):
         return {"version": self.title}
 
     def fit(self, dataset: CaptionDataset) -> None:
-        self._missing = sum(image_key(i) not in self._captions for i in dataset.image_ids)
+        self._missing = sum(not self.has_caption(i) for i in dataset.image_ids)
         if self._missing == len(dataset):
             first = next(iter(self._captions), "none")
             raise ConfigError(
                 f"corruption.file: '{self.title}' has no caption of any image of {dataset.name} "
                 f"(its ids are like '{first}', the dataset's like '{dataset.image_ids[0]}')"
             )
+
+    def has_caption(self, image_id: ImageId) -> bool:
+        return image_key(image_id) in self._captions
 
     def facts(self) -> Mapping[str, object]:
         return {f"images_without_a_caption_in_{self.title}": self._missing}
@@ -68,10 +71,10 @@ class FileCorruption(Corruption):
 def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     """The versions in a table of `image_id`, `caption` and, where there are several, `set`.
 
-    `set` is the version's name and `level` its place in the right order, 0 = worst; by default the
-    order in which they come. `expected` is "lower" (by default) or "same". Raises InputError,
-    naming the record, where it is not so, for two sets with one level, and for a set with the name
-    of the uncorrupted captions.
+    `set` is the version's name and `level` its place in the right order, 0 = worst; without any
+    level it is the order in which they come. `expected` is "lower" (by default) or "same". Raises
+    InputError, naming the record, where it is not so, for two sets with one level, where some sets
+    have a level and others have none, and for a set with the name of the uncorrupted captions.
     """
     if file is None:
         raise ConfigError(
@@ -97,20 +100,26 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
             )
         text = row.cell("caption", path)
         of_set[key] = tidy.read(text, file=path, record=where, field="caption")
-        level = _level(fields.get("level"), len(levels), path, where)
+        given = fields.get("level")
+        if given not in (None, "") and given == given:
+            level = read_number(given, path, where, "level")
+            if levels.setdefault(name, level) != level:
+                problem = f"'{name}' has two levels"
+                raise InputError(problem, file=path, record=where, field="level")
         effect = str(fields.get("expected") or "lower")
         if effect not in EXPECTED:
             raise InputError(
                 f"'{effect:.40}' is not lower or same", file=path, record=where, field="expected"
             )
-        if levels.setdefault(name, level) != level and fields.get("level") not in (None, ""):
-            raise InputError(f"'{name}' has two levels", file=path, record=where, field="level")
         if expected.setdefault(name, effect) != effect:
             raise InputError(
                 f"'{name}' is lower and same", file=path, record=where, field="expected"
             )
+    if missing := [name for name in captions if levels and name not in levels]:
+        problem = f"the set '{missing[0]}' has none, '{next(iter(levels))}' has; number every set"
+        raise InputError(problem, file=path, field="level")
     _require_distinct(levels, path)
-    worst_first = sorted(captions, key=levels.__getitem__)
+    worst_first = sorted(captions, key=lambda name: levels.get(name, 0.0))
     return [FileCorruption(name, captions[name], expected[name]) for name in worst_first]
 
 
@@ -133,9 +142,3 @@ def _require_distinct(levels: Mapping[str, float], path: Path) -> None:
         if (other := by_level.setdefault(level, name)) != name:
             problem = f"the sets '{other}' and '{name}' both have level {level:g}; number them"
             raise InputError(problem, file=path, field="level")
-
-
-def _level(value: Any, default: int, path: Path, where: str) -> float:
-    if value is None or value == "":
-        return float(default)
-    return read_number(value, path, where, "level")

@@ -7,7 +7,9 @@ the two experiments of the paper; they only add their words, a floor and the pub
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,8 @@ from metaeval.results.run import PublishedInfo, RunResult
 from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, IMAGE_ID
 from metaeval.scoring import MetricScores
+
+log = logging.getLogger(__name__)
 
 
 class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
@@ -80,15 +84,38 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
                 "this dataset has no captions to corrupt; use experiment=judgments for captions "
                 "that people judged, experiment=pairs for true and false ones"
             )
-        self.require(dataset, config)
-        return dataset
+        return self.corruptible(dataset, config)
 
-    def require(self, dataset: CaptionDataset, config: DictConfig) -> None:
-        """Raise ConfigError for captions that the corruptions of the run cannot change."""
+    def corruptible(self, dataset: CaptionDataset, config: DictConfig) -> CaptionDataset:
+        """The images of which every corruption of the run has a caption; others are reported.
+
+        Raises ConfigError for captions that the corruptions cannot change.
+        """
         require_captions(dataset)
-        for corruption in self.corruptions(config):
+        corruptions = self.corruptions(config)
+        for corruption in corruptions:
             if (absent := corruption.missing(dataset)) is not None:
                 raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
+        missing = {
+            c.label: sum(not c.has_caption(i) for i in dataset.image_ids) for c in corruptions
+        }
+        if not any(missing.values()):
+            return dataset
+        for corruption in corruptions:
+            if missing[corruption.label] == len(dataset):
+                corruption.fit(dataset)  # raises the error that shows how the ids differ
+        kept = [
+            k for k, i in enumerate(dataset.image_ids) if all(c.has_caption(i) for c in corruptions)
+        ]
+        counts = ", ".join(f"{name}: {n:,}" for name, n in missing.items() if n)
+        note = (
+            f"{len(dataset) - len(kept):,} of {len(dataset):,} images left out: a set of the "
+            f"corruption has no caption of them ({counts})."
+        )
+        if not kept:
+            raise ConfigError(f"corruption '{corruptions[0].name}' cannot run: {note}")
+        log.warning("%s", note)
+        return replace(dataset.subset(kept), notes=(*dataset.notes, note))
 
     def describe(self, data: CaptionDataset) -> str:
         return describe_dataset(data)

@@ -56,6 +56,8 @@ class ReferenceData(ABC):
         Name of the dataset.
     most
         The largest number of references of an image.
+    n_images, n_bare
+        How many images there are, and how many of them have no reference.
     usual
         The numbers of references of a run that names none: from none to all that every image has.
     """
@@ -65,6 +67,7 @@ class ReferenceData(ABC):
     def __init__(self, name: str, references: Sequence[Sequence[str]]) -> None:
         counts = [len(of_image) for of_image in references]
         self.name, self.most = name, max(counts)
+        self.n_images, self.n_bare = len(counts), counts.count(0)
         self.usual = list(range(min(counts) + 1))
 
     @abstractmethod
@@ -248,8 +251,7 @@ def reference_data(data: object, config: DictConfig, floor: bool) -> ReferenceDa
 def _(data: CaptionDataset, config: DictConfig, floor: bool) -> ReferenceData:
     graded = Graded(floor)
     graded.check(config)
-    graded.require(data, config)
-    return GradedData(data, graded)
+    return GradedData(graded.corruptible(data, config), graded)
 
 
 @reference_data.register

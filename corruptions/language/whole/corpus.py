@@ -68,7 +68,11 @@ class Corpus:
     @cached_property
     def _tfidf(self) -> tuple[TfidfVectorizer, csr_matrix]:
         vectorizer = TfidfVectorizer(sublinear_tf=True)
-        return vectorizer, vectorizer.fit_transform(self.captions)
+        try:
+            return vectorizer, vectorizer.fit_transform(self.captions)
+        except ValueError:  # no word has two letters: Chinese in tokens, captions without words
+            vectorizer.set_params(analyzer=lambda text: text.split() or [text])
+            return vectorizer, vectorizer.fit_transform(self.captions)
 
     @cached_property
     def _trigrams(self) -> dict[tuple[str, str], tuple[list[str], npt.NDArray[np.float64]]]:

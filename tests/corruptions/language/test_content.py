@@ -54,6 +54,7 @@ from metaeval.corruptions.language.content.relations import (
 from metaeval.corruptions.language.content.scene import WrongTime
 from metaeval.corruptions.language.fluency.grammar import BreakAgreement, WrongVerbForm
 from metaeval.corruptions.language.fluency.words import CutEnd, CutStart, DeleteContentWords
+from metaeval.corruptions.language.whole.corpus import Corpus
 from metaeval.data.dataset import CaptionDataset
 
 
@@ -247,3 +248,12 @@ def test_many_do_not_become_one_if_a_reference_names_one() -> None:
     assert outcomes(ManyToOne(), "Two people in a field.", "A woman next to her dog.") == {
         "Two people in a field."
     }
+
+
+def test_the_nearest_captions_of_a_text_whose_words_are_single_letters() -> None:
+    """Chinese in tokens: the default words of tf-idf have two letters. By hand, the first text
+    shares three tokens with the second, one with the third, none with the last."""
+    captions = ("狗 在 草 地", "狗 在 草 上", "猫 在 床 上", "！")
+    nearest = list(Corpus((1, 2, 3, 4), captions).most_similar(1, captions[0]))
+    assert nearest == list(captions[1:])
+    assert list(Corpus((1, 2), ("", "")).most_similar(1, "x")) == [""]

@@ -16,7 +16,7 @@ from metaeval.corruptions.own.file import read_corruptions
 from metaeval.corruptions.own.function import FunctionCorruption, Mixture
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.graded.task import configured
+from metaeval.experiments.graded.task import Graded, configured
 from metaeval.runs.records import Edit
 
 HUMAN = ("A dog and a cat sit on the mat.", "A cow runs on grass.")
@@ -59,7 +59,7 @@ def test_a_function_with_a_rate_has_its_levels_and_its_own_generator() -> None:
         ({}, "give the function: corruption.function=my_module.corrupt"),
         ({"function": "no_such_module.corrupt"}, "no module named 'no_such_module'"),
         ({"function": drop}, "drop has a rate: give corruption.rates"),
-        ({"function": drop, "rate": 1.5}, "rate: 1.5 is not a number in (0, 1]"),
+        ({"function": drop, "rate": 1.5}, "rate: 1.5 is not in (0, 1]"),
         ({"function": shout, "rate": 0.5}, "shout has no parameter 'rate'"),
         ({"function": shout, "expected": "up"}, "expected: 'up' is not one of lower, same"),
     ],
@@ -147,6 +147,10 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
         ([{**ROWS[0], "level": "low"}], "line 2, field 'level': 'low' is not a number"),
         ([{**ROWS[0], "expected": "up"}], "line 2, field 'expected': 'up' is not lower or same"),
         ([ROWS[1], {**ROWS[2], "level": 2}], "line 3, field 'level': 'hard' has two levels"),
+        (
+            [ROWS[1], {**ROWS[0], "level": None}],
+            "field 'level': the set 'mild' has none, 'hard' has; number every set",
+        ),
         ([{"image": 3, "caption": "x"}], "has no column 'image_id'"),
         (
             [ROWS[1], {**ROWS[0], "level": ROWS[1]["level"]}],
@@ -169,6 +173,25 @@ def test_a_file_that_contradicts_itself_is_refused(
     with pytest.raises(InputError) as refused:
         read_corruptions(path)
     assert problem in str(refused.value)
+
+
+def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The set 'mild' of ROWS has no caption of image 4."""
+    path = tmp_path / "c.csv"
+    pd.DataFrame(ROWS).to_csv(path, index=False)
+    node = {"_target_": "metaeval.corruptions.own.file.read_corruptions", "file": str(path)}
+    config = OmegaConf.create({"corruption": node})
+    data = Graded().corruptible(DATA, config)
+    assert (data.image_ids, data.human, data.pool) == ((3,), HUMAN[:1], HUMAN)
+    assert caplog.messages == [
+        "1 of 2 images left out: a set of the corruption has no caption of them (mild: 1)."
+    ]
+    assert data.notes == (*DATA.notes, *caplog.messages)
+    assert Graded().corruptible(DATA.subset([0]), config).notes == DATA.notes
+    with pytest.raises(ConfigError, match="'mild' has no caption of any image of test"):
+        Graded().corruptible(DATA.subset([1]), config)
 
 
 def test_a_set_called_0_keeps_its_name(tmp_path: Path) -> None:

@@ -87,6 +87,18 @@ def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
 
 
+def test_an_image_without_references_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("image_id,caption\n1,a dog\n1,the dog\n2,a cow\n")
+    own = ("dataset=own", "dataset.file=t.csv", "metrics=[rouge_l]", "hydra.run.dir=OUT")
+    done = run("experiment=references", *own, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "1 of 2 images have no reference" in done.stderr
+    assert "task.n_references=[0,1,2]" in done.stderr
+    assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
+    given = ("task.n_references=[0,1]", "corruption.min_count=1", "stats.replicates=10")
+    assert run("experiment=references", *own, *given, "report=none", cwd=tmp_path).returncode == 0
+
+
 @pytest.mark.slow
 def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) -> None:
     root = Path(os.environ.get("METAEVAL_DATA", "")) / "pascal50s"
@@ -117,7 +129,7 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
 def test_fixed_references_are_refused(tmp_path: Path) -> None:
     """Battles are scored against all references of their image whatever number is asked for."""
     battle = {"image_id": "a", "first": "a dog", "second": "a cat", "winner": "first",
-              "references": ["a dog runs", "a dog"]}  # fmt: skip
+              "references": ["a dog runs", "the dog"]}  # fmt: skip
     (tmp_path / "battles.jsonl").write_text(json.dumps(battle) + "\n", encoding="utf-8")
     done = run(
         "experiment=references", "dataset=battles", "dataset.file=battles.jsonl",
