@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 
 
 def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
@@ -26,6 +27,15 @@ def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join([first, *others]).rstrip()
+
+
+def spread(counts: Sequence[int]) -> str:
+    """The least, the median and the greatest of some counts.
+
+    >>> spread([5, 1, 2, 2])
+    'least 1, median 2, most 5'
+    """
+    return f"least {min(counts):,}, median {median(counts):,g}, most {max(counts):,}"
 
 
 def percent(share: float | None, digits: int = 1) -> str:

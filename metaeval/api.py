@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
@@ -33,6 +35,7 @@ from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
 from metaeval.results.run import RunInfo, RunResult
@@ -140,7 +143,7 @@ def score(
     'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'
     """
     given = given_captions(candidates, references, images, objects, image_source)
-    config = compose_config(override_texts(overrides))
+    config = _composed(overrides)
     chosen = _metrics(metrics, config)
     refuse_equal_columns((name, metric.columns) for name, metric in chosen.items())
     store = _store(config) if cache else MemoryStore()
@@ -182,7 +185,7 @@ def signatures(metrics: Metrics = "all", **overrides: Any) -> dict[str, str | No
     >>> metaeval.signatures(["rouge_l"], dataset="scenes", dataset__limit=5)
     {'ROUGE-L': 'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'}
     """
-    config = compose_config(override_texts(overrides))
+    config = _composed(overrides)
     dataset = component(config.dataset, "dataset")
     if not isinstance(dataset, CaptionDataset):
         dataset = dataset.documents()
@@ -422,7 +425,7 @@ def run(
         printed, problem = _follow(process, quiet)
     if process.returncode:
         lines = problem.strip().splitlines() or printed.strip().splitlines() or ["no message"]
-        message = lines[-1].removeprefix("metaeval: ")
+        message = _in_python(lines[-1].removeprefix("metaeval: "))
         kinds: dict[int, type[MetaevalError]] = {1: StrictError, 2: ConfigError}
         raise kinds.get(process.returncode, MetaevalError)(
             "see the message above" if shown else message
@@ -515,19 +518,51 @@ def _write_records(experiment: str, overrides: dict[str, Any], directory: Path) 
     key = next((k for k in ("dataset", "dataset__file") if _is_records(overrides.get(k))), None)
     if key is None:
         return
-    given = overrides.pop(key)
+    given, option = overrides.pop(key), key.replace("__", ".")
+    if isinstance(given, pd.DataFrame):
+        if not given.columns.is_unique:
+            raise InputError(f"{option}: a column of the DataFrame occurs twice; rename one")
+        given = given.astype(object).where(given.notna(), None).to_dict("records")
     if not len(given):
-        raise InputError(f"{key.replace('__', '.')}: no record")
+        raise InputError(f"{option}: no record")
+    lines = []
+    for k, record in enumerate(given):
+        try:
+            lines.append(json.dumps(record, ensure_ascii=False, default=_plain_value) + "\n")
+            lines[-1].encode()
+        except (TypeError, ValueError) as error:  # also of an unpaired surrogate
+            raise InputError(f"{option}[{k}]: {one_line(error)}") from None
     path = directory / "dataset.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(given, pd.DataFrame):
-        lines = given.to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
-    else:
-        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in given)
-    files.atomic(path, partial(Path.write_text, data=lines, encoding="utf-8"))
+    files.atomic(path, partial(Path.write_text, data="".join(lines), encoding="utf-8"))
     overrides["dataset__file"] = str(path)
     if key == "dataset":
         overrides["dataset"] = _TABLES_OF.get(experiment, "own")
+
+
+def _plain_value(value: Any) -> Any:
+    """A value of NumPy or pandas as one that JSON has."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, datetime):
+        return str(value)  # which no loader takes for a number
+    if value is pd.NA:
+        return None
+    raise TypeError(f"{value!r:.40} is {type(value).__name__}, which a record cannot hold")
+
+
+def _composed(overrides: Mapping[str, Any]) -> DictConfig:
+    """The configuration of keyword arguments; a ConfigError names keys as keywords."""
+    try:
+        return compose_config(override_texts(overrides))
+    except ConfigError as error:
+        raise ConfigError(_in_python(str(error))) from None
+
+
+def _in_python(message: str) -> str:
+    """A message in which the keys that were meant are keyword arguments: `dataset__limit`."""
+    problem, meant, keys = message.partition("did you mean ")
+    return problem + meant + re.sub(r"(?<=\w)\.(?=\w)", "__", keys)
 
 
 def _is_records(value: Any) -> bool:

@@ -16,6 +16,8 @@ from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge
 
 import metaeval
+from metaeval.api import _write_records
+from metaeval.data.judgments.table import load_table
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.metrics.ngram.rouge_l import RougeL
@@ -89,6 +91,27 @@ def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         by_list["ROUGE-L"], Rouge().compute_score({i: tokenised[i] for i in RES}, RES)[1], atol=1e-9
     )
+
+
+def test_candidates_and_references_in_any_container() -> None:
+    expected = metaeval.score(CAPTIONS, REFERENCES, metrics="rouge_l").corpus
+    arrays = [np.array(texts) for texts in REFERENCES]
+    given = [
+        (pd.Series(CAPTIONS, index=[7, 8, 9]), pd.Series(REFERENCES)),
+        (np.array(CAPTIONS), arrays),
+        (dict(enumerate(CAPTIONS)).values(), (texts for texts in REFERENCES)),
+        ((text for text in CAPTIONS), [" ||| ".join(texts) for texts in REFERENCES]),
+        (tuple(CAPTIONS), [json.dumps(texts) for texts in REFERENCES]),
+    ]
+    for candidates, references in given:
+        assert metaeval.score(candidates, references, metrics="rouge_l").corpus == expected
+    missing = pd.DataFrame(
+        {"image_id": [1, 2], "caption": "a dog", "references": [["a dog"], None]}
+    )
+    assert metaeval.score(missing, metrics="rouge_l").table["ROUGE-L"].isna().tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_a_corpus_score_is_no_mean_where_counts_add_up() -> None:
@@ -175,8 +198,12 @@ def test_a_single_image_with_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
         (({1: "a"}, {2: ["b"]}), {}, "references of 1 of 1 images are missing, of 1 for one"),
         (({1: "a"}, [["b"]]), {}, "references must be a mapping from image ids"),
         (({1: "a", "2": "b"}, None), {}, "image ids must be all numbers or all strings"),
-        (([1], [["x"]]), {}, "the candidate of image 0 is int, not a string"),
-        ((["a"], [[1]]), {}, "the reference of image 0 is int, not a string"),
+        (([1], [["x"]]), {}, "image 0, field 'caption': is a number, not a string"),
+        ((["a"], [[1]]), {}, "image 0, field 'references': is not a list of strings"),
+        (({"a", "b"}, None), {}, "candidates must be a list or a mapping, not set"),
+        ((5, None), {}, "candidates must be a list or a mapping, not int"),
+        ((["a"], 5), {}, "references must be a list or a mapping, not int"),
+        ((["a"], [["x"]]), {"limit": 20}, "unknown option; did you mean 'dataset__limit'"),
         ((pd.DataFrame({"id": [1]}), None), {}, "has no column 'image_id', but id"),
         ((["a"], [["x"]]), {"images": ["/no/such.png"]}, "image file not found"),
         ((["a"], [["x"]]), {"objects": [[("dog", [0, 0, 2, 1])]]}, "the box of 'dog' of image 0"),
@@ -217,7 +244,7 @@ def test_corrupt_is_what_an_experiment_does() -> None:
     [
         ((["a b"], "replac"), {"rate": 0.5}, "replac"),
         ((["a b"], "shuffle"), {}, "'shuffle' needs a rate in (0, 1]"),
-        ((["a b"], "shuffle"), {"rate": 1.5}, "corruption.rate: 1.5 is not a number in (0, 1]"),
+        ((["a b"], "shuffle"), {"rate": 1.5}, "corruption.rate: 1.5 is not in (0, 1]"),
         ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
         ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
         (([], "reverse"), {}, "no caption to corrupt"),
@@ -325,3 +352,49 @@ def test_a_run_takes_records_and_a_table(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(one.scores) == len(records)
     with pytest.raises(metaeval.errors.InputError, match="dataset: no record"):
         metaeval.run("judgments", dataset=pd.DataFrame(), out=tmp_path / "3", **options)
+    assert not (tmp_path / "3").exists()
+
+
+def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path: Path) -> None:
+    table = pd.DataFrame({
+        "image_id": [1, 2, 3], "candidate": "a dog", "human": [0.1, np.inf, np.nan],
+        "references": [np.array(["a"]), ["b", "c"], None],
+        "n": pd.array([1, None, 3], dtype="Int64"),
+    })  # fmt: skip
+    records = [
+        {"image_id": np.int64(1), "human": np.float32(0.5), "references": np.array(["a", "b"])},
+        {"image_id": "x", "human": [np.float64(1.0)], "ok": np.bool_(True), "none": pd.NA},
+    ]
+    written = []
+    for given in (records, table):
+        overrides = {"dataset": given}
+        _write_records("judgments", overrides, tmp_path)
+        assert overrides.pop("dataset") == "table"
+        lines = Path(overrides["dataset__file"]).read_text().splitlines()  # type: ignore[arg-type]
+        written.append([json.loads(line) for line in lines])
+    of_records, of_table = written
+    assert [row["human"] for row in of_table] == [0.1, np.inf, None]  # inf is then refused
+    assert [row["references"] for row in of_table] == [["a"], ["b", "c"], None]
+    assert [row["n"] for row in of_table] == [1, None, 3]
+    assert of_records == [
+        {"image_id": 1, "human": 0.5, "references": ["a", "b"]},
+        {"image_id": "x", "human": [1.0], "ok": True, "none": None},
+    ]
+    with pytest.raises(InputError, match=r"'human': inf is not a number"):
+        load_table(tmp_path / "dataset.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ([{"candidate": b"a dog"}], r"dataset\[0\]: b'a dog' is bytes, which a record cannot hold"),
+        ([{}, {"candidate": "a \ud800"}], r"dataset\[1\]: .*surrogates not allowed"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "a column of the DataFrame occurs twice"),
+    ],
+)
+def test_records_that_cannot_be_written_are_refused(
+    given: object, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        metaeval.run("judgments", dataset=given, out=tmp_path / "OUT", quiet=True)
+    assert not (tmp_path / "OUT").exists()

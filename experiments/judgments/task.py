@@ -26,6 +26,7 @@ from metaeval.experiments.judgments.statistics import statistics
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.experiments.stored_results import stored_result
+from metaeval.experiments.text_table import spread
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked
@@ -102,6 +103,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             f"images{language_note(data.dataset)}, {' and '.join(f'{n:,}' for n in rows)} rows "
             f"({data.protocol.name}: own captions {data.protocol.own_captions}, ratings "
             f"{data.protocol.ratings}, documents by {data.protocol.documents}); "
+            f"references per caption: {spread([len(j.references) for j in data.judged])}; "
             f"{data.dataset.records}"
         )
 

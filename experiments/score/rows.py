@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.json_records import check_id
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.tables import read_table
+from metaeval.data.system_captions import known_image_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.tables import read_parquet
-from metaeval.readers.values import read_list
 from metaeval.runs.digests import digest
 
 _UNTYPED = (".csv", ".tsv")  # whose cells are all text
@@ -59,8 +60,9 @@ def read_rows(
     """
     for path in files:
         untyped = path.suffix.lower() in _UNTYPED
+        registry = ImageIdRegistry(path, "image_id") if untyped else None
         for where, fields in _records(path):
-            yield _row(path, where, fields, known, tidy, untyped)
+            yield _row(path, where, fields, known, tidy, registry)
 
 
 def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[Block]:
@@ -96,12 +98,14 @@ def _row(
     fields: Mapping[str, Any],
     known: Set[ImageId] | None,
     tidy: Tidy,
-    untyped: bool,
+    registry: ImageIdRegistry | None,
 ) -> CaptionRow:
-    name = next((name for name in _NAMES if name in fields), None)
-    if name is None:
-        there = ", ".join(map(repr, fields))
-        raise InputError(f"has no column 'caption', but {there}", file=path, record=where)
+    """The caption of a record; with a `registry` of a file without types, digits are a number."""
+    name = next((name for name in _NAMES if name in fields), _NAMES[0])
+    needed = (name,) if known is None else (name, "image_id")
+    if missing := [column for column in needed if column not in fields]:
+        problem = f"has no column '{missing[0]}', but {', '.join(map(repr, fields))}"
+        raise InputError(problem, file=path, record=where)
     caption = tidy.read(fields[name], file=path, record=where, field=name)
     given = fields.get("image_id")
     if known is None:
@@ -109,17 +113,17 @@ def _row(
             check_id(given, path, where, "image_id")
         return CaptionRow(given, caption, _references(path, where, fields, tidy))
     image_id = given
-    if untyped and isinstance(given, str) and given not in known and given.isdecimal():
+    if registry is not None and isinstance(given, str) and given not in known and is_decimal(given):
         image_id = int(given)
-    if isinstance(image_id, bool) or not isinstance(image_id, int | str) or image_id not in known:
-        problem = f"the dataset has no image with the id {given!r:.60}"
-        raise InputError(problem, file=path, record=where, field="image_id")
+    image_id = known_image_id(image_id, known, path, where)
+    if registry is not None:
+        registry.add(image_id, str(given), where)
     return CaptionRow(image_id, caption, None)
 
 
 def _references(path: Path, where: str, fields: Mapping[str, Any], tidy: Tidy) -> tuple[str, ...]:
-    given = read_list(fields.get("references"), path, where, "references")
-    if not isinstance(given, list) or not given:
-        problem = "is not a list of references; give one, or dataset=NAME with image ids"
+    texts = tidy.read_several(fields.get("references"), file=path, record=where, field="references")
+    if not texts:
+        problem = "holds no reference; give a list of them, or dataset=NAME with image ids"
         raise InputError(problem, file=path, record=where, field="references")
-    return tuple(tidy.read(r, file=path, record=where, field="references") for r in given)
+    return texts

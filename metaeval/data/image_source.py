@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from metaeval.data.dataset import ImageId, ImageSource
+from metaeval.data.identity import image_key, is_decimal
 from metaeval.errors import ConfigError
 
 COCO = "coco"
@@ -64,7 +65,8 @@ def sources_of(
     collection
         What the dataset is called, for the sources of "other" images.
 
-    Raises ConfigError for another word, and for "coco" with an id that is not an integer.
+    Raises ConfigError for another word, and for "coco" with an id that is neither a number nor a
+    name of a COCO file.
     """
     if declared is None:
         return {i: source_of_file(names.get(i)) for i in ids}
@@ -74,7 +76,8 @@ def sources_of(
         return {i: f"{OTHER}:{collection}/{i}" for i in ids}
     sources: dict[ImageId, ImageSource | None] = {}
     for image_id in ids:
-        if not str(image_id).isdecimal():
+        number = image_key(image_id)  # of COCO_val2014_000000000042.jpg: 42
+        if not is_decimal(number):
             raise ConfigError(f"dataset.image_source=coco: {image_id!r} is not a COCO id")
-        sources[image_id] = coco_source(int(image_id))
+        sources[image_id] = coco_source(int(number))
     return sources

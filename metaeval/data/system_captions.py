@@ -9,8 +9,8 @@ from typing import Any
 
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.identity import ImageIdRegistry, is_decimal
-from metaeval.data.json_records import Record, kind, require_fields
-from metaeval.data.own.tables import FORMATS, read_table
+from metaeval.data.json_records import Record, check_id, kind, require_fields
+from metaeval.data.own.tables import read_table, tables_in
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.json_text import read_json
@@ -52,7 +52,7 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
     for i, record in enumerate(records):
         where = f"record {i}"
         require_fields(record, ("image_id", "caption"), path, where)
-        image_id = _image_id(record["image_id"], known, path, where)
+        image_id = known_image_id(record["image_id"], known, path, where)
         if image_id in place:
             problem = f"{image_id!r} occurs twice: record {place[image_id]} has it too"
             raise InputError(problem, file=path, record=where, field="image_id")
@@ -118,16 +118,21 @@ def _captions_by_image(value: Mapping[str, object]) -> list[Record]:
     return records
 
 
-def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) -> ImageId:
+def known_image_id(
+    value: Any, known: Collection[ImageId], path: Path, where: str, field: str = "image_id"
+) -> ImageId:
     """The id, which must be one of the dataset's; 1.0 and true are not 1."""
-    if type(value) in (int, str) and value in known:
-        return value  # type: ignore[no-any-return]
+    image_id = check_id(value, path, where, field)
+    if image_id in known:
+        return image_id
     problem = f"the dataset has no image with the id {value!r:.60}"
     expected = type(next(iter(known)))
     if type(value) is not expected:
         ids = "numbers" if expected is int else "strings"
-        problem = f"is {kind(value)} where the dataset's ids are {ids}"
-    raise InputError(problem, file=path, record=where, field="image_id")
+        problem = f"{value!r:.60} is {kind(value)} where the dataset's ids are {ids}"
+    elif expected is int:
+        problem += "; choose the dataset of these captions, e.g. dataset=coco_karpathy_test"
+    raise InputError(problem, file=path, record=where, field=field)
 
 
 def find_system_files(given: Any) -> dict[str, Path]:
@@ -142,8 +147,10 @@ def find_system_files(given: Any) -> dict[str, Path]:
     if isinstance(given, Mapping):
         named = [(str(name), Path(str(path)).expanduser()) for name, path in given.items()]
     else:
-        paths = [given] if isinstance(given, str | Path) else list(given)
-        named = [(p.stem, p) for path in paths for p in _expanded(Path(str(path)).expanduser())]
+        places = [given] if isinstance(given, str | Path) else list(given)
+        paths = [Path(str(place)).expanduser() for place in places]
+        files_of = (tables_in(path) if path.is_dir() else [path] for path in paths)
+        named = [(file.stem, file) for several in files_of for file in several]
     files: dict[str, Path] = {}
     for name, path in named:
         if not path.is_file():
@@ -160,12 +167,3 @@ def find_system_files(given: Any) -> dict[str, Path]:
             )
         files[name] = path
     return files
-
-
-def _expanded(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    inside = sorted(p for p in path.iterdir() if p.suffix.lower() in FORMATS and p.is_file())
-    if not inside:
-        raise InputError(f"the folder holds no {', '.join(FORMATS)} file", file=path)
-    return inside

@@ -13,27 +13,43 @@ line, without which line-based tools pair captions with the wrong images.
 
 from __future__ import annotations
 
+import logging
 import re
+import unicodedata
 from pathlib import Path
 
 from metaeval.data.json_records import kind
 from metaeval.errors import InputError
+from metaeval.readers.values import read_list
+
+log = logging.getLogger(__name__)
+
+SEPARATOR = "|||"  # of several captions in one cell
 
 # Cc without what `str.split` splits at, and U+FEFF
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SEVERAL = re.compile(r"\S\s*[;\n\r]\s*\S")  # what may separate captions in a cell
 
 
-_NO_LETTER = re.compile(r"[\W_]+")
+_NO_LETTER = re.compile(r"[\W_]+", re.ASCII)
 
 
 def letters_and_digits(caption: str) -> str:
-    """A caption's letters and digits in lower case: what stays the same however it was tokenised.
+    """A caption's letters, marks and digits: what stays the same however it was tokenised.
+
+    Compared by Unicode: in normal form C, without case, of the categories L, M and N. Marks count:
+    most vowels of Hindi, Bengali and Tamil are marks.
 
     >>> letters_and_digits("A man's red-hot grill .") == letters_and_digits("a mans red hot grill.")
     True
+    >>> letters_and_digits("लड़का") == letters_and_digits("लड़की")
+    False
     """
-    return _NO_LETTER.sub("", caption).lower()
+    if caption.isascii():
+        return _NO_LETTER.sub("", caption).lower()
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", caption).casefold())
+    return "".join(letter for letter in text if unicodedata.category(letter)[0] in "LMN")
 
 
 class Tidy:
@@ -42,6 +58,7 @@ class Tidy:
     def __init__(self) -> None:
         self.spaces = 0
         self.controls = 0
+        self.split_cells, self.unsplit_cells = 0, 0
 
     def __call__(self, caption: str) -> str:
         """The tidied caption, possibly empty. Raises ValueError for an unpaired surrogate."""
@@ -56,7 +73,7 @@ class Tidy:
         self.spaces += tidied != cleaned
         return tidied
 
-    def read(self, value: object, *, file: Path, record: str, field: str) -> str:
+    def read(self, value: object, *, file: Path | None, record: str, field: str) -> str:
         """The tidied caption in a field of a record; InputError, naming it, where it holds none."""
         if not isinstance(value, str):
             raise InputError(
@@ -67,9 +84,39 @@ class Tidy:
         except ValueError as error:
             raise InputError(str(error), file=file, record=record, field=field) from None
 
+    def read_several(
+        self, value: object, *, file: Path | None, record: str, field: str
+    ) -> tuple[str, ...]:
+        """The tidied captions in a field of a record: a list of them, or one; none where it is
+        empty.
+
+        A text with `|||` is split there; both that and a text that may hold several captions are
+        counted. InputError for anything else, and for what `read_list` and `read` refuse.
+        """
+        listed = read_list(value, file, record, field)
+        if listed is None or listed == "":
+            return ()
+        if isinstance(listed, str):
+            texts = [text for text in listed.split(SEPARATOR) if text.strip()]
+            self.split_cells += len(texts) > 1
+            self.unsplit_cells += len(texts) == 1 and _SEVERAL.search(listed) is not None
+            listed = texts
+        if not isinstance(listed, list | tuple) or not all(isinstance(r, str) for r in listed):
+            raise InputError("is not a list of strings", file=file, record=record, field=field)
+        return tuple(self.read(r, file=file, record=record, field=field) for r in listed)
+
     def notes(self) -> list[str]:
-        """What was changed, in sentences for `CaptionDataset.notes`."""
+        """What was changed, in sentences for `CaptionDataset.notes`; guesses are also logged."""
         notes = []
+        if self.split_cells:
+            notes.append(f"{_count_cells(self.split_cells)} split at '{SEPARATOR}' into captions.")
+        if self.unsplit_cells:
+            notes.append(
+                f"{_count_cells(self.unsplit_cells)} with a ';' or a line break read as one "
+                f"caption each; separate several by '{SEPARATOR}', or write a JSON list."
+            )
+        for note in notes:
+            log.warning("%s", note)
         if self.controls:
             notes.append(f"Control characters in {count_captions(self.controls)} became spaces.")
         if self.spaces:
@@ -83,3 +130,7 @@ class Tidy:
 def count_captions(n: int) -> str:
     """ "1 caption", "3,803 captions"."""
     return f"{n:,} caption{'' if n == 1 else 's'}"
+
+
+def _count_cells(n: int) -> str:
+    return f"{n:,} cell{'' if n == 1 else 's'}"

@@ -29,7 +29,7 @@ def read_json_lines(file: TextFile) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, record
 
 
-def parse_json(text: str, file: Path | str, record: str | None = None) -> Any:
+def parse_json(text: str, file: Path | str | None, record: str | None = None) -> Any:
     """The value of a JSON text; InputError, naming file and record, for invalid JSON.
 
     An object that has a key twice is refused: it is unknown which of the two values is meant.

@@ -61,7 +61,7 @@ def read_number(
     return number
 
 
-def read_list(value: Any, file: Path, where: str, field: str) -> Any:
+def read_list(value: Any, file: Path | None, where: str, field: str) -> Any:
     """A cell of a table that holds a list, as that list; any other value as it is.
 
     A list is written in JSON, or as Python prints a list of strings. One without commas, as NumPy

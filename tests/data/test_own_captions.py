@@ -294,5 +294,5 @@ def test_references_that_contradict_the_records_are_refused(tmp_path: Path) -> N
     ):
         load_own(path)
     path.write_text(json.dumps([{**row, "references": ["A dog.", 3]}]))
-    with pytest.raises(InputError, match=r"\[0\], references.*is a number"):
+    with pytest.raises(InputError, match=r"\[0\], field 'references': is not a list of strings"):
         load_own(path)

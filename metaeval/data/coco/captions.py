@@ -46,6 +46,12 @@ def read_captions(path: Path) -> CaptionFile:
     """
     value, sha256 = read_json(path)
     images = records(value, "images", path)
+    if images and "sentences" in images[0]:
+        problem = (
+            "is in Karpathy's layout; use dataset=coco_karpathy_test, or "
+            "dataset=own dataset.file=FILE dataset.split=test"
+        )
+        raise InputError(problem, file=path, field="sentences")
     annotations = records(value, "annotations", path)
     image_ids = unique_ids(images, "images", path)
     if not image_ids:

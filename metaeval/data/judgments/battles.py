@@ -6,6 +6,7 @@ the captions are known, the battles rank them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,6 @@ from metaeval.data.judgments.table import (
     optional_text,
     read_references,
     require_columns,
-    texts_of,
 )
 from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.coco_references import CocoReferences
@@ -37,6 +37,8 @@ from metaeval.data.system_captions import find_system_files, read_system_caption
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, Seed, checked
+
+log = logging.getLogger(__name__)
 
 REQUIRED = ("image_id", "first", "second", "winner")
 OPTIONAL = ("first_system", "second_system", "rater", "category", "references", "image_path")
@@ -302,11 +304,14 @@ def arrange_battles(
     listed = [b.references for b in battles]
     if own_captions == "drop":
         listed = [_without_own(b) for b in battles]
-        if n := sum(len(a) < len(b.references) for a, b in zip(listed, battles, strict=True)):
+        fewer = [left for left, b in zip(listed, battles, strict=True) if left != b.references]
+        if fewer:
             messages.append(
-                f"In {n:,} battles a caption is one of its image's references: it was taken out of "
-                "them for both sides."
+                "Captions that are one of their image's references were taken out of them for both "
+                f"sides in {len(fewer):,} of {len(battles):,} battles; {fewer.count(()):,} have no "
+                "reference left (dataset.own_captions=keep leaves the captions in)."
             )
+            log.warning("%s", messages[-1])
     names: dict[ImageId, str] = {b.image: b.file for b in battles if b.file}
     photographs, note = sources_of_ids(
         dict.fromkeys(b.image for b in battles), names, declared=photographed, collection=name,
@@ -393,7 +398,7 @@ def _battle(
         systems[1],
         None if rater is None or rater == "" else str(check_id(rater, path, where, "rater")),
         optional_name(record, "category", path, where) or ALL,
-        texts_of(record.get("references"), tidy, path, where, "references"),
+        tidy.read_several(record.get("references"), file=path, record=where, field="references"),
         optional_text(record, "image_path", path, where),
     )
 

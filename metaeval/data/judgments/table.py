@@ -7,6 +7,8 @@ judged), and optionally `system` and `image_path`.
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +31,10 @@ from metaeval.readers.json_text import read_json
 from metaeval.readers.names import check_name
 from metaeval.readers.values import read_list, read_number
 
+log = logging.getLogger(__name__)
+
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+_NUMBERING = re.compile(r"[\W_]*[0-9]+$|[\W_]+[A-Za-z]$")
 _LABELS = {"true": 1, "false": 0}  # of binary judgements
 _OPTIONAL = ("references", "system", "image_path", "rater", "subset", "words")
 _GUESSED = ("references", "rater", "subset", "words")  # also found by their common names
@@ -118,7 +123,7 @@ def load_table(
     dimensions = [human] if isinstance(human, str) else list(human)
     if not dimensions:
         raise ConfigError("dataset.human names no column")
-    notes: list[str] = []
+    notes = [] if raters else _numbered(dimensions)
     reader = _RecordReader(
         path, list(raters) if raters else dimensions, "human" if raters else None,
         read_references(more_references, notes), higher_is_better,
@@ -212,7 +217,9 @@ class _RecordReader:
             if all(len(values) == 1 for values in ratings.values()):
                 raters = tuple(ratings)
             ratings = {self.dimension: tuple(value for v in ratings.values() for value in v)}
-        references = texts_of(record.get("references"), self.tidy, path, where, "references")
+        references = self.tidy.read_several(
+            record.get("references"), file=path, record=where, field="references"
+        )
         return JudgedCaption(
             str(image),
             self.tidy.read(record["candidate"], file=path, record=where, field="candidate"),
@@ -238,6 +245,23 @@ class _RecordReader:
             number = read_number(one if label is None else label, self.path, where, column)
             ratings.append(number if self.higher_is_better else 0.0 - number)
         return tuple(ratings)
+
+
+def _numbered(columns: Sequence[str]) -> list[str]:
+    """A note where the dimensions differ in a number or letter at their end: they may be raters.
+
+    >>> _numbered(["fluency", "accuracy"])
+    []
+    """
+    stems = {_NUMBERING.sub("", column) for column in columns}
+    if len(columns) < 2 or len(stems) > 1:
+        return []
+    note = (
+        f"{', '.join(columns)} are {len(columns)} dimensions; if they are people who rated one "
+        f"dimension: dataset.raters=[{','.join(columns)}]."
+    )
+    log.warning("%s", note)
+    return [note]
 
 
 def read_references(file: str | Path | None, notes: list[str]) -> dict[str, tuple[str, ...]]:
@@ -328,18 +352,6 @@ def _is_judged(value: Any) -> bool:
     if value is None or value == "" or value == []:
         return False
     return not (isinstance(value, float) and np.isnan(value))
-
-
-def texts_of(value: Any, tidy: Tidy, path: Path, where: str, column: str) -> tuple[str, ...]:
-    """The captions in a cell: a list of them, or one; none in an empty cell."""
-    listed = read_list(value, path, where, column)
-    if listed is None or listed == "":
-        return ()
-    if isinstance(listed, str):
-        listed = [listed]
-    if not isinstance(listed, list) or not all(isinstance(r, str) for r in listed):
-        raise InputError("is not a list of strings", file=path, record=where, field=column)
-    return tuple(tidy.read(r, file=path, record=where, field=column) for r in listed)
 
 
 def _marks(record: dict[str, Any], path: Path, where: str) -> tuple[bool, ...]:

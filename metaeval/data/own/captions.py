@@ -20,7 +20,6 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import read_text
 from metaeval.readers.json_text import read_json
-from metaeval.readers.values import read_list
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
@@ -101,8 +100,8 @@ def load_own(
         return _folder(Path(images).expanduser(), name, image_source).limited(limit)
     path = Path(file).expanduser()
     notes: list[str] = []
-    captions, sha256 = _read(path, split, fields, notes)
     tidy = Tidy()
+    captions, sha256 = _read(path, split, fields, tidy, notes)
     texts, names, read = _by_image(captions, path, tidy)
     if not texts:
         raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
@@ -167,7 +166,7 @@ def images_by_id(folder: Path) -> dict[ImageId, str]:
     An id is the name without its ending, as a number if all are numbers. Raises InputError for two
     files of one id.
     """
-    files = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
+    files = _image_files(folder)
     stems = [PurePosixPath(name).stem for name in files]
     numbers = all(map(is_decimal, stems))
     names: dict[ImageId, str] = {}
@@ -178,6 +177,12 @@ def images_by_id(folder: Path) -> dict[ImageId, str]:
             raise InputError(problem, file=folder)
         names[image] = name
     return names
+
+
+def _image_files(folder: Path) -> list[str]:
+    """The names of the image files of a folder, without hidden ones ("._1.jpg")."""
+    visible = (p for p in folder.iterdir() if not p.name.startswith("."))
+    return sorted(p.name for p in visible if p.suffix.lower() in IMAGE_SUFFIXES)
 
 
 def foreign_share(texts: Sequence[str]) -> float:
@@ -191,7 +196,11 @@ def foreign_share(texts: Sequence[str]) -> float:
 
 
 def _read(
-    path: Path, split: str | None, fields: Mapping[str, str | None] | None, notes: list[str]
+    path: Path,
+    split: str | None,
+    fields: Mapping[str, str | None] | None,
+    tidy: Tidy,
+    notes: list[str],
 ) -> tuple[Iterator[OwnCaption], str]:
     """The captions of a file, in its order, and its SHA-256."""
     suffix = path.suffix.lower()
@@ -217,7 +226,7 @@ def _read(
     )
     rows = [TableRow(where, record) for where, record in renamed]
     require_columns(Table(path, rows, table.sha256), ["image_id", column], "dataset.fields")
-    return _table_rows(rows, column, path), table.sha256
+    return _table_rows(rows, column, path, tidy), table.sha256
 
 
 def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCaption]:
@@ -267,7 +276,10 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
         where = f"line {number:,}"
         match = _TOKEN.fullmatch(line.rstrip("\r"))
         if match is None:
-            raise InputError("is not FILE#NUMBER, a tab and a caption", file=path, record=where)
+            problem = (
+                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file"
+            )
+            raise InputError(problem, file=path, record=where)
         name, place = match[1], int(match[2])
         image = check_id(PurePosixPath(name).stem, path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
@@ -279,30 +291,36 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
         yield from (of_image[place] for place in sorted(of_image))
 
 
-def _table_rows(rows: Sequence[TableRow], column: str, path: Path) -> Iterator[OwnCaption]:
+def _table_rows(
+    rows: Sequence[TableRow], column: str, path: Path, tidy: Tidy
+) -> Iterator[OwnCaption]:
+    ids = [row.image_id(path) for row in rows]
+    # the cells of such a file have no types: ids are numbers if all of them are
     untyped = path.suffix.lower() in (".csv", ".tsv")
+    numbers = untyped and all(is_decimal(str(image)) for image in ids)
     registry = ImageIdRegistry(path, "image_id")
     referenced: set[ImageId] = set()
-    for row in rows:
-        image = row.image_id(path)
-        written = str(image)
-        if untyped and is_decimal(written):
-            image = int(written)
-        registry.add(image, written, row.where)
+    for row, written in zip(rows, ids, strict=True):
+        image = registry.add(int(written) if numbers else written, str(written), row.where)
         named = optional_text(row.fields, "image_path", path, row.where)
         texts = row.cell(column, path)
         if column == "captions":
-            texts = read_list(texts, path, row.where, column)
-        for text in texts if isinstance(texts, list) else [texts]:
+            texts = tidy.read_several(texts, file=path, record=row.where, field=column)
+            if not texts:
+                raise InputError("holds no caption", file=path, record=row.where, field=column)
+        for text in texts if isinstance(texts, tuple) else [texts]:
             yield OwnCaption(row.where, image, named, text)
-        if column == "caption" and row.fields.get("references") not in (None, "", []):
-            if image in referenced:
-                problem = f"image {image!r} has references in an earlier record, too"
-                raise InputError(problem, file=path, record=row.where, field="references")
-            referenced.add(image)
-            listed = read_list(row.fields["references"], path, row.where, "references")
-            for text in listed if isinstance(listed, list) else [listed]:
-                yield OwnCaption(f"{row.where}, references", image, named, text)
+        if column == "captions":
+            continue
+        references = tidy.read_several(
+            row.fields.get("references"), file=path, record=row.where, field="references"
+        )
+        if references and image in referenced:
+            problem = f"image {image!r} has references in an earlier record, too"
+            raise InputError(problem, file=path, record=row.where, field="references")
+        referenced.update([image] if references else [])
+        for text in references:
+            yield OwnCaption(f"{row.where}, references", image, named, text)
 
 
 def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[ImageId]) -> Part:
@@ -327,7 +345,7 @@ def _file_names(folder: Path) -> dict[str, str]:
     """`image_key` of a name → the name, of the image files of a folder; ambiguous ones left out."""
     names: dict[str, str] = {}
     twice: set[str] = set()
-    for file in sorted(p.name for p in folder.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES):
+    for file in _image_files(folder):
         key = image_key(file)
         if names.setdefault(key, file) != file:
             twice.add(key)

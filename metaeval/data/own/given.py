@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
@@ -17,9 +18,6 @@ from metaeval.data.own.captions import images_by_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.json_text import read_json
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAME = "given"
 WHOLE_IMAGE = (0.0, 0.0, 1.0, 1.0)
@@ -97,17 +95,25 @@ def given_captions(
     tidy = Tidy()
     if _is_table(candidates) and references is None and "references" in candidates:
         references = dict(zip(candidates["image_id"], candidates["references"], strict=True))
+    if not isinstance(candidates, str | Path | Mapping) and not _is_table(candidates):
+        candidates = _in_order(candidates, "candidates")
     ids, texts = _candidates(candidates, tidy)
     if not ids:
         raise InputError("no candidate caption")
     if len({type(i) for i in ids}) > 1:
         raise InputError("image ids must be all numbers or all strings")
     captions = [
-        _tidied(tidy, text, f"candidate of image {i!r}") for i, text in zip(ids, texts, strict=True)
+        tidy.read(text, file=None, record=f"image {i!r}", field="caption")
+        for i, text in zip(ids, texts, strict=True)
     ]
     known = sorted(set(ids))
     by_image = _by_image(references, known, candidates, "references")
-    grouped = [_texts(tidy, by_image.get(i), f"reference of image {i!r}") for i in known]
+    grouped = [
+        tidy.read_several(
+            _cell(by_image.get(i)), file=None, record=f"image {i!r}", field="references"
+        )
+        for i in known
+    ]
     position = {image_id: k for k, image_id in enumerate(known)}
     first = dict(reversed(list(zip(ids, captions, strict=True))))
     human = tuple(first[i] for i in known)
@@ -145,8 +151,7 @@ def _candidates(given: Any, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
     if isinstance(given, Mapping):
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
-    listed = list(given)
-    return list(range(len(listed))), listed
+    return list(range(len(given))), given
 
 
 def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
@@ -195,9 +200,8 @@ def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> d
                 f"{lacking[0]!r} for one; there are those of {there} …"
             )
         return by_id
-    listed = list(given)
-    by_place = isinstance(candidates, Sequence) and not isinstance(candidates, str)
-    if not by_place:
+    listed = _in_order(given, what)
+    if not isinstance(candidates, list):
         raise InputError(f"{what} must be a mapping from image ids, as the candidates have ids")
     if len(listed) != len(known):
         turned = " (they are given by candidate: are they the other way round?)"
@@ -226,21 +230,22 @@ def _plain_id(value: Any) -> ImageId:
     return plain
 
 
+def _in_order(given: Any, what: str) -> list[Any]:
+    """What a list, an array, a Series or a generator holds, in its order."""
+    if not isinstance(given, Iterable) or isinstance(given, set | frozenset):
+        raise InputError(f"{what} must be a list or a mapping, not {type(given).__name__}")
+    return list(given)
+
+
 def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)
+    return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
 
 
-def _tidied(tidy: Tidy, text: Any, what: str) -> str:
-    if not isinstance(text, str):
-        raise InputError(f"the {what} is {type(text).__name__}, not a string")
-    try:
-        return tidy(text)
-    except ValueError as error:
-        raise InputError(f"the {what} {error}") from None
-
-
-def _texts(tidy: Tidy, given: Any, what: str) -> tuple[str, ...]:
-    return tuple(_tidied(tidy, text, what) for text in _listed(given)) if given is not None else ()
+def _cell(value: Any) -> Any:
+    """A cell of a table: one text, or a list of what it holds; `None` where it is missing."""
+    if isinstance(value, Iterable):
+        return value if isinstance(value, str) else list(value)
+    return None if pd.isna(value) else value
 
 
 def _parts(

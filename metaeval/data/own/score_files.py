@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.judgments.table import texts_of
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -195,7 +194,8 @@ class _Reader:
         references = row.fields.get(field)
         if references is None or references == "":
             return image, caption, None
-        return image, caption, texts_of(references, self._tidy, path, row.where, field)
+        texts = self._tidy.read_several(references, file=path, record=row.where, field=field)
+        return image, caption, texts
 
     def _add(self, item: Item, name: str, field: str, row: TableRow, path: Path) -> None:
         if self.columns is not None and name not in self.columns:

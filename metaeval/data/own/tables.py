@@ -76,17 +76,22 @@ def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[P
     for one in [given] if isinstance(given, str | Path) else given:
         path = Path(one).expanduser()
         if path.is_dir():
-            # names that begin so are not data for pandas and pyarrow either
-            visible = (p for p in path.iterdir() if not p.name.startswith(("_", ".")))
-            inside = sorted(p for p in visible if p.suffix.lower() in FORMATS)
-            if not inside:
-                raise InputError(f"the folder holds no table ({', '.join(FORMATS)})", file=path)
-            paths += inside
+            paths += tables_in(path)
         elif path.is_file():
             paths.append(path)
         else:
             raise InputError(f"file not found; correct {option}", file=path)
     return paths
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """The tables of a folder, by name; those whose names begin with a dot or an underscore are not
+    data for pandas and pyarrow either. Raises InputError for none."""
+    visible = (p for p in folder.iterdir() if not p.name.startswith(("_", ".")))
+    inside = sorted(p for p in visible if p.suffix.lower() in FORMATS and p.is_file())
+    if not inside:
+        raise InputError(f"the folder holds no table ({', '.join(FORMATS)})", file=folder)
+    return inside
 
 
 def require_columns(table: Table, names: Sequence[str], option: str) -> None:

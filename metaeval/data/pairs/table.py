@@ -21,7 +21,6 @@ from metaeval.data.judgments.table import (
     optional_name,
     optional_text,
     require_columns,
-    texts_of,
 )
 from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
@@ -104,12 +103,13 @@ def load_pairs_table(
 def _pairs(record: dict[str, object], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:
     image = check_id(record["image_id"], path, where, "image_id")
     true = tidy.read(record["true"], file=path, record=where, field="true")
-    false = texts_of(record["false"], tidy, path, where, "false")
+    false = tidy.read_several(record["false"], file=path, record=where, field="false")
     if not true or not false:
         field = "false" if true else "true"
         raise InputError("holds no caption", file=path, record=where, field=field)
-    given = record.get("references")
-    references = None if given is None else texts_of(given, tidy, path, where, "references")
+    given, references = record.get("references"), None
+    if given is not None:
+        references = tidy.read_several(given, file=path, record=where, field="references")
     other = optional_text(record, "paraphrase", path, where)
     paraphrase = other and tidy.read(other, file=path, record=where, field="paraphrase")
     for caption in false:

@@ -105,6 +105,10 @@ BROKEN = {
         broken(deleting("annotations", 4, "id")),
         "annotations[4], field 'id': is missing",
     ),
+    "Karpathy's layout": (
+        b'{"images": [{"cocoid": 1, "filename": "1.jpg", "sentences": []}], "dataset": "coco"}',
+        "field 'sentences': is in Karpathy's layout; use dataset=coco_karpathy_test, or ",
+    ),
     "no caption": (
         broken(deleting("annotations", 1, "caption")),
         "annotation id 200, field 'caption': is missing",

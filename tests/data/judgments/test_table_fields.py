@@ -42,6 +42,22 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+def test_columns_that_are_numbered_may_be_raters(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{**row, "rater1": 1, "rater_2": 2, "fluency": 3} for row in ROWS]
+    fields = {name: FIELDS[name] for name in ("image_id", "candidate", "references")}
+    path = written(tmp_path / "t.csv", rows)
+    data = load_table(path, human=["rater1", "rater_2"], fields=fields)
+    assert data.dimensions == ("rater1", "rater_2")
+    (line,) = caplog.messages
+    assert line.endswith("dataset.raters=[rater1,rater_2].")
+    assert line in data.dataset.notes
+    load_table(path, human=["rater1", "fluency"], fields=fields)
+    assert load_table(path, raters=["rater1", "rater_2"], fields=fields).dimensions == ("human",)
+    assert caplog.messages == [line]
+
+
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
 def test_fields_name_the_columns_in_every_form(suffix: str, tmp_path: Path) -> None:
     data = load_table(written(tmp_path / f"t{suffix}", ROWS), fields=FIELDS)

@@ -296,9 +296,39 @@ def test_rows_of_a_table_without_types(tmp_path: Path) -> None:
     (row,) = read_rows([tmp_path / "t.csv"], None, Tidy())
     assert row == CaptionRow("1", "a dog", ("a .", "b ."))
     assert next(read_rows([tmp_path / "t.csv"], {1}, Tidy())).image_id == 1
-    (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,a cat\n")
-    with pytest.raises(InputError, match="is not a list of references"):
+    (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,a cat ||| a dog\n")
+    (row,) = read_rows([tmp_path / "t.csv"], None, Tidy())
+    assert row.references == ("a cat", "a dog")
+    (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,\n")
+    with pytest.raises(InputError, match="line 2, field 'references': holds no reference"):
         list(read_rows([tmp_path / "t.csv"], None, Tidy()))
+    (tmp_path / "t.csv").write_text("img,caption\n1,a dog\n")
+    with pytest.raises(InputError, match="line 2: has no column 'image_id', but 'img', 'caption'"):
+        list(read_rows([tmp_path / "t.csv"], {1}, Tidy()))
+
+
+@pytest.mark.parametrize(
+    ("ids", "problem"),
+    [
+        (("42", "0042"), "line 3, field 'image_id': '0042' and '42' .line 2. become the same"),
+        (
+            ("42", "٤٢"),
+            "line 3, field 'image_id': '٤٢' is a string where the dataset's ids are numbers",
+        ),
+        (("0042", "0042"), None),
+    ],
+)
+def test_an_image_has_one_written_form_in_ascii_digits(
+    ids: tuple[str, str], problem: str | None, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("image_id,caption\n" + "".join(f"{i},a dog\n" for i in ids))
+    rows = read_rows([table], {42}, Tidy())
+    if problem is None:
+        assert [row.image_id for row in rows] == [42, 42]
+        return
+    with pytest.raises(InputError, match=problem):
+        list(rows)
 
 
 def test_blocks_and_the_references_that_their_rows_share() -> None:
