@@ -36,8 +36,7 @@ def printout(result: ArenaResult, file: Path) -> str:
 
 def _metrics(result: ArenaResult) -> Iterator[str]:
     facts, settings = result.facts, result.settings
-    by = "" if settings.winner == "people" else f" by {settings.winner}"
-    yield f"{facts.battles:,} battles with a winner{by}, {facts.tied:,} of them ties"
+    yield f"{facts.battles:,} battles judged by {settings.winner}, {facts.tied:,} of them ties"
     if result.people is not None:
         yield (
             f"two ratings of one battle agree: {percent(result.people.value)} "

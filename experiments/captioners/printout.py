@@ -43,10 +43,14 @@ def _score(value: float | None) -> str:
 
 
 def _lengths(length: LengthAnalysis) -> list[str]:
-    """A line for each system whose captions cannot be compared with the others' at equal length."""
+    """A line for each system whose captions cannot be compared with the others' at equal length;
+    one line where there are too few captions for any."""
+    separate, n = "scores cannot be separated from length", len(length.systems)
+    if n > 1 and all(max(s.bins, default=0) < length.fewest for s in length.systems):
+        return [f"every length bin has fewer than {length.fewest} captions of a system: {separate}"]
     return [
         f"{s.name}: captions {s.ratio:.1f} times as long as the references, in no length bin of "
-        "the other systems; its scores cannot be separated from length"
+        f"the other systems; its {separate}"
         for s in length.systems
         if not s.comparable and s.ratio is not None
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.experiments.controls import is_ranked
+from metaeval.experiments.controls import control_lines
 from metaeval.experiments.text_table import percent, text_table
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
@@ -196,13 +196,13 @@ def _not_above(result: JudgmentsResult, dimension: str) -> Iterator[str]:
     against = result.controls[dimension]
     if against is None:
         return
-    ranked = [m.name for m in results_of(result) if is_ranked(m.column)]
-    above = against.above
-    if below := [name for name in ranked if name not in above]:
+    if against.not_above:
         yield (
             f"not significantly above the best control ({against.control}, "
-            f"{percent(against.control_value, 3)}): {', '.join(below)}"
+            f"{percent(against.control_value, 3)}): {', '.join(against.not_above)}"
         )
+    else:
+        yield from control_lines({dimension: against})
 
 
 def _nearly_all_tied(rows: Sequence[Metric], dimension: str) -> Iterator[str]:

@@ -204,6 +204,14 @@ class AgainstControl(Model):
             if c.is_significant(self.alpha) and (c.difference.value or 0.0) > 0
         )
 
+    @property
+    def not_above(self) -> tuple[str, ...]:
+        """The metrics that the test did not find higher, and could have with these replicates."""
+        above = self.above
+        return tuple(
+            c.a for c in self.comparisons if c.a not in above and c.test and c.test.decidable
+        )
+
 
 def groups_by_verdict(controls: Mapping[str, AgainstControl]) -> dict[Shows, list[str]]:
     """Verdict → the groups with this verdict, in order; verdicts that no group has are left out."""

@@ -108,17 +108,18 @@ def _controls(
     if against is None:
         return []
     control = f"the best control, {against.control} ({number(against.control_value)})"
-    if against.shows == "undecidable":
+    ranked, above = [row.metric for row in rows if row.kind == "result"], against.above
+    below = [metric for metric in ranked if metric in against.not_above]
+    if not set(ranked).difference(above):
+        return [capital(f"{where}every metric is above {control}.")]
+    if not below:
+        which = "another metric" if above else "a metric"
         return [
             capital(
-                f"{where}whether a metric is above {control} cannot be decided with so few "
+                f"{where}whether {which} is above {control} cannot be decided with so few "
                 "replicates."
             )
         ]
-    ranked, above = [row.metric for row in rows if row.kind == "result"], against.above
-    below = [metric for metric in ranked if metric not in above]
-    if not below:
-        return [capital(f"{where}every metric is above {control}.")]
     if len(below) == len(ranked):
         return [capital(f"{where}no metric is significantly above {control}.")]
     verb = "is" if len(below) == 1 else "are"

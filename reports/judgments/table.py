@@ -181,7 +181,7 @@ def _ceiling_cells(value: float | None, people: PeopleAgreement | None) -> list[
 
 def is_below(metric: MetricResult[Any], control: AgainstControl | None) -> bool:
     """Whether a ranked metric is not significantly above the best control."""
-    return control is not None and kind_of(metric) == "result" and metric.name not in control.above
+    return control is not None and kind_of(metric) == "result" and metric.name in control.not_above
 
 
 def _common_cells(common: CommonRows | None) -> list[Cell]:

@@ -107,8 +107,8 @@ def _cells(
             f"{count(a.n or 0)} pairs; interval {percent(a.low)} to {percent(a.high)}; ties "
             f"{percent(a.ties)}"
         )
-        above = kind not in controls or metric.name in controls[kind].above
-        note = "" if above or kind_of(metric) != "result" else "not above"
+        below = kind in controls and metric.name in controls[kind].not_above
+        note = "not above" if below and kind_of(metric) == "result" else ""
         cells.append(Cell(f"kind-{i}", percent(a.value), a.value, hover, note, "outside"))
     if statistics.pooled is not None:
         auroc, precision = statistics.pooled.auroc, statistics.pooled.average_precision

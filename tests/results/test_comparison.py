@@ -6,7 +6,7 @@ import pytest
 
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Power
-from tests.results.examples import comparison, comparisons
+from tests.results.examples import against_control, comparison, comparisons, significance
 
 
 def test_only_what_a_test_puts_below_the_best_is_below_it() -> None:
@@ -20,6 +20,14 @@ def test_only_what_a_test_puts_below_the_best_is_below_it() -> None:
     names = ["A", "separated", "open", "turned", "above", "undefined", "untested"]
     assert family.not_below("A", names) == ["open", "above", "undefined", "untested"]
     assert comparisons().not_below("A", ["A", "B"]) == ["B"]
+
+
+def test_a_metric_that_no_data_could_put_above_the_control_is_not_said_to_be_not_above_it() -> None:
+    tested = against_control("something", {"higher": 0.01, "open": 0.5, "undecidable": 0.5})
+    *others, last = tested.comparisons
+    last = last.model_copy(update={"tests": (significance(0.5, decidable=False),)})
+    tested = tested.model_copy(update={"comparisons": (*others, last)})
+    assert (tested.above, tested.not_above) == (("higher",), ("open",))
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,10 @@ def test_what_is_printed_on_battles(statistics: dict[str, Any]) -> None:
 
     facts = statistics["facts"] | {"battles": 12, "tied": 3}
     line, after = first(facts=facts, people=None)
-    assert line == "12 battles with a winner, 3 of them ties"
+    assert line == "12 battles judged by people, 3 of them ties"
     assert "two ratings" not in after
     settings = statistics["settings"] | {"winner": "CIDEr"}
-    assert "with a winner by CIDEr, 3 of them ties" in first(facts=facts, settings=settings)[0]
+    assert "battles judged by CIDEr, 3 of them ties" in first(facts=facts, settings=settings)[0]
     people = {"value": 0.5, "pairs_of_ratings": 4, "battles": 2}
     assert first(people=people)[1] == "two ratings of one battle agree: 50.0 (4 pairs of ratings)"
 

@@ -258,3 +258,7 @@ def test_only_systems_without_a_common_length_are_printed() -> None:
     systems = (length("a", 5.21, False), length("b", 1.0, True), length("c", None, False))
     (line,) = _lengths(LengthAnalysis(edges=(), fewest=1, systems=systems, metrics=()))
     assert line.startswith("a: captions 5.2 times as long as the references, in no length bin")
+    # with fewer captions than a bin must have, lengths were never compared
+    (line,) = _lengths(LengthAnalysis(edges=(), fewest=2, systems=systems, metrics=()))
+    assert line.startswith("every length bin has fewer than 2 captions of a system: ")
+    assert not _lengths(LengthAnalysis(edges=(), fewest=2, systems=systems[1:2], metrics=()))

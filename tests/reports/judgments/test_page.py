@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
+from metaeval.experiments.judgments.printout import printout
 from metaeval.reports.__main__ import main
 from metaeval.reports.judgments.examples import examples, places
 from metaeval.reports.judgments.findings import too_few
@@ -332,7 +333,14 @@ def test_controls_are_not_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     other["controls"]["human"]["shows"] = "something"
     assert "Every metric is above the best control, Length" in sentences(other, tmp_path / "OUT")
     assert "Every metric is above" not in text
+    # one that no data could show to be above is not called "not significantly above" anywhere
+    comparison["tests"][0] |= {"p_adjusted": 1.0, "decidable": False}
     other["controls"]["human"]["shows"] = "undecidable"
+    known = {key: value for key, value in other.items() if key != "schema"}
+    printed = printout(JudgmentsResult.model_validate(known), Path("x"))
+    assert "human: cannot be decided with so few replicates (Length" in printed
+    assert "not significantly above" not in printed
+    assert "not above" not in sentences(other, tmp_path / "OUT")
     assert "cannot be decided with so few replicates" in sentences(other, tmp_path / "OUT")
     assert "with people's captions and" not in text
     parted = copy.deepcopy(value)

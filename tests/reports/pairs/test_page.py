@@ -176,16 +176,19 @@ def test_what_is_not_above_a_control_is_marked(run: Path, result: PairsResult) -
     def marks(result: PairsResult) -> int:
         return html_of(result, run).count(">not above<")
 
-    def comparison(name: str) -> Comparison:
+    def comparison(name: str, p: float = 0.01, decidable: bool = True) -> Comparison:
         one = next(iter(result.controls[TRUE].values())).comparisons[0]
-        test = one.tests[0].model_copy(update={"p_adjusted": 0.01})
+        test = one.tests[0].model_copy(update={"p_adjusted": p, "decidable": decidable})
         difference = one.difference.model_copy(update={"value": 0.2})
         return one.model_copy(update={"a": name, "difference": difference, "tests": (test,)})
 
     above = tuple(comparison(m.name) for m in metrics(result))
     assert marks(with_controls(result, comparisons=above)) == 0
-    assert marks(with_controls(result, comparisons=())) == 3 * 5 * n
-    assert marks(with_controls(result, comparisons=above[1:])) == 3 * 5
+    below = tuple(comparison(m.name, 0.9) for m in metrics(result))
+    assert marks(with_controls(result, comparisons=below)) == 3 * 5 * n
+    assert marks(with_controls(result, comparisons=(below[0], *above[1:]))) == 3 * 5
+    undecidable = comparison(metrics(result)[0].name, 0.9, decidable=False)
+    assert marks(with_controls(result, comparisons=(undecidable, *above[1:]))) == 0
 
 
 @pytest.mark.falsifies("reports.pairs.findings._best")
