@@ -58,8 +58,8 @@ class ByReferences(MetricExperiment[ReferenceData, list[CountScores]]):
         data = reference_data(load_dataset(config), config, self.floor)
         if self.n_references is None and data.usual == [0]:
             raise ConfigError(
-                f"experiment=references: {data.n_bare:,} of {data.n_images:,} images have no "
-                "reference, and by default a run compares the numbers that all images have; give "
+                f"experiment=references: {data.n_bare:,} of {data.n_images:,} images without "
+                "references, and by default a run compares the numbers that all images have; give "
                 "the numbers (task.n_references=[0,1,2]), or leave such images out"
             )
         if self.n_references is not None and max(self.n_references, default=0) > data.most:

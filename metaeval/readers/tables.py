@@ -56,11 +56,11 @@ def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[s
     if header is None:
         raise InputError("is empty", file=file.path)
     if len(header) == 1 and (others := set(";|\t,").intersection(header[0])):
-        other = "tab" if "\t" in others else f"'{min(others)}'"
-        expected = "commas; a .tsv file by tabs" if delimiter == "," else "tabs"
-        problem = (
-            f"is separated by {other}; separate the cells of a file of this kind by {expected}"
+        there = "a tab" if "\t" in others else f"'{min(others)}'"
+        remedy = (
+            "',' (in a .tsv file: a tab)" if delimiter == "," else "a tab (in a .csv file: ',')"
         )
+        problem = f"the separator is {there}; use {remedy}"
         raise InputError(problem, file=file.path, record="line 1")
     if twice := [name for name, n in Counter(header).items() if n > 1 and name]:
         raise InputError("the column occurs twice", file=file.path, field=twice[0])

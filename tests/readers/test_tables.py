@@ -76,9 +76,15 @@ def test_a_stray_quote_swallows_no_record(tmp_path: Path) -> None:
         (HEAD + "1.jpg,a, dog,a,3\n", "line 2: has 5 cells where the header has 4"),
         ("image_id,candidate,human,human\n1.jpg,a,3,4\n", "'human': the column occurs twice"),
         (HEAD + '1.jpg,"a" dog,a,3\n', r"line 2: is not CSV"),
-        ("image_id;candidate;human\n1;a dog;3\n", "line 1: is separated by ';'; .* by commas"),
-        ("image_id| candidate| human\n1| a, dog| 3\n", "line 1: is separated by '|'; "),
-        ("image_id\tcandidate\n1\ta dog\n", "line 1: is separated by tab; .* a .tsv file by tabs"),
+        (
+            "image_id;candidate;human\n1;a dog;3\n",
+            r"line 1: the separator is ';'; use ',' \(in a \.tsv",
+        ),
+        ("image_id| candidate| human\n1| a, dog| 3\n", r"line 1: the separator is '\|'; "),
+        (
+            "image_id\tcandidate\n1\ta dog\n",
+            r"line 1: the separator is a tab; use ',' \(in a \.tsv",
+        ),
         (HEAD + "1.jpg,a dog,['a dog' 'a cat'],3\n", "line 2, field 'references'.*without commas"),
         (HEAD + "1.jpg,a dog,\"array(['a', 'b'])\",3\n", "'references': .*several values"),
         (HEAD + "1.jpg,a dog,\"('a', 'b')\",3\n", "'references': .*several values"),

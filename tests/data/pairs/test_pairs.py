@@ -169,6 +169,15 @@ def test_foil(data: Path) -> None:
         load_foil(data=foil(data, image_id=285))
 
 
+def test_a_reference_that_differs_from_the_true_caption_in_marks_stays(tmp_path: Path) -> None:
+    """ "a boy runs", "a girl runs": their Hindi differs in two vowel signs."""
+    boy, girl = "एक लड़का दौड़ता है", "एक लड़की दौड़ती है"
+    pair = {"image_id": 1, "true": boy, "false": girl, "references": [f"{girl}।", f"{boy}।", "घास"]}
+    (tmp_path / "p.jsonl").write_text(json.dumps(pair))
+    pairs = load_pairs_table(tmp_path / "p.jsonl", image_source="other")
+    assert pairs.dataset.references == ((f"{girl}।", "घास"),)
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
 def test_a_users_table(data: Path, ending: str) -> None:
     """Several false captions make several pairs; without references, COCO's captions serve."""

@@ -92,7 +92,7 @@ def test_an_image_without_references_is_named(tmp_path: Path) -> None:
     own = ("dataset=own", "dataset.file=t.csv", "metrics=[rouge_l]", "hydra.run.dir=OUT")
     done = run("experiment=references", *own, cwd=tmp_path)
     assert done.returncode == 2
-    assert "1 of 2 images have no reference" in done.stderr
+    assert "1 of 2 images without references" in done.stderr
     assert "task.n_references=[0,1,2]" in done.stderr
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
     given = ("task.n_references=[0,1]", "corruption.min_count=1", "stats.replicates=10")
