@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
+import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset, ImageId
@@ -45,11 +46,10 @@ class Pass(NamedTuple):
 
 
 class ToScore(NamedTuple):
-    """Captions of images, and the dataset whose references they are compared with."""
+    """Captions, and the dataset whose references they are compared with: as `score_all` has them"""
 
     dataset: CaptionDataset
-    image_ids: Sequence[ImageId]
-    captions: Sequence[str]
+    captions: pd.DataFrame
 
 
 class Experiment(ABC):

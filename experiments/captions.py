@@ -15,6 +15,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.base import ToScore
 from metaeval.results.run import DatasetInfo, LanguageInfo, RecordCounts
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM
 from metaeval.runs.records import Version
 from metaeval.text.language import language_of
 
@@ -53,12 +54,10 @@ def write_to_score(out: Path, passes: Iterable[ToScore]) -> tuple[Path, int]:
     A record has `image_id`, `caption`, `references` and, where there is a file, `image_path`.
     """
     records: dict[tuple[ImageId, str, tuple[str, ...]], dict[str, Any]] = {}
-    for dataset, image_ids, captions in passes:
-        position = {image_id: k for k, image_id in enumerate(dataset.image_ids)}
+    for dataset, captions in passes:
         paths = image_paths(dataset, photos=False)
-        for image_id, caption in zip(image_ids, captions, strict=True):
-            k = position[image_id]
-            references = dataset.references[k]
+        for k, caption in zip(items_of(dataset, captions), captions[CAPTION], strict=True):
+            image_id, references = dataset.image_ids[k], dataset.references[k]
             record = {"image_id": image_id, "caption": caption, "references": list(references)}
             if (image_path := paths[k]) is not None:
                 record["image_path"] = image_path
@@ -67,6 +66,15 @@ def write_to_score(out: Path, passes: Iterable[ToScore]) -> tuple[Path, int]:
     lines = [json.dumps(record, ensure_ascii=False) for record in records.values()]
     files.atomic(path, lambda p: p.write_text("\n".join([*lines, ""]), encoding="utf-8"))
     return path, len(lines)
+
+
+def items_of(dataset: CaptionDataset, captions: pd.DataFrame) -> list[int]:
+    """The position in the dataset of what each caption is compared with: its column `item` or,
+    without that column, the position of its image."""
+    if ITEM in captions:
+        return captions[ITEM].tolist()
+    positions = dataset.positions()
+    return [positions[image_id] for image_id in captions[IMAGE_ID]]
 
 
 def image_paths(dataset: CaptionDataset, photos: bool) -> list[str | None]:
@@ -85,7 +93,7 @@ def dataset_info(dataset: CaptionDataset) -> DatasetInfo:
     """The entry of a dataset in `run.json`."""
     return DatasetInfo(
         name=dataset.name,
-        n_images=len(dataset),
+        n_images=dataset.n_images,
         n_references=tuple(reference_counts(dataset)),
         sources=dict(dataset.sources),
         notes=dataset.notes,

@@ -20,6 +20,7 @@ import pandas as pd
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
+from metaeval.experiments.captions import items_of
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
@@ -74,7 +75,8 @@ def explanations(
         few = dataset.subset(places)
         rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
         texts, images_of = rows[CAPTION].tolist(), rows[IMAGE_ID].tolist()
-        explained = explain_captions(name, metric, scored, few, texts, images_of, store)
+        index = np.array(items_of(few, rows), dtype=np.intp)
+        explained = explain_captions(name, metric, scored, few, texts, index, store)
         if explained is None:
             continue
         sets: dict[ImageId, dict[str, object]] = {image_id: {} for image_id in few.image_ids}
@@ -116,7 +118,7 @@ def _explained(
     scored: MetricScores,
     dataset: CaptionDataset,
     captions: Sequence[str],
-    image_ids: Sequence[ImageId],
+    image_index: npt.NDArray[np.intp],
     store: Store,
 ) -> list[dict[str, Any] | None] | None:
     """As `explain_captions`; raises MetaevalError where the metric, bound to `dataset`, is not the
@@ -132,9 +134,7 @@ def _explained(
             raise MetaevalError(
                 f"its signature differs when it is bound to {len(dataset)} of the run's images"
             )
-        position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
-        index = np.array([position[image_id] for image_id in image_ids], dtype=np.intp)
-        return _cached_explanations(scorer, captions, index, store)
+        return _cached_explanations(scorer, captions, image_index, store)
     finally:
         scorer.close()
 
@@ -145,16 +145,16 @@ def explain_captions(
     scored: MetricScores,
     dataset: CaptionDataset,
     captions: Sequence[str],
-    image_ids: Sequence[ImageId],
+    image_index: npt.NDArray[np.intp],
     store: Store,
 ) -> list[dict[str, Any] | None] | None:
-    """The explanations of captions of images by the metric that is called `name`.
+    """The explanations of captions, j of image `image_index[j]`, by the metric called `name`.
 
     `None` for a metric that does not explain. An error is a warning, and `None`: the run has its
     numbers without explanations.
     """
     try:
-        return _explained(metric, scored, dataset, captions, image_ids, store)
+        return _explained(metric, scored, dataset, captions, image_index, store)
     except Exception as error:
         log.debug("no explanations of %s", name, exc_info=True)
         known = isinstance(error, MetaevalError)

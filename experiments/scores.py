@@ -14,9 +14,10 @@ from omegaconf import DictConfig
 
 from metaeval import progress
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.captions import items_of
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, RIVAL
+from metaeval.runs.columns import CAPTION, RIVAL
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
@@ -28,13 +29,13 @@ def score_all(
 ) -> list[MetricScores]:
     """Every metric over every caption (columns `image_id`, `caption`), in the metrics' order.
 
-    A column `rival` holds the caption that each is compared with, for pairwise metrics.
+    A column `item` says which item of the dataset each caption is compared with, where an image has
+    several. A column `rival` holds the other caption of its pair, for pairwise metrics.
 
     All are looked up in the cache before the first is computed, so that the progress line can
     show how much is left. A metric that works in its own process runs in parallel with the others.
     """
-    position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
-    index = np.array([position[image_id] for image_id in captions[IMAGE_ID]], dtype=np.intp)
+    index = np.array(items_of(dataset, captions), dtype=np.intp)
     texts = captions[CAPTION].tolist()
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
@@ -50,13 +51,15 @@ def score_all(
             scored = complete(known, index, store, size)
             if scored.status != "ok":
                 remedy = f"; {scored.remedy}" if scored.remedy else ""
-                if scored.status == "failed":
+                if scored.status == "failed" and not remedy:
                     remedy = " (the traceback is in metaeval.log)"
                 log.warning("%s %s: %s%s", scored.family, scored.status, scored.reason, remedy)
-            elif (n := unscored(scored)) and known.todo:
+            elif (n := unscored(scored)) and (known.todo or scored.unscored[0]):
+                why = "".join(f"; {part}" for part in scored.unscored if part)
                 log.warning(
-                    "%s: %s of %s captions have no score", known.title, f"{n:,}", f"{len(texts):,}"
-                )
+                    "%s: %s of %s captions have no score%s",
+                    known.title, f"{n:,}", f"{len(texts):,}", why,
+                )  # fmt: skip
             return scored
 
         with _lane() as lane:

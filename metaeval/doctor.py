@@ -88,7 +88,7 @@ def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDat
         return None
     if not isinstance(dataset, CaptionDataset):  # judged captions: print what metrics use of them
         dataset = dataset.documents()
-    say(f"dataset  {dataset.name}: {len(dataset):,} images")
+    say(f"dataset  {dataset.name}: {dataset.n_images:,} images")
     if dataset.fallback:
         say(f"         {dataset.fallback}")
     for name in dataset.parts:

@@ -52,6 +52,8 @@ class MetricScores:
         be bound.
     scores
         float64 [n, len(columns)], `None` unless ok.
+    unscored
+        Why captions have no score, and what to do about it, where the metric says it.
     counts
         What the metric counts of this run's captions and images, cached ones included.
     n_scored, n_cached
@@ -69,6 +71,7 @@ class MetricScores:
     training: TrainingFacts | None = None
     scorer: Scorer | None = None
     scores: Scores | None = None
+    unscored: tuple[str, str] = ("", "")
     counts: tuple[Tally, ...] = ()
     n_scored: int = 0
     n_cached: int = 0
@@ -204,6 +207,8 @@ class Lookup:
     ----------
     bound
         The metric; not "ok" where it was skipped or broke.
+    dataset
+        What it is bound to.
     items
         The distinct (caption, image) items.
     inverse
@@ -221,6 +226,7 @@ class Lookup:
     """
 
     bound: MetricScores
+    dataset: CaptionDataset
     items: list[tuple[str, int]] = field(default_factory=list)
     inverse: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     whole: bytes | None = None
@@ -286,9 +292,9 @@ def look_up(
     started = time.perf_counter()
     if metric.pairwise:
         if rivals is None:
-            return Lookup(_without_rivals(metric))
+            return Lookup(_without_rivals(metric), dataset)
         captions, items = [join_pair(c, r) for c, r in zip(captions, rivals, strict=True)], None
-    lookup = Lookup(bind(metric, dataset, store, fetch=True))
+    lookup = Lookup(bind(metric, dataset, store, fetch=True), dataset)
     if (scorer := lookup.bound.scorer) is not None:
         try:
             items = items or distinct(captions, image_index)
@@ -299,7 +305,7 @@ def look_up(
             raise
         except Exception as error:
             scorer.close()
-            lookup = Lookup(replace(failed_with(lookup.bound, error), scorer=None))
+            lookup = Lookup(replace(failed_with(lookup.bound, error), scorer=None), dataset)
     lookup.bound = replace(lookup.bound, seconds=time.perf_counter() - started)
     return lookup
 
@@ -424,13 +430,20 @@ def _compute(
         store.put_many(_namespace(scorer), {lookup.whole: table.tobytes()})
     n = len(scorer.columns)
     scores = table[inverse, :n]
+    without = [lookup.items[row] for row in np.flatnonzero(np.isnan(table[:, :n]).all(axis=1))]
+    places = np.array([image for _, image in without], dtype=np.intp)
+    why, remedy = scorer.why_unscored([caption for caption, _ in without], places)
     if len(scores) and np.isnan(scores).all():
-        reason = f"none of the {len(scores):,} captions could be scored: all scores are NaN"
-        return replace(lookup.bound, status="failed", reason=reason, n_scored=len(todo))
+        reason = why or f"none of the {len(scores):,} captions could be scored: all scores are NaN"
+        remedy = remedy or "python -m metaeval.check calls the metric in every way"
+        return replace(
+            lookup.bound, status="failed", reason=reason, remedy=remedy, n_scored=len(todo)
+        )
     return replace(
         lookup.bound,
         scores=scores,
-        counts=_counts(scorer, table[inverse, n:], image_index),
+        unscored=(why, remedy),
+        counts=_counts(scorer, table[inverse, n:], image_index, lookup.dataset),
         n_scored=len(todo),
         n_cached=len(lookup.items) - len(todo),
         n_damaged=lookup.n_damaged,
@@ -552,14 +565,17 @@ def _namespace(scorer: Scorer) -> str:
 
 
 def _counts(
-    scorer: Scorer, tallies: npt.NDArray[np.float64], image_index: npt.NDArray[np.intp]
+    scorer: Scorer,
+    tallies: npt.NDArray[np.float64],
+    image_index: npt.NDArray[np.intp],
+    dataset: CaptionDataset,
 ) -> tuple[Tally, ...]:
     """The counts of a run from what was counted of each of its captions [n, len(counted)]."""
     counts = []
     for (what, unit), column in zip(scorer.counted.items(), tallies.T, strict=True):
         if unit == "images":
-            n = len(np.unique(image_index[column > 0]))
-            counts.append(Tally(what, unit, n, len(np.unique(image_index))))
+            n = dataset.count_images(image_index[column > 0])
+            counts.append(Tally(what, unit, n, dataset.count_images(image_index)))
         else:
             of = len(column) if unit == "captions" else None
             counts.append(Tally(what, unit, int(column.sum()), of))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -256,6 +257,12 @@ def test_counts_are_those_of_the_run_whether_scored_now_or_before() -> None:
     )
     assert [(count.n, count.of) for count in done.counts] == [(0, None), (0, 3), (1, 2)]
     assert done.n_scored == 0
+    # an image with two sets of references is one image
+    together = replace(_dataset(), image_ids=(7, 7))
+    done = score_captions(
+        LengthRatio(scorer_class=Counting), together, captions, images, MemoryStore()
+    )
+    assert [(count.n, count.of) for count in done.counts] == [(2, None), (2, 7), (1, 1)]
 
 
 def test_rows_with_counts_are_not_mixed_up_with_rows_without() -> None:

@@ -251,7 +251,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
     def _preferences(self, data: CaptionDataset, scores: AttackScores) -> dict[str, Preferences]:
         """By the column of each metric that was attacked: who prefers the captions against it."""
         rows = self._versions(data, scores)
-        place = {image_id: i for i, image_id in enumerate(data.image_ids)}
+        place = data.positions()
         columns = {}
         for scored in scores.scored:
             if scored.scores is not None and scored.family in scores.attacked:

@@ -41,7 +41,7 @@ from metaeval.results.captioners import (
     ReferenceCounts,
 )
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, HUMAN, IMAGE_ID, SET
+from metaeval.runs.columns import HUMAN, SET
 from metaeval.runs.csv_text import spreadsheet_cell
 from metaeval.runs.records import Version
 from metaeval.scoring import SystemScores
@@ -148,10 +148,7 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     def to_score(self, data: CaptionerData, record: RunRecord) -> Iterable[ToScore]:
         captions = files.read_table(record.out / files.CAPTIONS)
         machines = captions[captions[SET] != HUMAN]
-        return [
-            ToScore(dataset, some[IMAGE_ID].tolist(), some[CAPTION].tolist())
-            for dataset, some in ((data.everyone, machines), (data.dataset, captions))
-        ]
+        return [ToScore(data.everyone, machines), ToScore(data.dataset, captions)]
 
     def score(
         self, data: CaptionerData, metrics: Mapping[str, Metric], record: RunRecord

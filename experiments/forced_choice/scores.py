@@ -17,6 +17,7 @@ from metaeval.experiments.judgments.files import write_score_columns, write_tabl
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, RIVAL
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.items import Floats
@@ -90,14 +91,16 @@ def pairs_to_score(pairs: ForcedChoice, seed: int) -> Iterator[ToScore]:
     for n_references in pairs.n_references:
         for draw in range(1 if n_references == VOTES else pairs.draws):
             for table in pairs.tables(n_references, draw, seed):
-                yield ToScore(table.documents, table.keys, table.captions)
+                yield ToScore(table.documents, _captions(pairs, table))
 
 
 def _captions(pairs: ForcedChoice, table: ScoringTable) -> pd.DataFrame:
     """The captions of a table, each with the other caption of its pair."""
     texts = (pairs.first, pairs.second)
     rivals = [texts[1 - s][p] for p, s in zip(table.pair, table.side, strict=True)]
-    return pd.DataFrame({"image_id": table.keys, "caption": table.captions, "rival": rivals})
+    images = [pairs.image[p] for p in table.pair]
+    columns = {IMAGE_ID: images, ITEM: table.items, CAPTION: table.captions, RIVAL: rivals}
+    return pd.DataFrame(columns)
 
 
 def _add_means(

@@ -30,7 +30,7 @@ def image_groups(
 
     `images` are the ids in the order of the members; `floor` is the set of other images' captions.
     """
-    place = {image_id: k for k, image_id in enumerate(dataset.image_ids)}
+    place = dataset.positions()
     rows = [place[image] for image in images]
     lengths = np.array([len(dataset.human[k].split()) for k in rows], dtype=np.float64)
     groups = thirds("words of the human caption", lengths)

@@ -42,7 +42,6 @@ from metaeval.options import Rate, problems
 from metaeval.results.graded import GradedResult
 from metaeval.results.run import PublishedInfo, RunResult
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID
 from metaeval.scoring import MetricScores
 
 log = logging.getLogger(__name__)
@@ -141,8 +140,7 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         )
 
     def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
-        captions = files.read_table(record.out / files.CAPTIONS)
-        return [ToScore(data, captions[IMAGE_ID].tolist(), captions[CAPTION].tolist())]
+        return [ToScore(data, files.read_table(record.out / files.CAPTIONS))]
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord

@@ -32,6 +32,7 @@ from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.judgments import JudgmentSettings, JudgmentsResult
 from metaeval.results.run import DatasetInfo
+from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM
 from metaeval.scoring import MetricScores
 
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
@@ -122,8 +123,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         )
 
     def to_score(self, data: Judgments, record: RunRecord) -> Iterable[ToScore]:
-        keys = [data.dataset.image_ids[i] for i in data.image_index]
-        return [ToScore(data.dataset, keys, [j.candidate for j in data.judged])]
+        return [ToScore(data.dataset, judged_captions(data))]
 
     def score(self, data: Judgments, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
         captions = judged_captions(data)
@@ -154,16 +154,15 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         )
 
     def rated_captions(self, data: Judgments) -> Sequence[RatedCaption]:
-        ids = data.dataset.image_ids
         means = {name: data.means(name) for name in data.dimensions}
         return [
             RatedCaption(
-                (str(ids[k]), j.image),
+                j.image,
                 j.candidate,
                 j.system,
                 {name: float(values[n]) for name, values in means.items() if j.human.get(name)},
             )
-            for n, (k, j) in enumerate(zip(data.image_index, data.judged, strict=True))
+            for n, j in enumerate(data.judged)
         ]
 
     def printout(self, summary: JudgmentsResult, record: RunRecord, file: Path) -> str:
@@ -171,11 +170,11 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
 
 
 def judged_captions(data: Judgments) -> pd.DataFrame:
-    """The judged captions, each with the document (`image_id`) that it is scored against."""
-    keys = data.dataset.image_ids
+    """The judged captions, each with its image and the item of the dataset that it belongs to."""
     return pd.DataFrame(
         {
-            "image_id": [keys[i] for i in data.image_index],
-            "caption": [j.candidate for j in data.judged],
+            IMAGE_ID: [j.image for j in data.judged],
+            ITEM: data.image_index,
+            CAPTION: [j.candidate for j in data.judged],
         }
     )

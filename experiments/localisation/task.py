@@ -46,8 +46,7 @@ from metaeval.results.localisation import (
     LocalisationStatistics,
 )
 from metaeval.results.metric import MetricResult
-from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID
+from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, LEVEL, SET
 from metaeval.runs.records import Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
@@ -69,11 +68,6 @@ class MarkedData:
 
     judged: Judgments
     captions: tuple[MarkedCaption, ...]
-
-    @property
-    def image_ids(self) -> list[ImageId]:
-        """The document that each caption is scored against."""
-        return [self.judged.dataset.image_ids[c.document] for c in self.captions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +106,8 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
                 "dataset.file=FILE with a column of [word, true or false] (dataset.fields.words)"
             )
         captions = tuple(
-            MarkedCaption(tuple(j.candidate.split()), j.wrong, j.image, int(document))
-            for j, document in zip(judged.judged, judged.image_index, strict=True)
+            MarkedCaption(tuple(j.candidate.split()), j.wrong, j.image, int(item))
+            for j, item in zip(judged.judged, judged.image_index, strict=True)
             if any(j.wrong) and not all(j.wrong)
         )
         if not captions:
@@ -138,17 +132,12 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
         record.update(dataset=dataset_info(data.judged.dataset))
 
     def to_score(self, data: MarkedData, record: RunRecord) -> Iterable[ToScore]:
-        captions = files.read_table(record.out / files.CAPTIONS)
-        ids, texts = captions[IMAGE_ID].tolist(), captions[CAPTION].tolist()
-        return [ToScore(data.judged.dataset, ids, texts)]
+        return [ToScore(data.judged.dataset, _captions(data))]
 
     def score(
         self, data: MarkedData, metrics: Mapping[str, Metric], record: RunRecord
     ) -> LocalisationScores:
-        captions = pd.DataFrame(
-            [(i, v.set, v.level, v.caption) for i, v in _versions(data)],
-            columns=[IMAGE_ID, "set", "level", CAPTION],
-        )
+        captions = _captions(data)
         results = score_all(metrics.values(), data.judged.dataset, captions, record.config)
         write_scores(record.out, captions, results)
         explained: dict[str, Floats] = {}
@@ -303,7 +292,8 @@ def _explained_aucs(
     NaN for a caption without an explanation; empty for a metric without explanations of words.
     """
     texts, dataset = [c.text for c in data.captions], data.judged.dataset
-    given = explain_captions(name, metric, scored, dataset, texts, data.image_ids, store)
+    items = np.array([c.item for c in data.captions], dtype=np.intp)
+    given = explain_captions(name, metric, scored, dataset, texts, items, store)
     if given is None or scored.scores is None:
         return {}
     c = next(c for c, column in enumerate(scored.columns) if column.headline)
@@ -334,11 +324,18 @@ def _mean(values: Floats, image: np.ndarray, counts: Counts, confidence: float) 
 
 def _versions(data: MarkedData) -> Iterator[tuple[ImageId, Version]]:
     """Each caption, and after it the caption without each of its words."""
-    for caption, image_id in zip(data.captions, data.image_ids, strict=True):
-        yield image_id, Version("Caption", 1, caption.text, caption.text)
+    for caption in data.captions:
+        yield caption.image, Version("Caption", 1, caption.text, caption.text)
         for k, (word, text) in enumerate(zip(caption.words, caption.without(), strict=True)):
             edits = (Edit(k, word, ""),)
-            yield image_id, Version("Without a word", 0, text, caption.text, edits=edits)
+            yield caption.image, Version("Without a word", 0, text, caption.text, edits=edits)
+
+
+def _captions(data: MarkedData) -> pd.DataFrame:
+    """The versions, each with the item of the dataset that it is scored with."""
+    versions = [(i, v.set, v.level, v.caption) for i, v in _versions(data)]
+    items = np.repeat([c.item for c in data.captions], [1 + len(c.words) for c in data.captions])
+    return pd.DataFrame(versions, columns=[IMAGE_ID, SET, LEVEL, CAPTION]).assign(**{ITEM: items})
 
 
 def _n_wrong(caption: MarkedCaption) -> int:

@@ -14,12 +14,13 @@ Bools = npt.NDArray[np.bool_]
 
 
 class MarkedCaption(NamedTuple):
-    """A caption whose words people marked: its words, which of them are wrong, and its image."""
+    """A caption whose words people marked: its words, which of them are wrong, its image, and
+    the position in the dataset of what it is compared with."""
 
     words: tuple[str, ...]
     wrong: tuple[bool, ...]
     image: str
-    document: int
+    item: int
 
     @property
     def text(self) -> str:

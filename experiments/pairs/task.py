@@ -6,7 +6,7 @@ two does it prefer? See docs/pairs.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from metaeval.config import build_all, load_dataset, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.captions import language_info, language_note, record_counts
 from metaeval.experiments.fitted import TEXT, as_scores
 from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
@@ -30,7 +30,7 @@ from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, PositiveInt, checked
 from metaeval.results.pairs import PairsResult, PairsSettings, Ties
 from metaeval.results.run import DatasetInfo
-from metaeval.runs.columns import RIVAL
+from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, RIVAL
 from metaeval.scoring import MetricScores
 
 
@@ -130,22 +130,13 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
             )
         )
 
+    def to_score(self, data: CaptionPairs, record: RunRecord) -> Iterable[ToScore]:
+        return [ToScore(data.dataset, paired_captions(data))]
+
     def score(
         self, data: CaptionPairs, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[MetricScores]:
-        keys = data.dataset.image_ids
-        image_ids = [keys[i] for i in data.image_index]
-        roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
-        if data.triplets:
-            roles.append([p.paraphrase or "" for p in data.pairs])
-        captions = pd.DataFrame(
-            {
-                "image_id": image_ids * len(roles),
-                "caption": [caption for role in roles for caption in role],
-            }
-        )
-        if not data.triplets:  # a pairwise metric compares two captions, not three
-            captions[RIVAL] = [caption for role in roles[::-1] for caption in role]
+        captions = paired_captions(data)
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         higher = {c.name: c.higher_is_better for s in results for c in s.columns}
         scores = pair_scores(results, len(data))
@@ -178,6 +169,23 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
 
     def printout(self, result: PairsResult, record: RunRecord, file: Path) -> str:
         return printout(result, file)
+
+
+def paired_captions(data: CaptionPairs) -> pd.DataFrame:
+    """The true captions of all pairs, the false ones and, if all have one, the paraphrases."""
+    roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
+    if data.triplets:
+        roles.append([p.paraphrase or "" for p in data.pairs])
+    captions = pd.DataFrame(
+        {
+            IMAGE_ID: [p.image for p in data.pairs] * len(roles),
+            ITEM: np.tile(data.image_index, len(roles)),
+            CAPTION: [caption for role in roles for caption in role],
+        }
+    )
+    if not data.triplets:  # a pairwise metric compares two captions, not three
+        captions[RIVAL] = [caption for role in roles[::-1] for caption in role]
+    return captions
 
 
 def pair_scores(results: Sequence[MetricScores], n: int) -> dict[str, PairScores]:

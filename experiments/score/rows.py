@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,14 +77,19 @@ def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[Block]:
 def own_dataset(rows: Sequence[CaptionRow]) -> tuple[CaptionDataset, npt.NDArray[np.intp]]:
     """A dataset of the rows' references, and the place [n] of each row's in it.
 
-    Rows with the same image id and references share an image of it. Which photographs they are is
-    not known to any weights: ids are places here.
+    Rows with the same image id and references share an image of it. Ids are those of the rows or,
+    where not all rows have one, places. Which photographs they are is not known to any weights.
     """
-    place: dict[tuple[ImageId | None, tuple[str, ...]], int] = {}
-    index = [place.setdefault((r.image_id, r.references or ()), len(place)) for r in rows]
-    groups = [references for _, references in place]
+    ids = [row.image_id for row in rows]
+    known = None not in ids and len(set(map(type, ids))) == 1
+    given = [(r.image_id if known else 0, r.references or ()) for r in rows]
+    items = sorted(set(given)) if known else list(dict.fromkeys(given))
+    groups = [references for _, references in items]
     dataset = given_captions([""] * len(groups), groups, image_source="other").dataset
-    return dataset, np.array(index, dtype=np.intp)
+    if known:
+        dataset = replace(dataset, image_ids=tuple(image_id for image_id, _ in items))  # type: ignore[misc]
+    place = {item: k for k, item in enumerate(items)}
+    return dataset, np.array([place[item] for item in given], dtype=np.intp)
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -43,7 +43,7 @@ class Worker:
     def __init__(self, metric: Metric, dataset: CaptionDataset | None, store: Store) -> None:
         self.metric, self.dataset, self.store = metric, dataset, store
         self._scorer: Scorer | None = None
-        self._place = {} if dataset is None else {i: k for k, i in enumerate(dataset.image_ids)}
+        self._place = {} if dataset is None else dataset.positions()
 
     def score(self, rows: Sequence[CaptionRow]) -> BlockScores:
         """The scores of some rows. A metric that breaks is logged, with its traceback."""

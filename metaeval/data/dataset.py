@@ -8,7 +8,7 @@ it. A part is never an exception half-way through a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -83,7 +83,8 @@ class CaptionDataset:
     name
         "coco_val2017", "scenes", …
     image_ids
-        n ids, unique, all `int` or all `str`, ascending.
+        n ids, all `int` or all `str`, ascending. Unique, except where captions of one image are
+        compared with different references: then the image is there once for each set of them.
     human
         n captions: the *Human* caption of each image.
     references
@@ -107,6 +108,9 @@ class CaptionDataset:
         them are not an error; they are ignored.
     language
         The declared language ("de"); `None`: it is detected (`metaeval.text.language`).
+    documents
+        As how many documents the references of each of the n count for document frequencies;
+        `None`: the documents are the images. See `corpus`.
     fallback
         Set if this dataset replaces another: which one was searched for, and where.
     parts
@@ -129,6 +133,7 @@ class CaptionDataset:
     records: RecordCount | None = None
     excluded_ids: frozenset[ImageId] = frozenset()
     language: str | None = None
+    documents: tuple[int, ...] | None = None
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _derived: dict[str, Any] = field(
@@ -147,11 +152,43 @@ class CaptionDataset:
             raise ValueError("image_ids and image_source differ in length")
         if len(self.pool_source or self.pool_ids) != len(self.pool_ids):
             raise ValueError("pool_ids and pool_source differ in length")
-        if any(a >= b for a, b in zip(self.image_ids, self.image_ids[1:], strict=False)):  # type: ignore[operator]
-            raise ValueError("image_ids must be unique and ascending")
+        if len(self.documents or self.image_ids) != n:
+            raise ValueError("image_ids and documents differ in length")
+        if any(a > b for a, b in zip(self.image_ids, self.image_ids[1:], strict=False)):  # type: ignore[operator]
+            raise ValueError("image_ids must be ascending")
 
     def __len__(self) -> int:
         return len(self.image_ids)
+
+    @property
+    def n_images(self) -> int:
+        """The number of images, each counted once."""
+        return len(set(self.image_ids))
+
+    def count_images(self, chosen: Iterable[int]) -> int:
+        """The number of images, each counted once, at some positions."""
+        return len({self.image_ids[i] for i in chosen})
+
+    def positions(self) -> dict[ImageId, int]:
+        """Image id → position. Raises ValueError where an image is there several times."""
+        positions = {image_id: k for k, image_id in enumerate(self.image_ids)}
+        if len(positions) < len(self):
+            raise ValueError("an image has several sets of references: its id is not a position")
+        return positions
+
+    def corpus(self) -> list[tuple[str, ...]]:
+        """The references of each document that document frequencies (CIDEr's idf) count.
+
+        A document is an image, with all references that it has here, or what `documents` says.
+        """
+        if self.documents is not None:
+            counted = zip(self.references, self.documents, strict=True)
+            return [references for references, times in counted for _ in range(times)]
+        by_image: dict[ImageId, tuple[str, ...]] = {}
+        for image_id, references in zip(self.image_ids, self.references, strict=True):
+            known = by_image.get(image_id, ())
+            by_image[image_id] = known + tuple(r for r in references if r not in known)
+        return list(by_image.values())
 
     @property
     def is_scenes(self) -> bool:
@@ -204,5 +241,6 @@ class CaptionDataset:
             records=self.records
             and replace(self.records, used=sum(1 + len(self.references[i]) for i in positions)),
             image_source=self.image_source and tuple(self.image_source[i] for i in positions),
+            documents=self.documents and tuple(self.documents[i] for i in positions),
             _loaded=self._loaded,  # parts are keyed by image id, so they serve the smaller set too
         )

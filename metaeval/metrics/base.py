@@ -276,6 +276,13 @@ class Scorer(ABC):
         """
         return np.zeros((len(captions), len(self.counted)), dtype=np.int64)
 
+    def why_unscored(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> tuple[str, str]:
+        """Why these captions have no score, and what to do about it; empty where nothing more is
+        known. Called with the captions of a run that have none, cached or not."""
+        return "", ""
+
     @property
     def explains(self) -> bool:
         """Whether the metric implements `explain`."""

@@ -291,8 +291,8 @@ def choose(
     except InputError as error:
         remedy = "install metaeval again" if which == AUTO else f"train them again: {_train(kind)}"
         return Absent("weights", str(error), remedy)
-    unknown = int(unknown_images(dataset).sum())
-    if unknown == len(dataset):
+    unknown = dataset.count_images(np.flatnonzero(unknown_images(dataset)))
+    if unknown == dataset.n_images:
         reason = (
             f"which photographs these {unknown:,} images are is not known, and the weights "
             f"{weights.name} may have learned from them"
@@ -305,7 +305,7 @@ def choose(
         log.warning(
             "%s: the source of %s of %s images is unknown, and the weights may have "
             "learned from them: not scored; %s",
-            weights.name, f"{unknown:,}", f"{len(dataset):,}", _REMEDY_UNKNOWN,
+            weights.name, f"{unknown:,}", f"{dataset.n_images:,}", _REMEDY_UNKNOWN,
         )  # fmt: skip
     return weights
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from metaeval.data.dataset import CaptionDataset
@@ -35,3 +37,29 @@ def test_a_position_twice_or_beyond_is_refused() -> None:
             _dataset().subset([position])
     with pytest.raises(ValueError, match="at least one image"):
         _dataset().subset([])
+
+
+def _two_sets() -> CaptionDataset:
+    """Image 5 with two sets of references, of which one is in both, and image 8."""
+    references = (("a", "b"), ("a", "c"), ("d",))
+    return CaptionDataset("sets", (5, 5, 8), ("x",) * 3, references, (5, 5, 8), ("x",) * 3)
+
+
+def test_a_document_is_an_image_with_all_its_references() -> None:
+    data = _two_sets()
+    assert data.corpus() == [("a", "b", "c"), ("d",)]
+    assert (data.n_images, data.count_images([0, 1])) == (2, 1)
+    assert data.subset([1, 2]).corpus() == [("a", "c"), ("d",)]
+    counted = replace(data, documents=(2, 1, 1))
+    assert counted.corpus() == [("a", "b"), ("a", "b"), ("a", "c"), ("d",)]
+    assert counted.subset([0]).corpus() == [("a", "b"), ("a", "b")]
+
+
+def test_an_id_that_is_there_several_times_is_not_a_position() -> None:
+    assert _dataset().positions() == {3: 0, 5: 1, 8: 2, 9: 3}
+    with pytest.raises(ValueError, match="several sets of references"):
+        _two_sets().positions()
+    with pytest.raises(ValueError, match="ascending"):
+        replace(_two_sets(), image_ids=(5, 8, 5))
+    with pytest.raises(ValueError, match="documents differ in length"):
+        replace(_two_sets(), documents=(1, 1))

@@ -253,7 +253,7 @@ def make_pascal(folder: Path) -> None:
     result = np.zeros((1, 4), dtype=[("result", object)])
     triplets = np.zeros((1, 4 * 48), dtype=[(n, object) for n in ("A", "B", "C", "winner")])
     for k in range(4):
-        inputs[0, k] = (f"2008_00{k}.jpg", CAPTIONS[0], f"a man {k}")
+        inputs[0, k] = (f"2008_00{k % 2}.jpg", CAPTIONS[0], f"a man {k}")
         result[0, k] = (np.array([[1, -1, 1]]),)
         for j in range(48):
             winner = np.array([[1 if j % 3 else -1]])

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount
+from metaeval.data.items import items_by_references
 from metaeval.data.json_records import kind as json_type
 from metaeval.data.json_records import require_fields
 from metaeval.data.judgments.files import find_files
@@ -53,14 +54,14 @@ class ClipPairs(ForcedChoice):
     corpus
         n: which pairs are one corpus for CIDEr's document frequencies.
     divided
-        Reference sets and corpus of the pairs that were left out, as people were divided on them:
-        they are part of the corpus.
+        Clip, reference sets and corpus of the pairs that were left out, as people were divided on
+        them: they are part of the corpus.
     """
 
     fixed_references = True
     sets: tuple[ReferenceSets, ...] = ()
     corpus: tuple[str, ...] = ()
-    divided: tuple[tuple[ReferenceSets, str], ...] = ()
+    divided: tuple[tuple[str, ReferenceSets, str], ...] = ()
 
     def tables(self, n_references: int = SEEN, draw: int = 0, seed: int = 0) -> list[ScoringTable]:
         """Each corpus and side is a dataset of its own: a document for each reference set.
@@ -70,30 +71,28 @@ class ClipPairs(ForcedChoice):
         made = []
         for corpus in dict.fromkeys(self.corpus):
             members = [k for k, c in enumerate(self.corpus) if c == corpus]
-            others = [sets for sets, c in self.divided if c == corpus]
+            others = [(clip, sets) for clip, sets, c in self.divided if c == corpus]
             for side, texts in enumerate((self.first, self.second)):
-                references = [(k, s[side]) for k in members for s in self.sets[k]]
-                scored = len(references)
-                references += [(-1, s[side]) for sets in others for s in sets]
-                keys = tuple(f"{j:06d}" for j in range(len(references)))
-                listed = tuple(r for _, r in references)
-                words = tuple(r[0] for r in listed)
-                nowhere = (None,) * len(keys)
+                pair = [k for k in members for _ in self.sets[k]]
+                clips = [self.image[k] for k in pair]
+                listed = [s[side] for k in members for s in self.sets[k]]
+                clips += [clip for clip, sets in others for _ in sets]
+                listed += [s[side] for _, sets in others for s in sets]
+                items = items_by_references(clips, listed)
+                ids, nowhere = items.image_ids, (None,) * len(items.image_ids)
+                words = tuple(r[0] for r in items.references)
                 documents = CaptionDataset(
-                    self.name, keys, words, listed, keys, words, self.sources, self.notes,
+                    self.name, ids, words, items.references, ids, words, self.sources, self.notes,
                     parts={part: Absent(part, "the benchmark is of audio clips, without images")
                            for part in ("images", "objects")},
                     image_source=nowhere, pool_source=nowhere,
+                    documents=items.sums([1] * len(clips)),
                 )  # fmt: skip
-                pair = np.array([k for k, _ in references[:scored]], dtype=np.int64)
-                captions = [texts[k] for k in pair]
-                sides = np.full(scored, side, dtype=np.int64)
-                made.append(ScoringTable(documents, list(keys[:scored]), captions, pair, sides))
+                of_caption, captions = items.of_caption[: len(pair)], [texts[k] for k in pair]
+                sides = np.full(len(pair), side, dtype=np.int64)
+                pairs = np.array(pair, dtype=np.int64)
+                made.append(ScoringTable(documents, of_caption, captions, pairs, sides))
         return made
-
-    def documents(self, n_references: int = SEEN, draw: int = 0, seed: int = 0) -> CaptionDataset:
-        """The documents of the first corpus and caption."""
-        return self.tables()[0].documents
 
 
 @checked
@@ -168,7 +167,7 @@ def load_clip_pairs(
         average="pairs",
         sets=tuple(p.sets for p in used),
         corpus=tuple(_corpus(p.category) for p in used),
-        divided=tuple((p.sets, _corpus(p.category)) for p in divided),
+        divided=tuple((p.clip, p.sets, _corpus(p.category)) for p in divided),
     )
 
 

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import ImagePlaces, annotated_images, sources_of_ids
-from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
-from metaeval.data.documents import documents_by_references
+from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
+from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.fields import rename_fields
 from metaeval.data.files import data_folder
 from metaeval.data.identity import image_key
 from metaeval.data.image_source import sources_of
 from metaeval.data.json_records import check_id
-from metaeval.data.judgments.pascal50s import TIES, ForcedChoice, ScoringTable
+from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
 from metaeval.data.judgments.table import (
     FORMATS,
     optional_name,
@@ -101,50 +100,17 @@ class Battles(ForcedChoice):
         n pairs of names; empty where the systems of some battle are not known.
     raters
         n names, `None` where the rater is not known.
-    photographs
-        Image → which photograph it is (`metaeval.data.image_source`).
-    names
-        Image → file name.
-    instances
-        COCO's annotated objects.
     """
 
     fixed_references = True
+    counts_pairs = False
     winner: npt.NDArray[np.float64] | None = None
     systems: tuple[tuple[str, str], ...] = ()
     raters: tuple[str | None, ...] = ()
-    photographs: Mapping[str, ImageSource | None] | None = None
-    names: Mapping[str, str] | None = None
-    instances: str | Path | None = None
 
-    def tables(self, n_references: int = 0, draw: int = 0, seed: int = 0) -> list[ScoringTable]:
-        """All battles against all references of their images: nothing is drawn."""
-        keys, place, one = documents_by_references(self.image, self.references)
-        images = [self.image[k] for k in one]
-        photographs = tuple((self.photographs or {}).get(image) for image in images)
-        names: dict[ImageId, str] = {
-            key: file
-            for key, image in zip(keys, images, strict=True)
-            if (file := (self.names or {}).get(image))
-        }
-        listed = tuple(self.references[k] for k in one)
-        words = tuple(references[0] if references else "" for references in listed)
-        parts = annotated_images(
-            dict(zip(keys, photographs, strict=True)), names=names, images=self.images,
-            instances=self.instances, data=self.data,
-        )  # fmt: skip
-        documents = CaptionDataset(
-            self.name, keys, words, listed, keys, words, self.sources, self.notes, parts=parts,
-            image_source=photographs, pool_source=photographs,
-        )  # fmt: skip
-        of = [keys[k] for k in place]
-        pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
-        captions = [*self.first, *self.second]
-        return [ScoringTable(documents, [*of, *of], captions, pair, side)]
-
-    def documents(self, n_references: int = 0, draw: int = 0, seed: int = 0) -> CaptionDataset:
-        """What metrics see: a document for each image."""
-        return self.tables()[0].documents
+    def _drawn(self, n_references: int, draw: int, seed: int) -> Sequence[tuple[str, ...]]:
+        """All references: nothing is drawn."""
+        return self.references
 
 
 @checked
@@ -344,7 +310,7 @@ def arrange_battles(
         else (),
         raters=tuple(b.rater for b in battles),
         photographs={str(image): source for image, source in photographs.items()},
-        names={str(image): file for image, file in names.items()},
+        names=names,
         instances=places.get("instances"),
     )
 

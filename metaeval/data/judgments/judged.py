@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from metaeval.data.annotated_images import ImagePlaces, annotated_images
 from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
-from metaeval.data.documents import documents_by_references
+from metaeval.data.items import items_by_references
 from metaeval.data.judgments.protocol import Protocol
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError
@@ -80,7 +80,8 @@ class Judgments:
     judged
         n captions, references as the protocol leaves them.
     dataset
-        The documents that metrics see; caption j belongs to document `image_index[j]`.
+        What metrics see: the images with their references; caption j is compared with those at
+        `image_index[j]`.
     dimensions
         The names of what people rated.
     facts
@@ -139,7 +140,7 @@ def arrange(
     read: int | None = None,
     **places: Unpack[ImagePlaces],
 ) -> Judgments:
-    """Apply a protocol to judged captions and make the documents that metrics see.
+    """Apply a protocol to judged captions and make the dataset that metrics see.
 
     `places` say where objects and image files are, `read` how many records the files held, where
     they are not all among `judged`.
@@ -172,24 +173,25 @@ def arrange(
         "images": len({j.image for j in chosen}),
         "without_references": sum(not j.references for j in chosen),
     }
-    keys, index, documents = _documents(chosen, protocol.documents)
-    facts["documents"] = len(keys)
-    references = tuple(j.references for j in documents)
-    first_words = tuple(r[0] if r else "" for r in references)
-    files: dict[ImageId, str] = {
-        key: j.file for key, j in zip(keys, documents, strict=True) if j.file
-    }
-    photographs = tuple(j.source for j in documents)
+    items = items_by_references([j.image for j in chosen], [j.references for j in chosen])
+    ids, documents = items.image_ids, _documents(chosen, protocol.documents)
+    first_words = tuple(r[0] if r else "" for r in items.references)
+    files: dict[ImageId, str] = {j.image: j.file for j in chosen if j.file}
+    photographs = tuple(chosen[j].source for j in items.caption)
     checksums = dict(sources)
     dataset = CaptionDataset(
-        name, keys, first_words, references, keys, first_words, checksums, tuple(notes),
+        name, ids, first_words, items.references, ids, first_words, checksums, tuple(notes),
         parts=annotated_images(
-            dict(zip(keys, photographs, strict=True)), names=files, checksums=checksums, **places
+            dict(zip(ids, photographs, strict=True)), names=files, checksums=checksums, **places
         ),
         image_source=photographs, pool_source=photographs,
         records=RecordCount(len(judged) if read is None else read, len(chosen)),
+        documents=None if documents is None else items.sums(documents),
     )  # fmt: skip
-    return Judgments(name, title, protocol, tuple(chosen), dataset, index, dimensions, facts)
+    facts["documents"] = len(dataset.corpus())
+    return Judgments(
+        name, title, protocol, tuple(chosen), dataset, items.of_caption, dimensions, facts
+    )
 
 
 def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
@@ -237,18 +239,8 @@ def _left_out(judged: JudgedCaption, caption: str | None) -> JudgedCaption:
     return replace(judged, references=others)
 
 
-def _documents(
-    judged: Sequence[JudgedCaption], how: str
-) -> tuple[tuple[str, ...], npt.NDArray[np.intp], list[JudgedCaption]]:
-    """The documents' ids (ascending), each caption's document, and one caption of each."""
+def _documents(judged: Sequence[JudgedCaption], how: str) -> list[int] | None:
+    """As how many documents each caption with its references counts; `None`: images are counted."""
     if how == "image":
-        keys, place, one = documents_by_references(
-            [j.image for j in judged], [j.references for j in judged]
-        )
-        return keys, place, [judged[k] for k in one]
-    times = [max(map(len, j.human.values())) if how == "rating" else 1 for j in judged]
-    documents = [j for j, n in zip(judged, times, strict=True) for _ in range(n)]
-    # a caption is scored against the first of its documents: all of them are the same
-    index = (np.cumsum(times) - times).astype(np.intp)
-    width = len(str(len(documents)))
-    return tuple(f"{k:0{width}d} {j.image}" for k, j in enumerate(documents)), index, documents
+        return None
+    return [max(map(len, j.human.values())) if how == "rating" else 1 for j in judged]

@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import annotated_images
-from metaeval.data.dataset import CaptionDataset, RecordCount
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
 from metaeval.data.image_source import source_of_file
+from metaeval.data.items import items_by_references
 from metaeval.data.judgments.files import find_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -53,15 +54,15 @@ class ScoringTable(NamedTuple):
     ----------
     documents
         What metrics see.
-    keys, captions
-        m captions and the document (image id) of each.
+    items, captions
+        m captions and, intp [m], the position in `documents` of what each is compared with.
     pair, side
         int64 [m]: the pair of each caption, and whether it is the first (0) or the second (1) of
         it. A caption may occur several times, with other references: its scores are averaged.
     """
 
     documents: CaptionDataset
-    keys: list[str]
+    items: npt.NDArray[np.intp]
     captions: list[str]
     pair: npt.NDArray[np.int64]
     side: npt.NDArray[np.int64]
@@ -95,9 +96,17 @@ class ForcedChoice:
         What the mean over all is: of "categories", or of "pairs" (the micro average).
     fixed_references
         Whether the protocol fixes the references, so that `n_references` changes nothing.
+    counts_pairs
+        Whether each pair with its references is a document of CIDEr's idf (as in the tables that
+        were published), not each image.
+    photographs, names
+        Image → which photograph it is (`metaeval.data.image_source`), and its file's name.
+    instances
+        COCO's annotated objects.
     """
 
     fixed_references: ClassVar[bool] = False
+    counts_pairs: ClassVar[bool] = True
     name: str
     title: str
     image: tuple[str, ...]
@@ -118,41 +127,48 @@ class ForcedChoice:
     data: str | Path | None = None
     unit: str = "image"
     average: str = "categories"
+    photographs: Mapping[str, ImageSource | None] | None = None
+    names: Mapping[ImageId, str] | None = None
+    instances: str | Path | None = None
 
     def __len__(self) -> int:
         return len(self.image)
 
     def tables(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> list[ScoringTable]:
-        """What is scored for one number of references and one draw; arguments of `documents`."""
-        documents = self.documents(n_references, draw, seed)
-        keys = [str(key) for key in documents.image_ids]
-        n = len(self)
-        pair, side = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
-        return [ScoringTable(documents, [*keys, *keys], [*self.first, *self.second], pair, side)]
-
-    def documents(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> CaptionDataset:
-        """Every pair as a document with `n` of its references (or none), drawn at random.
+        """Every pair against `n` of its references (or none), drawn at random.
 
         The references of a pair depend on seed, draw and the pair's place only: fewer references
         are the first of more.
         """
+        items = items_by_references(self.image, self._drawn(n_references, draw, seed))
+        ids = items.image_ids
+        photographs = tuple((self.photographs or {}).get(image) for image in ids)
+        words = tuple(r[0] if r else "" for r in items.references)
+        parts = annotated_images(
+            dict(zip(ids, photographs, strict=True)), names=self.names, images=self.images,
+            instances=self.instances, data=self.data,
+        )  # fmt: skip
+        documents = CaptionDataset(
+            self.name, ids, words, items.references, ids, words, self.sources, self.notes,
+            parts=parts, image_source=photographs, pool_source=photographs,
+            documents=items.sums([1] * len(self)) if self.counts_pairs else None,
+        )  # fmt: skip
+        pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
+        captions = [*self.first, *self.second]
+        return [ScoringTable(documents, np.tile(items.of_caption, 2), captions, pair, side)]
+
+    def _drawn(self, n_references: int, draw: int, seed: int) -> Sequence[tuple[str, ...]]:
+        """The references of each pair."""
         chosen = []
         for k, references in enumerate(self.references):
             rng = np.random.default_rng([seed, draw, k])
             order = rng.permutation(len(references))[:n_references]
             chosen.append(tuple(references[i] for i in order))
-        width = len(str(len(self)))
-        keys = tuple(f"{k:0{width}d} {image}" for k, image in enumerate(self.image))
-        words = tuple(r[0] if r else "" for r in chosen)
-        photographs = tuple(source_of_file(image, "pascal") for image in self.image)
-        parts = annotated_images(
-            dict(zip(keys, photographs, strict=True)), images=self.images, data=self.data,
-            names=dict(zip(keys, self.image, strict=True)),
-        )  # fmt: skip
-        return CaptionDataset(
-            self.name, keys, words, tuple(chosen), keys, words, self.sources, self.notes,
-            parts=parts, image_source=photographs, pool_source=photographs,
-        )  # fmt: skip
+        return chosen
+
+    def documents(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> CaptionDataset:
+        """What metrics see; arguments of `tables`."""
+        return self.tables(n_references, draw, seed)[0].documents
 
 
 @checked
@@ -253,6 +269,8 @@ def load_pascal50s(
         other_votes=next((v for name, v in votes.items() if name != labels), None),
         images=images,
         data=data,
+        photographs={image: source_of_file(image, "pascal") for image in columns["image"]},
+        names={image: image for image in columns["image"]},
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -60,11 +61,31 @@ class ScoreFiles:
         has none.
     sha256
         Of all that was read.
+    name
+        Of the first file, for messages.
     """
 
     columns: tuple[str, ...]
     scores: Mapping[Item, tuple[float, ...]]
     sha256: str
+    name: str = ""
+
+    def ids_of(self, image_ids: Sequence[str]) -> list[str | None]:
+        """The id that the file has for each image of a dataset; `None` where it has none.
+
+        An equal id or, where there is none, the only one that is equal without folder, suffix and
+        leading zeros (`image_key`), on both sides.
+        """
+        there = dict.fromkeys(image for image, _, _ in self.scores)
+        by_key = _by_key(there)
+        own = _by_key(dict.fromkeys(image_ids))
+
+        def of(image_id: str) -> str | None:
+            key = image_key(image_id)
+            same = by_key.get(key, [])
+            return same[0] if len(same) == len(own[key]) == 1 else None
+
+        return [i if i in there else of(i) for i in image_ids]
 
     def of(self, image: str, caption: str, references: tuple[str, ...]) -> tuple[float, ...] | None:
         """The scores of a caption: those for just these references, or for any."""
@@ -131,7 +152,14 @@ def read_scores(
         item: tuple(of_item.get(name, (math.nan, ""))[0] for name in names)
         for item, of_item in reader.scores.items()
     }
-    return ScoreFiles(names, scores, digest.hexdigest())
+    return ScoreFiles(names, scores, digest.hexdigest(), tables[0].path.name)
+
+
+def _by_key(image_ids: Iterable[str]) -> dict[str, list[str]]:
+    by_key: dict[str, list[str]] = {}
+    for image_id in image_ids:
+        by_key.setdefault(image_key(image_id), []).append(image_id)
+    return by_key
 
 
 class _Reader:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from metaeval.data.annotated_images import ImagePlaces, annotated_images
 from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
-from metaeval.data.documents import documents_by_references
+from metaeval.data.items import items_by_references
 from metaeval.data.pairs.coco_references import CocoReferences
 from metaeval.data.tidy import count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -74,8 +74,8 @@ class CaptionPairs:
     pairs
         n pairs, their references without the true captions.
     dataset
-        The documents that metrics see, one for an image with the same references; pair j belongs to
-        document `image_index[j]`.
+        What metrics see: an image once for each set of references; pair j is compared with those
+        at `image_index[j]`.
     kinds
         The kinds of falsehood, in the benchmark's order.
     facts
@@ -116,7 +116,7 @@ def arrange_pairs(
     read: int | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
-    """Find the references of the pairs, remove the true captions, and make the documents.
+    """Find the references of the pairs, remove the true captions, and make the dataset.
 
     Parameters
     ----------
@@ -163,28 +163,24 @@ def arrange_pairs(
         ]
     facts["near_copies_dropped"] = facts["near_copies"] if near_copies == "drop" else 0
     facts["without_references"] = sum(not p.references for p in chosen)
-    keys, index, documents = documents_by_references(
-        [p.image for p in chosen], [p.references or () for p in chosen]
-    )
-    facts["documents"] = len(keys)
-    of_document = [chosen[j] for j in documents]
-    human = tuple(p.true for p in of_document)
-    photographs = tuple(p.source for p in of_document)
-    names: dict[ImageId, str] = {
-        key: p.file for key, p in zip(keys, of_document, strict=True) if p.file
-    }
+    items = items_by_references([p.image for p in chosen], [p.references or () for p in chosen])
+    ids = items.image_ids
+    human = tuple(chosen[j].true for j in items.caption)
+    photographs = tuple(chosen[j].source for j in items.caption)
+    names: dict[ImageId, str] = {p.image: p.file for p in chosen if p.file}
     checksums = {**sources, **coco.checksums}
     dataset = CaptionDataset(
-        name, keys, human, tuple(p.references or () for p in of_document), keys, human, checksums,
+        name, ids, human, items.references, ids, human, checksums,
         (*notes, *coco.notes, *_notes(facts, near_copies)),
         parts=annotated_images(
-            dict(zip(keys, photographs, strict=True)), names=names, checksums=checksums, **places
+            dict(zip(ids, photographs, strict=True)), names=names, checksums=checksums, **places
         ),
         image_source=photographs, pool_source=photographs,
         records=RecordCount(facts["pairs_in_files"] if read is None else read, len(chosen)),
     )  # fmt: skip
     kinds = tuple(dict.fromkeys(p.kind for p in chosen))
-    return CaptionPairs(name, title, tuple(chosen), dataset, index, kinds, facts)
+    facts["documents"] = len(dataset.corpus())
+    return CaptionPairs(name, title, tuple(chosen), dataset, items.of_caption, kinds, facts)
 
 
 def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:

@@ -31,7 +31,8 @@ class CocoScorerMetric(OwnMetric):
     - an id stands for one image and one candidate. Several candidates of an image are scored one
       after the other;
     - what the scorer takes from the corpus (CIDEr's document frequencies) comes from *all* images
-      of the dataset, each once: for any captions to score, every image is included, with its
+      of the dataset, each once for each set of references that it has, or as often as the protocol
+      of judgments counts it: for any captions to score, every image is included, with its
       first reference in the place of a candidate where there is none to score. So the signature
       holds the number of images and a digest of all references.
 
@@ -67,8 +68,9 @@ class CocoScorerMetric(OwnMetric):
         if (absent := self.missing_tokenizer()) is not None:
             return absent
         settings = self.settings(self.scorer_class, store)
-        digest = hashlib.sha256(b"".join(sorted(reference_digests(dataset)))).hexdigest()[:8]
-        settings["corpus"] = f"{len(dataset)}-images-{digest}"
+        documents = sorted(reference_digests(dataset)[i] for i in _documents(dataset))
+        digest = hashlib.sha256(b"".join(documents)).hexdigest()[:8]
+        settings["corpus"] = f"{len(documents)}-images-{digest}"
         return CocoScorer(self, settings, dataset, store, self.scorer_class, _GIVEN)
 
 
@@ -85,7 +87,8 @@ class CocoScorer(OwnScorer):
             self._scorer = self.metric.scorer_class(**self.metric.options)
         except TypeError as error:
             raise ConfigError(f"metric.coco.options: {error}") from None
-        self._gts = {i: group for i, group in enumerate(self.references) if group}
+        groups = ((i, self.references[place]) for i, place in enumerate(_documents(self.dataset)))
+        self._gts = {i: group for i, group in groups if group}
         parameters = inspect.signature(self._scorer.compute_score).parameters
         self._quiet = {"verbose": 0} if "verbose" in parameters else {}  # BLEU's prints
 
@@ -133,6 +136,12 @@ class CocoScorer(OwnScorer):
                 )
             each = dict(zip(self.metric.names, each, strict=True))
         return as_scores(each, n, self.metric.names)
+
+
+def _documents(dataset: CaptionDataset) -> list[int]:
+    """The positions of the dataset, and behind them again those that count several times."""
+    n, times = len(dataset), np.array(dataset.documents or (), dtype=np.intp)
+    return [*range(n), *np.repeat(np.arange(len(times)), times - 1).tolist()]
 
 
 def _is_several(each: Any, n: int) -> bool:

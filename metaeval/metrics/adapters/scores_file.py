@@ -24,7 +24,8 @@ class ScoresFileMetric(OwnMetric):
 
     A score belongs to an image and the text of a caption, so that one file serves any experiment
     that has these captions (`metaeval.data.own.score_files` has the form of the files). Captions
-    that the file does not have score NaN and are counted.
+    that the file does not have score NaN and are counted. An image that the file has with another
+    folder or suffix is found where only one is meant, and its captions are counted, too.
 
     If the file contains the references, its scores are for exactly these. Otherwise they are for
     any references: the same caption always has the same score.
@@ -89,13 +90,16 @@ class FileScorer(Scorer):
     batch_size = 50_000
 
     def __init__(self, metric: ScoresFileMetric, dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, {"file": metric.scores.sha256[:12], "v": 1})
+        super().__init__(metric.columns, {"file": metric.scores.sha256[:12], "v": 2})
         self.dataset, self.files = dataset, metric.scores
-        self.counted = {"captions without a score in the file": "captions"}
+        self._ids = self.files.ids_of([str(image_id) for image_id in dataset.image_ids])
+        self.counted = {
+            "captions without a score in the file": "captions",
+            "captions whose image has another id in the file": "captions",
+        }
 
     def context(self, index: int) -> bytes:
-        image = str(self.dataset.image_ids[index])
-        return content_digest([image, *self.dataset.references[index]])
+        return content_digest([self._ids[index] or "", *self.dataset.references[index]])
 
     def prepare(self) -> None:
         pass
@@ -108,9 +112,46 @@ class FileScorer(Scorer):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        lacking = [self._known(c, i) is None for c, i in zip(captions, image_index, strict=True)]
-        return np.array(lacking, dtype=np.int64)[:, None]
+        counts = [
+            (known is None, known is not None and self._ids[i] != str(self.dataset.image_ids[i]))
+            for c, i in zip(captions, image_index, strict=True)
+            for known in [self._known(c, i)]
+        ]
+        return np.array(counts, dtype=np.int64).reshape(len(captions), len(self.counted))
+
+    def why_unscored(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> tuple[str, str]:
+        """Which half does not match (image, caption or references), with both sides of one."""
+        by_image: dict[str, dict[str, tuple[str, ...] | None]] = {}
+        for image, caption, references in self.files.scores:
+            by_image.setdefault(image, {})[caption] = references
+        examples: dict[str, list[tuple[object, object]]] = {
+            "image_id": [], "caption": [], "references": [],
+        }  # fmt: skip
+        for caption, i in zip(captions, image_index.tolist(), strict=True):
+            image = self._ids[i]
+            if image is None:
+                examples["image_id"].append((self.dataset.image_ids[i], next(iter(by_image))))
+            elif caption not in by_image[image]:
+                examples["caption"].append((caption, next(iter(by_image[image]))))
+            elif self._known(caption, i) is None:
+                sides = list(self.dataset.references[i]), list(by_image[image][caption] or ())
+                examples["references"].append(sides)
+        if not (unmatched := {half: found for half, found in examples.items() if found}):
+            return "", ""
+        counts = ", ".join(f"{len(found):,} by {half}" for half, found in unmatched.items())
+        n = sum(map(len, unmatched.values()))
+        half, found = next(iter(unmatched.items()))
+        ours, theirs = found[0]
+        return (
+            f"{self.files.name}: {n:,} captions match no record ({counts}), for example {half} "
+            f"{ours!r:.80} in the dataset, {theirs!r:.80} in the file",
+            "write image_id and caption as the run with metrics=[] exports them",
+        )
 
     def _known(self, caption: str, index: int) -> tuple[float, ...] | None:
-        image = str(self.dataset.image_ids[index])
+        image = self._ids[index]
+        if image is None:
+            return None
         return self.files.of(image, caption, self.dataset.references[index])

@@ -121,7 +121,7 @@ class BertScore(Metric):
             raise InputError(problem, file=model.weights)
         layer = self.layer or locate.layer_of(model.name)
         baseline = baseline_f1(self.rescale, model.name, layer) if self.rescale else None
-        references = [text for texts in dataset.references for text in texts]
+        references = [text for texts in dataset.corpus() for text in texts]
         settings = {
             "model": model.name,
             "weights": weights[:12],
@@ -186,11 +186,11 @@ class BertScorer(ReferenceScorer):
 
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]
-        self._sentences = self._encoded(references)
+        self._sentences = self._encoded()
         self._sentences.add(references)
         self._kept = {*references, *self.dataset.human}  # these come again, of other images
 
-    def _encoded(self, references: Sequence[str]) -> EncodedSentences:
+    def _encoded(self) -> EncodedSentences:
         """The sentences that all scorers of this network share; with idf its own.
 
         The same captions come again with other references (PASCAL-50S draws them), and the same
@@ -198,12 +198,16 @@ class BertScorer(ReferenceScorer):
         """
         memory = self.metric.memory_gib * 2**30
         if self.metric.idf:
-            return EncodedSentences(self.encoder, memory, references)
+            return EncodedSentences(self.encoder, memory, self._corpus())
         key = ("encoded sentences", self.encoder, memory)
         sentences = load_once(key, lambda: EncodedSentences(self.encoder, memory))
         if sentences.is_nearly_full:
             sentences.clear()
         return sentences
+
+    def _corpus(self) -> list[str]:
+        """The sentences over which the idf of a token is counted."""
+        return [text for texts in self.dataset.corpus() for text in texts]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
@@ -242,10 +246,11 @@ class BertScorer(ReferenceScorer):
     ) -> list[Mapping[str, object] | None]:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
         matched = [text for group in groups for text in group]
-        every = [text for texts in self.dataset.references for text in texts]
         # sentences of their own: what others have encoded before does not show
         sentences = EncodedSentences(
-            self.encoder, self.metric.memory_gib * 2**30, every if self.metric.idf else None
+            self.encoder,
+            self.metric.memory_gib * 2**30,
+            self._corpus() if self.metric.idf else None,
         )
         sentences.add(matched)
         sentences.add(captions, alone=True)

@@ -128,7 +128,8 @@ class MoverScorer(ReferenceScorer):
 
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]
-        self._sentences = EncodedSentences(self._tokens.encoder, _GIB * 2**30, references)
+        corpus = [text for texts in self.dataset.corpus() for text in texts]
+        self._sentences = EncodedSentences(self._tokens.encoder, _GIB * 2**30, corpus)
         self._known: dict[str, _Sentence] = {}
         vocabulary = self._tokens.encoder.tokenizer.get_vocab()
         self._light = {

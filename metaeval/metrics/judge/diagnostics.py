@@ -30,17 +30,15 @@ class RatedCaption(NamedTuple):
 
     Attributes
     ----------
-    image_ids
-        What an answer may call its image: the document's id or the image's.
-    caption
-        The caption.
+    image_id, caption
+        The image and the caption.
     system
         What wrote it, where that is known.
     ratings
         What people rated → the caption's mean rating.
     """
 
-    image_ids: tuple[str, ...]
+    image_id: str
     caption: str
     system: str | None
     ratings: Mapping[str, float]
@@ -146,9 +144,7 @@ def _effects(
         if answer.rival is None and answer.score is not None:
             samples[answer.image_id, answer.caption].append(answer.score)
     means = {key: float(np.mean(s)) for key, of in samples.items() if (s := _numbers(of))}
-    scored = [
-        (caption, score) for caption in rated if (score := _score_of(caption, means)) is not None
-    ]
+    scored = [(c, means[key]) for c in rated if (key := (c.image_id, c.caption)) in means]
     scores = np.array([score for _, score in scored], dtype=np.float64)
     words = np.array([len(c.caption.split()) for c, _ in scored], dtype=np.float64)
     same = np.array([_is_of_family(c.system, family) for c, _ in scored], dtype=np.float64)
@@ -161,13 +157,6 @@ def _effects(
             same_family=int(((same == 1) & ~np.isnan(ratings)).sum()),
         )
     return effects
-
-
-def _score_of(caption: RatedCaption, means: Mapping[tuple[str, str], float]) -> float | None:
-    for image_id in caption.image_ids:
-        if (score := means.get((image_id, caption.caption))) is not None:
-            return score
-    return None
 
 
 def _is_of_family(system: str | None, family: str | None) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from metaeval.errors import InputError
 from metaeval.runs.answers import Answer, add_answer
 
 _IMAGE, _CAPTION = ("image_id", "image"), ("caption", "candidate")  # names of columns
-_DOCUMENT = re.compile(r"\d+ (.+)")  # the id of a document is its number and its image
 
 
 class ReplayFiles:
@@ -81,11 +79,8 @@ class ReplayFiles:
         return self._by_key.get(key)
 
     def of_item(self, image_id: str, caption: str) -> list[Answer]:
-        """All answers about a caption of an image, or of a document of it."""
-        if known := self._by_item.get((image_id, caption)):
-            return known
-        match = _DOCUMENT.fullmatch(image_id)
-        return self._by_item.get((match[1], caption), []) if match else []
+        """All answers about a caption of an image."""
+        return self._by_item.get((image_id, caption), [])
 
 
 def _cell(table: Table, row: TableRow, names: Sequence[str]) -> Any:

@@ -62,10 +62,11 @@ class Cider(Metric):
     is the mean over orders and references, times 10.
 
     idf is ln N - ln max(1, df): N is the number of images of the corpus, df the number of those
-    whose references contain the n-gram. The corpus is by default *this dataset* (after any
-    `limit`): then a caption's CIDEr depends on which images are in the run, and the signature holds
-    N and a digest of all references. With a single image every idf is 0 and so is every score: that
-    is logged as a warning, and `idf` names another corpus.
+    whose references contain the n-gram; protocols of judgments may count their captions instead
+    (`CaptionDataset.corpus`). The corpus is by default *this dataset* (after any `limit`): then a
+    caption's CIDEr depends on which images are in the run, and the signature holds N and a digest
+    of all references. With a single image every idf is 0 and so is every score: that is logged as a
+    warning, and `idf` names another corpus.
 
     An empty candidate scores 0, as in pycocoevalcap. Not a number only where the image has no
     reference.
@@ -111,7 +112,7 @@ class Cider(Metric):
             if counted_with != self.tokenizer.signature:
                 reason = f"{corpus} counts the words of another tokenizer: {counted_with}"
                 return Absent("corpus", reason, "set metric.cider.tokenizer, or count again")
-        if corpus is None and len(dataset) == 1:
+        if corpus is None and len(dataset.corpus()) == 1:
             log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
         settings = {
             "tok": self.tokenizer.signature,
@@ -162,8 +163,8 @@ def _identity(dataset: CaptionDataset, corpus: Path | None, store: Store | None)
     neither changes the digest.
     """
     if corpus is None:
-        digest = digest_documents(digest_document(group) for group in dataset.references)
-        return f"{len(dataset)}-images-{digest}"
+        documents = dataset.corpus()
+        return f"{len(documents)}-images-{digest_documents(map(digest_document, documents))}"
     if corpus.suffix == SUFFIX:
         counted = read_corpus(corpus)
         return f"{counted.n}-images-{counted.digest}"
@@ -191,7 +192,7 @@ class CiderScorer(ReferenceScorer):
         references = flatten_references(self.dataset.references)
         image, self._sizes = references.image, references.sizes
         words = self._words(references.texts)
-        self._corpus_ngrams = self._frequencies(words)
+        self._corpus_ngrams = self._frequencies(dict(zip(references.texts, words, strict=True)))
         self._idf = self._corpus_ngrams.idf()
         self._vocabulary = self._corpus_ngrams.extended_vocabulary()
         texts = self._vocabulary.learn(words)
@@ -209,11 +210,11 @@ class CiderScorer(ReferenceScorer):
         self._norms = self._vector_norms(ngrams, in_corpus, len(image))  # [orders, references]
         self._bigrams = _count_bigrams(texts)
 
-    def _frequencies(self, words: list[list[str]]) -> DocumentFrequencies:
-        """Those of the corpus; `words` are the references', of all images."""
+    def _frequencies(self, words: Mapping[str, list[str]]) -> DocumentFrequencies:
+        """Those of the corpus; `words` are the references'."""
         file = self._corpus
         if file is None:
-            return DocumentFrequencies.of(_groups(words, self._sizes.tolist()))
+            return DocumentFrequencies.of([words[t] for t in d] for d in self.dataset.corpus())
         if file.suffix == SUFFIX:
             return load_once(
                 ("df", file, read_corpus(file)), lambda: DocumentFrequencies.load(file)

@@ -81,15 +81,15 @@ class BottomUpRegions(RegionSource):
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
         rows: dict[str, int] = {}
         for i, image_id in enumerate(dataset.image_ids):
-            if (other := rows.setdefault(image_key(image_id), i)) != i:
-                first = dataset.image_ids[other]
+            first = dataset.image_ids[rows.setdefault(image_key(image_id), i)]
+            if first != image_id:
                 raise InputError(
                     f"the image ids {first!r} and {image_id!r} of '{dataset.name}' are equal "
                     "without folder, suffix and leading zeros; rename one", file=self.file,
                 )  # fmt: skip
-        n = len(dataset)
-        features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * n
-        boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * n
+        n = len(rows)
+        features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * len(dataset)
+        boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * len(dataset)
         seen: set[str] = set()
         guessed = 0
         for key, array, corners in self._read(rows):
@@ -118,6 +118,8 @@ class BottomUpRegions(RegionSource):
                 "of the largest corner",
                 *(self.file, f"{guessed:,}"),
             )
+        first_rows = [rows[image_key(image_id)] for image_id in dataset.image_ids]
+        features, boxes = ([of_row[i] for i in first_rows] for of_row in (features, boxes))
         return padded(features, boxes, [[""] * len(each) for each in features], self.dim)
 
     def _read(self, wanted: dict[str, int]) -> Iterator[One]:

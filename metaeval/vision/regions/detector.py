@@ -68,7 +68,7 @@ class DetectorRegions(RegionSource):
         if isinstance(images, Absent):
             return images
         if not images.count(dataset.image_ids):
-            reason = f"none of the {len(dataset):,} images is there ({images})"
+            reason = f"none of the {dataset.n_images:,} images is there ({images})"
             return Absent("images", reason, "set dataset.images=FOLDER")
         return self._network().missing("regions", "regions.weights")
 
@@ -101,21 +101,22 @@ class DetectorRegions(RegionSource):
         known = store.get_many(namespace, [key for key in keys if key is not None])
         regions: list[_One] = []
         nothing = (np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ())
-        lost = 0
+        lost: list[int] = []
         bar = progress_bar(paths, desc="detecting regions", unit=" images")
-        for path, key in zip(bar, keys, strict=True):
+        for i, (path, key) in enumerate(zip(bar, keys, strict=True)):
             if path is not None and key is not None and key not in known:
                 one = self._detect(network, path)
                 if one is not None:
                     known[key] = _packed(one)
                     store.put_many(namespace, {key: known[key]})
             if key is None or key not in known:
-                lost += 1
+                lost.append(i)
                 regions.append(nothing)
             else:
                 regions.append(_unpacked(known[key], self.dim))
         if lost:
-            log.warning("%s of %s images have no regions", f"{lost:,}", f"{len(dataset):,}")
+            n, of = dataset.count_images(lost), dataset.n_images
+            log.warning("%s of %s images have no regions", f"{n:,}", f"{of:,}")
         features, boxes, labels = zip(*regions, strict=True)
         return padded(features, boxes, labels, self.dim)
 

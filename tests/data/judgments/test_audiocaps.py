@@ -63,11 +63,11 @@ def test_tables_hold_every_caption_with_every_reference_set(small: Path) -> None
     assert len(tables) == 4  # people and machines, first and second captions
     assert [len(t.captions) for t in tables] == [3, 3, 5, 5]
     # the pair that people are divided on is a document, and is not scored
-    assert [len(t.documents.image_ids) for t in tables] == [4, 4, 5, 5]
+    assert [len(t.documents.corpus()) for t in tables] == [4, 4, 5, 5]
     for table in tables:
-        for key, caption, pair, side in zip(*table[1:], strict=True):
+        for place, caption, pair, side in zip(*table[1:], strict=True):
             assert caption == (pairs.first, pairs.second)[side][pair]
-            place = table.documents.image_ids.index(key)
+            assert table.documents.image_ids[place] == pairs.image[pair]
             assert table.documents.references[place] in [s[side] for s in pairs.sets[pair]]
 
 
@@ -104,9 +104,7 @@ def test_published_values_to_the_digit(metric, published, coco_root: Path) -> No
     pairs = load_clip_pairs(data=coco_root)
     sums, times = np.zeros((2, len(pairs))), np.zeros((2, len(pairs)))
     for table in pairs.tables():
-        place = {key: k for k, key in enumerate(table.documents.image_ids)}
-        index = np.array([place[key] for key in table.keys])
-        scores = score_captions(metric, table.documents, table.captions, index, MemoryStore())
+        scores = score_captions(metric, table.documents, table.captions, table.items, MemoryStore())
         assert scores.scores is not None
         np.add.at(sums, (table.side, table.pair), scores.scores[:, 0])
         np.add.at(times, (table.side, table.pair), 1)

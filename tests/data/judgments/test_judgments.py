@@ -45,10 +45,11 @@ def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
     row, value = judgments.rows("rating")
     assert row.tolist() == [0, 0, 0, 1, 1, 1]
     assert value.tolist() == [1, 1, 2, 1, 2, 2]
-    # every rating is a document of CIDEr's, each caption is scored against the first of its own
-    assert len(judgments.dataset) == 6
-    assert judgments.image_index.tolist() == [0, 3]
-    assert judgments.dataset.references[3] == judgments.judged[1].references
+    # every rating is a document of CIDEr's, and both images keep their ids
+    assert judgments.dataset.image_ids == ("a.jpg", "b.jpg")
+    assert judgments.image_index.tolist() == [0, 1]
+    assert judgments.dataset.references[1] == judgments.judged[1].references
+    assert judgments.dataset.corpus() == [j.references for j in judgments.judged for _ in range(3)]
     assert (judgments.facts["own_captions"], judgments.facts["judged"]) == (1, 2)
     assert judgments.dataset.notes[0].startswith("White space in")
     assert isinstance(judgments.dataset.part("images"), Absent)
@@ -57,7 +58,7 @@ def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
 def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
     averaged = load_expert(root=flickr8k, protocol="averaged")
     assert averaged.rows("rating")[1].tolist() == pytest.approx([4 / 3, 5 / 3])
-    assert len(averaged.dataset) == 2
+    assert len(averaged.dataset.corpus()) == 2
     kept = load_expert(root=flickr8k, own_captions="keep", documents="image")
     assert kept.protocol.name == "clipscore2021 with own_captions=keep, documents=image"
     assert kept.dataset.image_ids == ("a.jpg", "b.jpg")
@@ -76,7 +77,7 @@ def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k:
     own = [f"A dog runs {k} ." for k in (0, 1, 3, 4)]
     assert [list(j.references) for j in judgments.judged[:2]] == [own, own]
     assert len(judgments.judged[2].references) == 5
-    assert len(judgments.dataset) == 3
+    assert len(judgments.dataset.corpus()) == 3
     assert judgments.protocol.statistic == "kendall_tau_b"
 
 

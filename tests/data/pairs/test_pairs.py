@@ -46,18 +46,20 @@ def test_the_true_caption_is_taken_out_of_the_references(data: Path) -> None:
     assert len(again.pairs[4].references) == 4
 
 
-def test_documents_objects_and_photographs(data: Path) -> None:
-    """An image with another true caption is another document, of the same photograph."""
+def test_items_objects_and_photographs(data: Path) -> None:
+    """An image keeps its id with every set of references, and is one document."""
     pairs = load_sugarcrepe(data=data)
     dataset = pairs.dataset
     name = "000000000139.jpg"
-    assert dataset.image_ids[:2] == (name, f"{name}\t2")
+    assert dataset.image_ids[:2] == (name, name)
     assert dataset.image_source[:2] == ("coco:139", "coco:139")
-    assert len(dataset) == pairs.facts["documents"] == 5
-    for pair, document in zip(pairs.pairs, pairs.image_index, strict=True):
-        assert dataset.references[document] == pair.references
-        assert dataset.image_ids[document].startswith(pair.image)
-    assert dataset.part("objects")[f"{name}\t2"].labels == ("dog",)
+    assert len(dataset) == 5
+    assert dataset.n_images == pairs.facts["documents"] == len({p.image for p in pairs.pairs})
+    assert set(dataset.corpus()[0]) == {r for p in pairs.pairs[:2] for r in p.references or ()}
+    for pair, item in zip(pairs.pairs, pairs.image_index, strict=True):
+        assert dataset.references[item] == pair.references
+        assert dataset.image_ids[item] == pair.image
+    assert dataset.part("objects")[name].labels == ("dog",)
     assert isinstance(dataset.part("images"), Absent)
     assert {"captions_val2017.json", "instances_val2017.json", "swap_obj.json"} <= {
         *dataset.sources
@@ -66,6 +68,18 @@ def test_documents_objects_and_photographs(data: Path) -> None:
     assert {p.image for p in load_sugarcrepe(data=data, limit=2).pairs} == {
         "000000000139.jpg", "000000000285.jpg",
     }  # fmt: skip
+
+
+def test_messages_count_images_not_sets_of_references(tmp_path: Path) -> None:
+    """Two pairs of one image, each with its own references."""
+    records = [
+        {"image_id": "dog.png", "true": true, "false": "a cat", "references": ["a dog", "it runs"]}
+        for true in ("a dog", "it runs")
+    ]
+    write(tmp_path / "p.json", records)
+    dataset = load_pairs_table(file=tmp_path / "p.json", data=tmp_path).dataset
+    assert (len(dataset), dataset.n_images) == (2, 1)
+    assert dataset.part("objects").reason.startswith("none of the 1 images is known")
 
 
 def test_paraphrases(data: Path) -> None:

@@ -9,7 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import kendalltau
 
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.judgments.composite import load_composite
+from metaeval.data.judgments.flickr8k import load_expert
+from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.scores_file import ScoresFileMetric
@@ -43,8 +48,11 @@ def test_every_form_gives_the_same_scores_joined_by_image_and_caption(
     done = scored(metric, small(), captions, [2, 1, 0, 1])
     nan = np.nan
     np.testing.assert_array_equal(done.scores, [[0.75, 1], [0.5, nan], [0.25, 3], [nan, nan]])
-    (count,) = done.counts
-    assert (count.what, count.n, count.of) == ("captions without a score in the file", 1, 4)
+    counts = [(count.what, count.n, count.of) for count in done.counts]
+    assert counts == [
+        ("captions without a score in the file", 1, 4),
+        ("captions whose image has another id in the file", 0, 4),
+    ]
 
 
 def test_columns_and_label(tmp_path: Path) -> None:
@@ -72,8 +80,46 @@ def test_scores_for_just_these_references(tmp_path: Path) -> None:
     other = scored(metric, small((("a third",),)), ["a man"], [0])
     assert (other.status, other.reason) == (
         "failed",
-        "none of the 1 captions could be scored: all scores are NaN",
+        "s.jsonl: 1 captions match no record (1 by references), for example references "
+        "['a third'] in the dataset, ['another'] in the file",
     )
+
+
+def test_an_image_is_found_by_a_unique_last_part_and_counted(tmp_path: Path) -> None:
+    """`a.jpg` is `8k/a.jpg`; `b.jpg` may be either of two images, and an equal id comes first."""
+    ids, words = ("30k/b.jpg", "8k/a.jpg", "8k/b.jpg", "c.jpg"), ("a man",) * 4
+    data = CaptionDataset("d", ids, words, (("x",),) * 4, ids, words)
+    rows = [{"image_id": i, "caption": "a man", "S": s} for i, s in
+            (("a.jpg", 1), ("b.jpg", 2), ("c.jpg", 3), ("other/c.jpg", 4))]  # fmt: skip
+    metric = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
+    done = scored(metric, data, list(words), [0, 1, 2, 3])
+    np.testing.assert_array_equal(done.scores, [[np.nan], [1], [np.nan], [3]])
+    assert [(count.n, count.of) for count in done.counts] == [(2, 4), (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("captions", "problem"),
+    [
+        (["a man", "a bus"], "2 captions match no record (1 by image_id, 1 by caption), for example"
+         " image_id 'd.jpg' in the dataset, 'c.jpg' in the file"),
+        (["a man", None], "1 captions match no record (1 by image_id), for example image_id"),
+        ([None, "a bus"], "1 captions match no record (1 by caption), for example caption 'a bus' "
+         "in the dataset, 'a man' in the file"),
+    ],
+)  # fmt: skip
+def test_what_does_not_match_is_shown_with_both_sides(
+    captions: list[str | None], problem: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "s.csv", [{"image_id": "c.jpg", "caption": "a man", "S": 3}])
+    ids, words = ("d.jpg", "x/c.jpg"), ("a man", "a bus")
+    data = CaptionDataset("d", ids, words, (("x",),) * 2, ids, words)
+    texts, index = zip(*((c, k) for k, c in enumerate(captions) if c), strict=True)
+    done = scored(ScoresFileMetric(path, columns=["S"]), data, list(texts), list(index))
+    assert done.status == "failed"
+    assert f"s.csv: {problem}" in str(done.reason)
+    assert done.remedy == "write image_id and caption as the run with metrics=[] exports them"
+    both = scored(ScoresFileMetric(path, columns=["S"]), data, [*texts, "a man"], [*index, 1])
+    assert (both.status, problem in both.unscored[0]) == ("ok", True)  # one of them has a score
 
 
 def test_another_file_is_another_signature(tmp_path: Path) -> None:
@@ -206,3 +252,48 @@ def test_the_scores_that_thumb_published_load_as_they_are(coco_root: Path) -> No
     published = pd.concat(tables).set_index(["SYS", "seg_id"])["score"]
     expected = [published[str(j.system), j.image] for j, m in zip(keys, machine, strict=True) if m]
     np.testing.assert_array_equal(done.scores[machine, 0], expected)
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize(
+    ("name", "load", "captions", "expected"),
+    [
+        ("flickr8k_expert", load_expert, 5_664, (53.03, 34.9)),
+        ("composite", load_composite, 11_985, (63.45, None)),
+    ],
+)
+def test_the_scores_that_fleur_published_join_whole(
+    name, load, captions, expected, coco_root: Path
+) -> None:
+    """Lee et al. (2024), as published: τ-c 53.0 and 63.5; with scipy's τ-c, to half of a digit."""
+    path = coco_root / "scores" / f"fleur_{name}.csv"
+    if not path.is_file():
+        pytest.skip(f"METAEVAL_DATA has no scores/{path.name}")
+    data = load(data=coco_root)
+    texts = [j.candidate for j in data.judged]
+    done = scored(ScoresFileMetric(path), data.dataset, texts, list(data.image_index))
+    assert done.scores is not None
+    assert (len(texts), done.counts[0].n) == (captions, 0)
+    assert done.counts[1].n == (captions if name == "composite" else 0)  # X.jpg for 8k/X.jpg
+    rows, ratings = data.rows(data.dimensions[0])
+    for scores, value in zip(done.scores.T, expected, strict=True):
+        tau = kendalltau(scores[rows], ratings, variant="c").statistic
+        assert value is None or 100 * tau == pytest.approx(value, abs=0.05)
+
+
+@pytest.mark.coco
+def test_fleurs_scores_of_pascal50s_join_whole(coco_root: Path) -> None:
+    """8,000 captions, for any references that are drawn; HC and HI as the authors count them."""
+    path = coco_root / "scores" / "fleur_pascal50s.csv"
+    if not path.is_file():
+        pytest.skip("METAEVAL_DATA has no scores/fleur_pascal50s.csv")
+    pairs = load_pascal50s(data=coco_root)
+    (table,) = pairs.tables(n_references=5)
+    metric = ScoresFileMetric(path, columns=["FLEUR"])
+    done = scored(metric, table.documents, table.captions, list(table.items))
+    assert done.scores is not None
+    assert (len(table.captions), done.counts[0].n) == (8_000, 0)
+    first, second = done.scores[:, 0].reshape(2, -1)
+    right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
+    of_category = {c: int(right[np.array(pairs.category) == c].sum()) for c in ("HC", "HI")}
+    assert of_category == {"HC": 613, "HI": 997}

@@ -134,7 +134,7 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
     """What the other document of the same photograph says does not help a caption, either, and a
     caption that is in both counts once."""
     texts = ("a red horse", "a dog"), ("a red horse", "the beach"), ("a man", "the dog rides")
-    ids, human = ("a", "a\t2", "b"), ("a dog rides", "the horse", "a man rides")
+    ids, human = ("a", "a", "b"), ("a dog rides", "the horse", "a man rides")
     sources = ("coco:1", "coco:1", "coco:2")
     data = CaptionDataset("d", ids, human, texts, ids, human, image_source=sources,
                           pool_source=sources)  # fmt: skip

@@ -95,7 +95,7 @@ def test_effects_at_equal_rating_by_hand() -> None:
         "h i j": ("qwen-7b", 4), "k l m": ("LLaVA", 4), "n o p q": (None, 4),
     }  # fmt: skip
     rated = [
-        RatedCaption(("00 1", "1"), text, system, {"rating": float(rating)})
+        RatedCaption("1", text, system, {"rating": float(rating)})
         for text, (system, rating) in texts.items()
     ]
     answers = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,33 @@ def test_worked_by_hand() -> None:
     mine = scores(Cider(tokenizer="whitespace"), case)[:, 0]
     expected = [0, 0, 10 * math.exp(-1 / 72) / 4, 0]
     np.testing.assert_allclose(mine, expected, **close)
+
+
+def test_documents_are_images_or_what_a_protocol_counts() -> None:
+    """Image 0 has two sets of references: "cat sat" and "cat ran"; image 1 has "dog".
+
+    Candidate "cat" against "cat sat": idf(cat)/√(idf(cat)² + idf(sat)²) of unigrams, one bigram
+    less than the reference. By image N = 2, and cat and sat are each in one; counted one by one
+    N = 3, and cat is in two; with the first counted twice N = 4, cat is in three and sat in two.
+    """
+    ids, human = (0, 0, 1), ("x",) * 3
+    references = (("cat sat",), ("cat ran",), ("dog",))
+    data = CaptionDataset("d", ids, human, references, ids, human)
+    counted = {
+        None: (math.log(2), math.log(2)),
+        (1, 1, 1): (math.log(3 / 2), math.log(3)),
+        (2, 1, 1): (math.log(4 / 3), math.log(4 / 2)),
+    }
+    signatures = set()
+    for documents, (cat, sat) in counted.items():
+        scorer = Cider(tokenizer="whitespace").bind(replace(data, documents=documents))
+        assert not isinstance(scorer, Absent)
+        scorer.prepare()
+        score = scorer.score(["cat"], np.zeros(1, np.intp))[0, 0]
+        expected = 10 * math.exp(-1 / 72) / 4 * cat / math.hypot(cat, sat)
+        assert score == pytest.approx(expected, abs=1e-12)
+        signatures |= set(scorer.signatures)
+    assert len(signatures) == 3
 
 
 def test_the_only_reference_itself_scores_ten() -> None:

@@ -307,3 +307,9 @@ def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     absent = BottomUpRegions(tmp_path / "a.h5").missing(dataset())
     assert absent is not None
     assert "h5py is not installed" in absent.reason
+
+
+def test_an_image_with_two_sets_of_references_has_its_regions_twice(tmp_path: Path) -> None:
+    regions = BottomUpRegions(dim=8, **as_npz(tmp_path)).load(dataset((7, 42, 42, 5193)))
+    np.testing.assert_array_equal(regions.features, FEATURES[[0, 1, 1, 2]])
+    assert regions.mask.all()
