@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -40,7 +41,8 @@ class Answer:
     request
         The request as JSON; an image is replaced by its digest and size.
     answer
-        The text, as it came; empty where the model refused.
+        The text, as it came; empty where the model refused. An unpaired surrogate is escaped, here
+        and in all other texts.
     judge
         The name of its score column.
     image_id, caption, rival
@@ -53,7 +55,7 @@ class Answer:
         JSON: for each token of the answer, its most probable alternatives as [token, logprob];
         `None` where they were not asked for.
     prompt_tokens, completion_tokens
-        As the endpoint counts them, `None` where it does not.
+        As the endpoint counts them, `None` where it does not or where that is not a count.
     seconds
         From sending the request to having the answer.
     model
@@ -102,14 +104,39 @@ class Answer:
             if not isinstance(value, wanted) or not in_range:
                 problem = f"{value!r:.40} is not {_WORDS[wanted]}"
                 raise InputError(problem, file=file, record=where, field=name)
+            values[name] = storable(value) if isinstance(value, str) else value
+        values |= {name: token_count(values[name]) for name in _COUNTS}
         defaults: dict[str, Any] = {f.name: f.default for f in fields(cls)}
         return cls(**{k: defaults[k] if v is None else v for k, v in values.items()})
 
 
+def storable(text: str) -> str:
+    r"""The text, with unpaired surrogates escaped: UTF-8 has none.
+
+    >>> storable("70 \ud800")
+    '70 \\ud800'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def is_escaped(text: str) -> bool:
+    """Whether a text has what `storable` escapes."""
+    return _SURROGATE.search(text) is not None
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens; `None` for anything other than a non-negative integer of 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value < 1 << 63 else None
+
+
+_SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}")
+_COUNTS = ("prompt_tokens", "completion_tokens")
 _WORDS = {str: "text", int: "a whole number", float: "a number"}
 _TYPES: dict[str, type] = {
     **{f.name: str for f in fields(Answer)},
-    **dict.fromkeys(("sample", "prompt_tokens", "completion_tokens"), int),
+    **dict.fromkeys(("sample", *_COUNTS), int),
     **dict.fromkeys(("seconds", "usd", "score"), float),
 }
 _SCHEMA = pa.schema([

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import random
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, StrictUndefined
 
 from metaeval.audit.sheet import read_key, read_verdicts
 from metaeval.errors import InputError
 from metaeval.metrics.judge.batch import import_batch
+from metaeval.metrics.judge.budget import Cost, Ledger, usage_of
 from metaeval.metrics.judge.prompts import Prompt
 from metaeval.metrics.judge.replay import ReplayFiles
+from metaeval.metrics.judge.reply import BadReply, read_answer
+from metaeval.metrics.judge.requests import Request
 from metaeval.runs.answers import AnswerJournal
-from tests.fuzz import strict
+from tests.fuzz import base, strict
 from tests.fuzz.base import Loader, lines, one_file, write
 
 KEYS = [character * 64 for character in "abc"]
@@ -46,8 +51,16 @@ def strict_answers(folder: Path) -> Any:
     records = [strict.parsed(line.decode()) for line in whole]
     with suppress(strict.Wrong, ValueError):  # cut short
         records.append(strict.parsed(last.decode()))
-    return {k: [r["answer"], r.get("sample") or 0, r.get("prompt_tokens"), r.get("usd")]
-            for k, r in sorted(checked(records).items())}  # fmt: skip
+    return {escaped(k): [escaped(r["answer"]), r.get("sample") or 0, count(r.get("prompt_tokens")),
+                r.get("usd")] for k, r in sorted(checked(records).items())}  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text)
+
+
+def count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def checked(records: list[Any]) -> dict[str, dict[str, Any]]:
@@ -112,8 +125,60 @@ def strict_batch(path: Path) -> Any:
         if used and isinstance(reply, dict) and reply.get("status_code") == 200:
             content = reply["body"]["choices"][0]["message"].get("content")
             strict.require(content is None or isinstance(content, str))
-            out.append(content or "")
+            out.append(escaped(content or ""))
     return out
+
+
+MOST = Cost(1, 700, 64)  # what is reserved for a request
+BAD_USAGES: tuple[Any, ...] = (
+    None, [], [1, 2], {}, "12", 7, -1, 0.5, True, 2**63, 10**30, {"prompt_tokens": -3},
+    {"prompt_tokens": [3], "completion_tokens": None}, {"completion_tokens": 2**63 - 1},
+)  # fmt: skip
+
+
+def harm_usage(raw: bytes, rng: random.Random) -> bytes:
+    """Unknown, invalid and extreme numbers of tokens; else damage to JSON."""
+    reply = json.loads(raw)
+    if rng.random() < 0.5:
+        return base.JSON(raw, rng)
+    if rng.random() < 0.2:
+        reply["choices"] = rng.choice([[], [None], "x", [{"message": "hello"}]])
+    name = rng.choice([None, None, "prompt_tokens", "completion_tokens"])
+    part, key = (reply, "usage") if name is None else (reply["usage"], name)
+    if rng.random() < 0.2:
+        del part[key]
+    else:
+        part[key] = rng.choice(BAD_USAGES)
+    return json.dumps(reply).encode()
+
+
+def read_reply(path: Path) -> Any:
+    """The answer, or `None`, and what is spent: an unreadable reply is paid for too."""
+    ledger, request, answer = Ledger({}, None), cast(Request, _Request), None
+    try:
+        read = read_answer(request, path.read_bytes(), 1.0)
+        answer, usage = read.answer, usage_of(read)
+    except BadReply as error:
+        usage = error.usage
+    ledger.settle(MOST, usage, "")
+    return [answer, ledger.spent.input, ledger.spent.output]
+
+
+def strict_reply(path: Path) -> Any:
+    answer, usage = None, None
+    with suppress(strict.Wrong, ValueError):
+        reply = strict.parsed(path.read_bytes().decode())
+        strict.require(isinstance(reply, dict))
+        usage = reply.get("usage")
+        choices = reply.get("choices")
+        strict.require(isinstance(choices, list) and choices and isinstance(choices[0], dict))
+        message = choices[0].get("message")
+        strict.require(isinstance(message, dict))
+        strict.require(isinstance(message.get("content"), str | None))
+        answer = escaped(message.get("content") or "")
+    stated = usage if isinstance(usage, dict) else {}
+    prompt, completion = (count(stated.get(f"{name}_tokens")) for name in ("prompt", "completion"))
+    return [answer, 700 if prompt is None else prompt, 64 if completion is None else completion]
 
 
 PROMPT = "Rate from 0 to 100.\n{% for r in references %}{{ r }}\n{% endfor %}{{ caption }}\n"
@@ -165,6 +230,7 @@ JUDGE_LOADERS = [
     one_file("answers, replayed", "replay.csv", lambda path: path.write_text(REPLAY), read_replay,
              strict_replay),
     one_file("answers of a batch", "batch.jsonl", BATCH, read_batch, strict_batch),
+    one_file("reply of a judge", "reply.json", REPLY, read_reply, strict_reply, harm_usage),
     one_file("prompt", "prompt.jinja", PROMPT, lambda path: Prompt(str(path)).render(**RENDERED),
              strict_prompt),
     Loader("sheets of an audit", make_audit, read_audit, strict_audit),

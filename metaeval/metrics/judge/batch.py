@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from metaeval.errors import InputError
-from metaeval.metrics.judge.client import Endpoint
+from metaeval.metrics.judge.reply import answer_from
 from metaeval.metrics.judge.requests import Request
 from metaeval.readers.files import read_text
 from metaeval.readers.json_text import read_json_lines
@@ -46,7 +46,7 @@ def import_batch(path: Path, requests: Mapping[str, Request]) -> Iterator[Answer
         if response.get("status_code") != 200:
             continue
         try:
-            yield Endpoint.answer_from(requests[key], response["body"], None)
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
-            problem = f"is not a chat completion ({type(error).__name__}: {error})"
+            yield answer_from(requests[key], response["body"], None)
+        except (LookupError, ValueError) as error:
+            problem = f"is not a chat completion ({error})"
             raise InputError(problem, file=path, record=where, field="response.body") from None

@@ -57,21 +57,61 @@ class Cost(NamedTuple):
         return (self.input * price["input"] + self.output * price["output"]) / 1e6
 
 
+class Usage(NamedTuple):
+    """Tokens of prompt and answer that a reply states, `None` where it states none."""
+
+    prompt: int | None = None
+    completion: int | None = None
+
+    def usd(self, price: Price | None) -> float | None:
+        """The price of a call, `None` where no price is declared or the usage is not stated."""
+        if self.prompt is None or self.completion is None:
+            return None
+        return Cost(1, self.prompt, self.completion).usd(price)
+
+
+UNKNOWN = Usage()
+NOTHING = Usage(0, 0)  # of a request that is not charged
+
+
+def usage_of(answer: Answer) -> Usage:
+    """The usage that is recorded with an answer."""
+    return Usage(answer.prompt_tokens, answer.completion_tokens)
+
+
 @dataclass
 class Ledger:
-    """Spends a budget: a request's greatest possible cost is reserved before it is sent."""
+    """Spends a budget: a request's greatest possible cost is reserved before it is sent.
+
+    Attributes
+    ----------
+    spent, reserved
+        What was paid, and the greatest possible cost of what is in flight.
+    unstated
+        Calls of unknown usage, which count as the most that was reserved for them.
+    """
 
     budget: Budget
     price: Price | None
     spent: Cost = field(default_factory=Cost)
     reserved: Cost = field(default_factory=Cost)
+    unstated: int = 0
     _counted: set[str] = field(default_factory=set)
 
-    def record(self, answer: Answer) -> None:
-        """Count an answer that was paid for earlier; each one once."""
-        if answer.key not in self._counted:
-            self._counted.add(answer.key)
-            self.spent = self.spent.plus(cost_of(answer))
+    def record(self, most: Cost, usage: Usage, key: str = "") -> None:
+        """Count a call of at most this cost; an answer, by its request's key, counts once."""
+        if key in self._counted:
+            return
+        self._counted |= {key} if key else set()
+        self.unstated += None in usage
+        prompt, completion = usage
+        self.spent = self.spent.plus(
+            Cost(
+                1,
+                most.input if prompt is None else prompt,
+                most.output if completion is None else completion,
+            )
+        )
 
     def exceeded_by(self, cost: Cost) -> str | None:
         """The ceiling that this cost would exceed: "budget.calls=100"."""
@@ -93,15 +133,7 @@ class Ledger:
         self.reserved = self.reserved.plus(cost)
         return True
 
-    def settle(self, reserved: Cost, answer: Answer | None) -> None:
-        """Replace a reserved cost by the real one; a failed attempt counts as a call."""
+    def settle(self, reserved: Cost, usage: Usage, key: str) -> None:
+        """Replace a reserved cost by the real one; a failed attempt has no key."""
         self.reserved = self.reserved.minus(reserved)
-        if answer is None:
-            self.spent = self.spent.plus(Cost(1))
-        else:
-            self.record(answer)
-
-
-def cost_of(answer: Answer) -> Cost:
-    """What an answer has cost."""
-    return Cost(1, answer.prompt_tokens or 0, answer.completion_tokens or 0)
+        self.record(reserved, usage, key)

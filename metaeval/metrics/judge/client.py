@@ -11,12 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from metaeval.errors import InputError, MetaevalError
-from metaeval.metrics.judge.budget import BudgetReached, Cost, Ledger
+from metaeval.metrics.judge.budget import (
+    NOTHING,
+    UNKNOWN,
+    BudgetReached,
+    Cost,
+    Ledger,
+    Usage,
+    usage_of,
+)
+from metaeval.metrics.judge.reply import BadReply, read_answer, read_body, redaction
 from metaeval.metrics.judge.requests import Request
+from metaeval.readers.files import one_line
 from metaeval.runs.answers import Answer
 
 if TYPE_CHECKING:
@@ -32,14 +42,20 @@ _FATAL = {
 }
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds between attempts
 _LONGEST_RETRY_AFTER = 600.0
+_MOST_MESSAGE = 1 << 16  # bytes of a refusal that are searched for its reason
 
 
 class Retriable(Exception):
-    """An attempt that may succeed later; `retry_after` is the endpoint's wait."""
+    """An attempt that may succeed later.
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    `retry_after` is the endpoint's wait, `usage` what the attempt has cost.
+    """
+
+    def __init__(
+        self, reason: str, retry_after: float | None = None, usage: Usage = NOTHING
+    ) -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
+        self.retry_after, self.usage = retry_after, usage
 
 
 class RequestFailed(Exception):
@@ -78,7 +94,7 @@ class Endpoint:
     base_url
         "https://api.example.org/v1"; `/chat/completions` is added.
     key
-        Sent as a bearer token; it is removed from whatever the endpoint returns.
+        Sent as a bearer token; it is removed from whatever the endpoint returns (see `redaction`).
     limits
         Concurrency, rates, patience.
     ledger
@@ -119,6 +135,7 @@ class Endpoint:
         from aiolimiter import AsyncLimiter
 
         logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for every request
+        self._redact = redaction(self.key)
         limits, n = self.limits, min(self.limits.concurrency, len(requests))
         per_minute, tokens = limits.requests_per_minute, limits.tokens_per_minute
         self._requests = AsyncLimiter(1, 60 / per_minute) if per_minute else None
@@ -128,9 +145,11 @@ class Endpoint:
         context = httpx.create_ssl_context(trust_env=not local)
         # A connection pool looks through all its connections for each request, so every worker has
         # a client of its own (`python -m benchmarks.judge_speed`).
+        headers = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
+        headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         clients = [
             httpx.AsyncClient(
-                headers={"Authorization": f"Bearer {self.key}"} if self.key else {},
+                headers=headers,
                 timeout=None,  # each attempt has one timeout as a whole
                 trust_env=not local,
                 verify=context,
@@ -206,18 +225,22 @@ class Endpoint:
         """One attempt, within the budget and the limits."""
         limits = self.limits
         estimate = request.estimated_tokens(limits.chars_per_token, limits.image_tokens)
-        cost = Cost(1, request.most_tokens(limits.image_tokens), limits.max_tokens)
+        cost = request.most_cost(limits.image_tokens, limits.max_tokens)
         await self._reserve(cost)
-        answer = None
+        usage, key = NOTHING, ""
         try:
             if self._tokens is not None:
                 amount = min(estimate + limits.max_tokens, self._tokens.max_rate)
                 await self._tokens.acquire(amount)
             await self._wait_for_turn()
             answer = await self._send(request, http)
+            usage, key = usage_of(answer), answer.key
             return answer
+        except Retriable as error:
+            usage = error.usage
+            raise
         finally:
-            self.ledger.settle(cost, answer)
+            self.ledger.settle(cost, usage, key)
             async with self._settled:
                 self._settled.notify_all()
 
@@ -236,9 +259,10 @@ class Endpoint:
         async with self._settled:
             while not self.ledger.reserve(cost):
                 if self.ledger.reserved.calls == 0:
-                    ceiling = self.ledger.exceeded_by(cost)
+                    ceiling, unstated = self.ledger.exceeded_by(cost), self.ledger.unstated
+                    most = f" ({unstated:,} at their most: no usage is stated)" if unstated else ""
                     raise BudgetReached(
-                        f"{ceiling} is reached after {self.ledger.spent.calls:,} calls",
+                        f"{ceiling} is reached after {self.ledger.spent.calls:,} calls{most}",
                         "raise the budget and run the same command again: all answers are kept",
                     )
                 await self._settled.wait()
@@ -253,25 +277,30 @@ class Endpoint:
         content = json.dumps(await asyncio.to_thread(request.body) if request.image else
                              request.payload)  # fmt: skip
         started = time.perf_counter()
+        address = f"{self.base_url.rstrip('/')}/chat/completions"
         try:
-            async with asyncio.timeout(self.limits.timeout):
-                response = await http.post(
-                    f"{self.base_url.rstrip('/')}/chat/completions",
-                    content=content,
-                    headers={"Content-Type": "application/json"},
-                )
+            async with (
+                asyncio.timeout(self.limits.timeout),
+                http.stream("POST", address, content=content) as response,
+            ):
+                body = await read_body(response)
+            self._check_status(response, body)
+            return read_answer(request, body, time.perf_counter() - started, self._redact)
+        except BadReply as error:
+            problem, usage = f"the endpoint's reply is not a chat completion ({error})", error.usage
         except TimeoutError:
-            raise Retriable(f"no answer within {self.limits.timeout:g} s") from None
+            problem, usage = f"no answer within {self.limits.timeout:g} s", UNKNOWN
         except httpx.HTTPError as error:
-            raise Retriable(f"{type(error).__name__}: {self.redacted(str(error))}") from None
-        self._check_status(response)
-        return self._read(request, response, time.perf_counter() - started)
+            problem = f"{type(error).__name__}: {one_line(self._redact(str(error)))}"
+            usage = NOTHING if isinstance(error, httpx.ConnectError) else UNKNOWN
+        raise Retriable(problem, usage=usage)
 
-    def _check_status(self, response: httpx.Response) -> None:
+    def _check_status(self, response: httpx.Response, body: bytes) -> None:
         status = response.status_code
         if status == 200:
             return
-        reason = f"HTTP {status}: {self.redacted(response.text)[:200].strip() or 'no message'}"
+        message = one_line(self._redact(body[:_MOST_MESSAGE].decode(errors="replace"))[:200])
+        reason = f"HTTP {status}: {message or 'no message'}"
         if status in _FATAL:
             raise JudgeStopped(
                 f"{_FATAL[status]} ({reason})",
@@ -288,42 +317,6 @@ class Endpoint:
                 self._not_before = max(self._not_before, time.monotonic() + after)
             raise Retriable(reason, after)
         raise RequestFailed(reason)
-
-    def _read(self, request: Request, response: httpx.Response, seconds: float) -> Answer:
-        try:
-            return self.answer_from(request, json.loads(self.redacted(response.text)), seconds)
-        except (ValueError, KeyError, IndexError, TypeError) as error:
-            problem = f"{type(error).__name__}: {error}"
-            raise Retriable(f"the endpoint's reply is not a chat completion ({problem})") from None
-
-    @staticmethod
-    def answer_from(request: Request, reply: Any, seconds: float | None) -> Answer:
-        """The answer in a chat completion; KeyError or TypeError where it is not one."""
-        choice = reply["choices"][0]
-        message, usage = choice["message"], reply.get("usage") or {}
-        content = message.get("content")
-        if content is not None and not isinstance(content, str):
-            raise TypeError("the content is not text")
-        return Answer(
-            key=request.key,
-            request=request.text,
-            answer=content or "",
-            image_id=request.image_id,
-            caption=request.caption,
-            rival=request.rival,
-            sample=request.sample,
-            finish_reason=_text(choice.get("finish_reason")),
-            refusal=_text(message.get("refusal")),
-            logprobs=_logprobs(choice.get("logprobs")),
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            completion_tokens=_count(usage.get("completion_tokens")),
-            seconds=None if seconds is None else round(seconds, 4),
-            model=_text(reply.get("model")),
-        )
-
-    def redacted(self, text: str) -> str:
-        """A text of the endpoint without the key."""
-        return text.replace(self.key, "[key]") if self.key else text
 
 
 def key_from(variable: str) -> str | None:
@@ -346,23 +339,3 @@ def retry_after(header: str | None) -> float | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _logprobs(value: Any) -> str | None:
-    """Positions as JSON: the token that was said, then [token, logprob] of the most probable."""
-    positions = value.get("content") if isinstance(value, dict) else None
-    if not positions:
-        return None
-    waiting = [
-        [[position["token"]], *([top["token"], top["logprob"]] for top in position["top_logprobs"])]
-        for position in positions[:32]
-    ]
-    return json.dumps(waiting, ensure_ascii=False)

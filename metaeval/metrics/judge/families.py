@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-import yaml
+from metaeval.readers.yaml_text import read_yaml
 
 _TABLE = Path(__file__).with_name("families.yaml")
 
@@ -15,8 +15,7 @@ _TABLE = Path(__file__).with_name("families.yaml")
 @cache
 def families() -> Mapping[str, Sequence[str]]:
     """Family → how the names of its models begin, in lower case."""
-    table: Mapping[str, Sequence[str]] = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
-    return table
+    return read_yaml(_TABLE)
 
 
 def family_of(names: Iterable[str]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,8 @@ from metaeval.runs.store import Store
 ASPECTS = ("fidelity", "adequacy", "fluency")  # of the shipped prompt "aspects"
 PAIRWISE_CHOICES = {"A": 1.0, "B": 0.0, "tie": 0.5}
 _EXTRA = ("httpx", "tenacity", "aiolimiter")
+_OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")  # fields of a request
+_KEY = re.compile("[!-~]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -146,6 +148,17 @@ class Judge(Metric):
             raise ConfigError(
                 "metric.judge.budget.usd needs prices; give "
                 "metric.judge.price={input: USD, output: USD}, per million tokens"
+            )
+        if "n" in self.request_parameters:
+            raise ConfigError(
+                "metric.judge.parameters.n: one choice of a reply is read; "
+                "write metric.judge.n_samples"
+            )
+        ceilings = {name for name, value in (self.budget or {}).items() if value is not None}
+        if ceilings - {"calls"} and not self.request_parameters.keys() & set(_OUTPUT_LIMITS):
+            raise ConfigError(
+                "metric.judge.budget: the answers have no limit; give metric.judge.max_tokens or "
+                "metric.judge.parameters.max_completion_tokens"
             )
         if self.pairwise and self.n_aspects:
             raise ConfigError("metric.judge.fields: a pairwise prompt has one score; leave it out")
@@ -266,8 +279,10 @@ class Judge(Metric):
 
     @property
     def limits(self) -> Limits:
-        """How the endpoint is asked."""
-        return Limits(**{f.name: getattr(self, f.name) for f in fields(Limits)})
+        """How the endpoint is asked; `max_tokens` is the most that one call may answer."""
+        limits = Limits(**{f.name: getattr(self, f.name) for f in fields(Limits)})
+        most = [self.request_parameters.get(name) for name in _OUTPUT_LIMITS]
+        return replace(limits, max_tokens=max(n for n in (1, *most) if isinstance(n, int)))
 
     @property
     def request_parameters(self) -> dict[str, object]:
@@ -312,8 +327,15 @@ class Judge(Metric):
                 return Absent(
                     "judge", f"{missing[0]} is not installed", "pip install 'metaeval[judge]'"
                 )
-            host = urlsplit(self.base_url or "").hostname
-            if key_from(self.api_key_env) is None and host not in ("localhost", "127.0.0.1", "::1"):
+            host, key = urlsplit(self.base_url or "").hostname, key_from(self.api_key_env)
+            if key is not None and not _KEY.fullmatch(key):
+                return Absent(
+                    "key",
+                    f"the environment variable {self.api_key_env} has a space, a line break, a "
+                    "control character or one that is not ASCII",
+                    "set it to the key alone",
+                )
+            if key is None and host not in ("localhost", "127.0.0.1", "::1"):
                 return Absent(
                     "key",
                     f"the environment variable {self.api_key_env} is not set",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metaeval.metrics.judge.budget import Cost
 from metaeval.readers.images import open_image
 
 _QUALITY = 90  # of the JPEG that is sent
@@ -63,11 +64,11 @@ class Request:
         text = sum(-int(-len(text) // chars_per_token) + _MESSAGE_TOKENS for text in texts)
         return text + (image_tokens if self.image is not None else 0)
 
-    def most_tokens(self, image_tokens: int) -> int:
-        """A number of tokens that the prompt cannot exceed: no token is shorter than a byte."""
+    def most_cost(self, image_tokens: int, max_tokens: int) -> Cost:
+        """What the request cannot exceed: no token of its prompt is shorter than a byte."""
         texts = [m["content"].encode() for m in self.payload["messages"]]
         text = sum(len(text) + 2 * _MESSAGE_TOKENS for text in texts)
-        return text + (image_tokens if self.image is not None else 0)
+        return Cost(1, text + (image_tokens if self.image is not None else 0), max_tokens)
 
 
 class Attachment(NamedTuple):

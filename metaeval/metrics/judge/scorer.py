@@ -21,7 +21,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.base import NotScored, Scorer, Scores, reference_digests, split_pair
 from metaeval.metrics.judge.batch import export_batch, import_batch
-from metaeval.metrics.judge.budget import Cost, Ledger, cost_of
+from metaeval.metrics.judge.budget import Cost, Ledger, usage_of
 from metaeval.metrics.judge.client import Endpoint, key_from
 from metaeval.metrics.judge.requests import (
     Attachment,
@@ -30,7 +30,7 @@ from metaeval.metrics.judge.requests import (
     distinct_requests,
     make_request,
 )
-from metaeval.runs.answers import Answer, current_journal, with_score
+from metaeval.runs.answers import Answer, current_journal, is_escaped, with_score
 from metaeval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ log = logging.getLogger(__name__)
 
 _NAMESPACE = "answers of judges"
 _LEDGERS: WeakKeyDictionary[object, dict[str, Ledger]] = WeakKeyDictionary()  # by run
-UNPARSED, UNANSWERED, TRUNCATED = (
+UNPARSED, UNANSWERED, TRUNCATED, ESCAPED = (
     "captions with an answer that cannot be parsed", "captions without an answer",
-    "captions with an answer cut at max_tokens",
+    "captions with an answer cut at max_tokens", "captions with an answer that is stored escaped",
 )  # fmt: skip
 
 
@@ -71,10 +71,10 @@ class JudgeScorer(Scorer):
         super().__init__(metric.columns, metric.settings())
         self.metric, self.dataset, self.store = metric, dataset, store
         self.counted = MappingProxyType(
-            {UNPARSED: "captions", UNANSWERED: "captions", TRUNCATED: "captions"}
+            dict.fromkeys((UNPARSED, UNANSWERED, TRUNCATED, ESCAPED), "captions")
         )
         self._answers: dict[str, Answer] = {}
-        self._counts: dict[tuple[str, int], tuple[int, int, int]] = {}
+        self._counts: dict[tuple[str, int], tuple[bool, ...]] = {}
 
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
@@ -124,20 +124,21 @@ class JudgeScorer(Scorer):
         """The scores of one item: the mean of its answers, for each aspect and over all."""
         parser, n = self.metric.answer_parser, len(self.columns)
         low, high = self.metric.scale
-        values, unparsed, cut, missing = [], 0, 0, not answers
+        values, unparsed, cut, escaped, missing = [], False, False, False, not answers
         for answer, swapped in answers:
             if answer is None:
                 missing = True
                 continue
             parsed = parser.parse(answer)
             bad = any(map(math.isnan, parsed))
-            unparsed += bad
-            cut += answer.finish_reason == "length"
+            unparsed |= bad
+            cut |= answer.finish_reason == "length"
+            escaped |= is_escaped(answer.answer)
             self._use(answer, math.nan if bad else float(np.mean(parsed)))
             if swapped:
                 parsed = tuple(low + high - value for value in parsed)
             values.append(parsed)
-        self._counts[text, index] = int(unparsed > 0), int(missing), int(cut > 0)
+        self._counts[text, index] = unparsed, missing, cut, escaped
         incomplete = missing or unparsed
         if not values or (self.metric.pairwise and incomplete):
             return [math.nan] * n  # one order alone would carry the order's bias
@@ -151,7 +152,7 @@ class JudgeScorer(Scorer):
     def _use(self, answer: Answer, score: float) -> None:
         """Record an answer and what was read in it; pairwise, the score of the caption A."""
         if (journal := current_journal()) is not None:
-            usd = cost_of(answer).usd(self.metric.price)
+            usd = usage_of(answer).usd(self.metric.price)
             journal.use(with_score(answer, score, self.columns[-1].name, usd))
 
     def tally(
@@ -223,7 +224,7 @@ class JudgeScorer(Scorer):
         if metric.resolved_mode == "replay_or_fail":
             raise self._not_recorded(todo[0].image_id, todo[0].caption)
         if metric.resolved_mode == "record" and metric.batch_import is None:
-            self._ask(todo, [self._answers[r.key] for r in wanted if r.key in self._answers])
+            self._ask(todo, [r for r in wanted if r.key in self._answers])
 
     def _recorded(self, request: Request) -> Answer | None:
         files, journal = self.metric.files, current_journal()
@@ -244,17 +245,16 @@ class JudgeScorer(Scorer):
         path = Path(str(self.metric.batch_import)).expanduser()
         self._save(import_batch(path, {request.key: request for request in requests}))
 
-    def _ask(self, todo: Sequence[Request], known: Sequence[Answer]) -> None:
-        metric = self.metric
+    def _ask(self, todo: Sequence[Request], answered: Sequence[Request]) -> None:
+        metric, limits = self.metric, self.metric.limits
         ledger = self._ledger()
-        for answer in known:
-            ledger.record(answer)
+        for request in answered:
+            most = request.most_cost(limits.image_tokens, limits.max_tokens)
+            ledger.record(most, usage_of(self._answers[request.key]), request.key)
         if metric.dry_run or metric.batch_export is not None:
             self._send_nothing(todo)
         key = key_from(metric.api_key_env)
-        endpoint = Endpoint(
-            str(metric.base_url), key, metric.limits, ledger, lambda a: self._save([a])
-        )
+        endpoint = Endpoint(str(metric.base_url), key, limits, ledger, lambda a: self._save([a]))
         done, line = 0, progress.current()
         with progress.progress_bar(total=len(todo), desc=metric.name, unit=" calls") as bar:
 
@@ -291,7 +291,7 @@ class JudgeScorer(Scorer):
                 "run again with metric.judge.batch_import=FILE when they are answered",
             )
         tokens = sum(r.estimated_tokens(metric.chars_per_token, metric.image_tokens) for r in todo)
-        cost = Cost(len(todo), tokens, len(todo) * metric.max_tokens)
+        cost = Cost(len(todo), tokens, len(todo) * metric.limits.max_tokens)
         usd = cost.usd(metric.price)
         price = "no price is declared" if usd is None else f"at most about {usd:,.2f} USD"
         raise NotScored(

@@ -1,0 +1,400 @@
+"""Replies that are too large, unpaid for, odd, or that repeat the key."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+import socket
+import threading
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pytest_httpserver import HTTPServer
+from scipy.stats import kendalltau
+from werkzeug import Response
+
+from metaeval.errors import ConfigError
+from metaeval.metrics.judge import client, scorer
+from metaeval.metrics.judge.reply import MOST_BYTES
+from metaeval.runs.answers import ANSWERS, record_answers
+from metaeval.runs.store import MemoryStore
+from tests.metrics.judge.judge_cases import (
+    CAPTIONS,
+    Served,
+    caption_in,
+    completion,
+    judge,
+    length_score,
+    prompt_in,
+    scored,
+)
+
+KEY = "sk-SECRET/abc+'123"
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def reply_with(usage: Any) -> dict[str, Any]:
+    reply = completion("70")
+    if usage is None:
+        del reply["usage"]
+    else:
+        reply["usage"] = usage
+    return reply
+
+
+UNSTATED = {
+    "missing": None,
+    "a list": [1, 2],
+    "a text": "12",
+    "empty": {},
+    "null": {"prompt_tokens": None, "completion_tokens": None},
+    "negative": {"prompt_tokens": -(10**6), "completion_tokens": -(10**6)},
+    "true": {"prompt_tokens": True, "completion_tokens": True},
+    "fractions": {"prompt_tokens": 0.1, "completion_tokens": 0.1},
+    "2^63": {"prompt_tokens": 2**63, "completion_tokens": 2},
+    "30 digits": {"prompt_tokens": 10**30, "completion_tokens": 2},
+}
+
+
+@pytest.mark.parametrize("usage", UNSTATED.values(), ids=UNSTATED)
+def test_a_usage_that_is_not_a_count_costs_the_most_that_was_reserved(
+    httpserver: HTTPServer, usage: Any, tmp_path: Path
+) -> None:
+    """A token has at least one byte: prompt and answer cost at most bytes + max_tokens."""
+    served, store = Served(httpserver, lambda body, n: reply_with(usage)), MemoryStore()
+    captions = [f"caption number {k}" for k in range(10, 60)]
+    metric = judge(served.url, budget={"tokens": 2000}, max_tokens=10, concurrency=4)
+    with record_answers(tmp_path):
+        result = scored(metric, captions, store)
+    answered = len(served.bodies)
+    assert "budget.tokens=2000 is reached" in str(result.reason)
+    assert f"({answered} at their most: no usage is stated)" in str(result.reason)
+    most = len(prompt_in(served.bodies[0]).encode()) + 10
+    output = 2 if isinstance(usage, dict) and usage.get("completion_tokens") == 2 else 10
+    # the chat template's tokens are counted too: at least one request fewer fits than by bytes
+    assert 0 < answered <= 2000 // (most - 10 + output)
+    assert (answered + 2) * (most + 16) > 2000
+    # answers of an earlier attempt count alike: nothing more is sent
+    scored(metric, captions, store)
+    assert len(served.bodies) == answered
+
+
+def test_an_unreadable_reply_costs_what_it_states(httpserver: HTTPServer) -> None:
+    unreadable = {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 1000}}
+    served = Served(httpserver, lambda body, n: unreadable)
+    metric = judge(served.url, budget={"tokens": 10_000}, max_failures=None, concurrency=1)
+    result = scored(metric, [f"caption {k}" for k in range(40)])
+    assert len(served.bodies) == 5
+    assert "budget.tokens=10000 is reached after 5 calls" in str(result.reason)
+
+
+def test_a_refused_request_costs_no_tokens_and_a_broken_off_one_its_most(
+    httpserver: HTTPServer,
+) -> None:
+    captions = [f"caption {k}" for k in range(10, 40)]
+    options: dict[str, Any] = {"budget": {"tokens": 2000}, "max_failures": None, "retries": 0}
+    served = Served(httpserver, lambda body, n: Response("busy", 503))
+    scored(judge(served.url, **options), captions)
+    assert len(served.bodies) == 30
+    with raw_server(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"]) as server:
+        result = scored(judge(server.url, **options, concurrency=1), captions)
+        assert "budget.tokens=2000 is reached" in str(result.reason)
+        assert 0 < server.requests < 10
+
+
+def test_the_price_of_an_unknown_usage_is_unknown(httpserver: HTTPServer, tmp_path: Path) -> None:
+    price = {"input": 10, "output": 100}
+    replies = itertools.cycle([reply_with(None), completion("70")])
+    served = Served(httpserver, lambda body, n: next(replies))
+    with record_answers(tmp_path):
+        scored(judge(served.url, price=price, concurrency=1), CAPTIONS[:2])
+    answers = pq.read_table(tmp_path / ANSWERS).to_pydict()
+    assert sorted(answers["usd"], key=str) == [pytest.approx(0.0012, abs=1e-15), None]
+    assert sorted(answers["prompt_tokens"], key=str) == [100, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 5}, "one choice of a reply is read"),
+        ({"max_tokens": None}, "the answers have no limit"),
+    ],
+)
+def test_a_request_without_a_greatest_cost_is_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        judge("http://localhost/v1", parameters=options, budget={"tokens": 1000})
+
+
+def test_a_limit_in_the_parameters_is_reserved(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, lambda body, n: reply_with(None))
+    parameters = {"max_completion_tokens": 5000}
+    scored(judge(served.url, parameters=parameters, budget={"tokens": 6000}, concurrency=1))
+    assert len(served.bodies) == 1
+
+
+class RawServer:
+    """A server of raw bytes; `requests` counts what it was sent, `sent` the bytes of replies."""
+
+    def __init__(self, reply: Callable[[], Any]) -> None:
+        self.requests = self.sent = 0
+        self._reply = reply
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> RawServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._socket.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            self.requests += 1
+            for part in self._reply():
+                connection.sendall(part)
+                self.sent += len(part)
+
+
+raw_server = RawServer
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def endless() -> Iterator[bytes]:
+    yield HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+    while True:
+        yield b"100000\r\n" + b"a" * (1 << 20) + b"\r\n"
+
+
+def bomb() -> Iterator[bytes]:
+    """256 MiB of zeros in about one."""
+    pack = zlib.compressobj(1, zlib.DEFLATED, 31)
+    megabyte = bytes(1 << 20)
+    packed = b"".join(pack.compress(megabyte) for _ in range(256)) + pack.flush()
+    yield HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed
+
+
+@pytest.mark.parametrize("reply", [endless, bomb])
+def test_a_reply_has_a_largest_size(reply: Callable[[], Any]) -> None:
+    with raw_server(reply) as server:
+        tracemalloc.start()
+        result = scored(judge(server.url, retries=0, concurrency=1), CAPTIONS[:1])
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        time.sleep(0.05)
+        sent = server.sent
+    assert result.status == "failed"
+    assert peak < 4 * MOST_BYTES + (1 << 24)
+    assert sent < 4 * MOST_BYTES
+
+
+def test_a_reply_has_a_longest_time() -> None:
+    def drip() -> Iterator[bytes]:
+        yield HEAD + b"Content-Length: 100000\r\n\r\n"
+        while True:
+            yield b" "
+            time.sleep(0.02)
+
+    with raw_server(drip) as server:
+        started = time.monotonic()
+        result = scored(judge(server.url, retries=1, timeout=0.3), CAPTIONS[:1])
+        assert time.monotonic() - started < 5
+        assert server.requests == 2
+    assert result.status == "failed"
+
+
+def test_a_packed_reply_is_unpacked_and_other_encodings_are_failures(
+    httpserver: HTTPServer,
+) -> None:
+    def reply(body: str, number: int) -> Response:
+        raw = json.dumps(completion("70")).encode()
+        if number == 1:
+            return Response(raw, headers={"Content-Encoding": "br"})
+        return Response(gzip.compress(raw), headers={"Content-Encoding": "gzip"})
+
+    served = Served(httpserver, reply)
+    result = scored(judge(served.url), CAPTIONS[:1])
+    assert served.headers[0]["Accept-Encoding"] == "gzip"
+    assert len(served.bodies) == 2
+    assert result.scores is not None
+    assert result.scores[0, 0] == 70
+
+
+ODD: dict[str, Any] = {
+    "message a text": {"choices": [{"message": "hello"}]},
+    "choices a text": {"choices": "hello"},
+    "choice null": {"choices": [None]},
+    "a list": [completion("70")],
+    "deep": "[" * 200_000 + "]" * 200_000,
+    "a key twice": '{"choices": [{"message": {"content": "1"}}], "choices": []}',
+    "not UTF-8": Response(json.dumps(completion("70")).encode("utf-16"), 200),
+    "5,000 digits": '{"choices": ' + "7" * 5000 + "}",
+    "tokens not text": completion(
+        "70", choice={"logprobs": {"content": [{"token": 70, "top_logprobs": []}]}}
+    ),
+    "logprob above 0": completion(
+        "70",
+        choice={"logprobs": {"content": [
+            {"token": "70", "top_logprobs": [{"token": "70", "logprob": 1e6}]}
+        ]}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_an_odd_reply_is_a_failed_attempt_and_is_counted(httpserver: HTTPServer, odd: Any) -> None:
+    """Requested again, and where it never ends, a caption without an answer; others go on."""
+
+    def reply(body: str, number: int) -> Any:
+        return odd if number == 1 or "cat" in body else length_score(body, number)
+
+    served = Served(httpserver, reply)
+    result = scored(judge(served.url, concurrency=1))
+    assert result.scores is not None
+    expected = [len(c) if "cat" not in c else math.nan for c in CAPTIONS]
+    np.testing.assert_array_equal(result.scores[:, 0], expected)
+    assert len(served.bodies) == 2 + 3 + 1 + 1
+    assert {c.what: c.n for c in result.counts}[scorer.UNANSWERED] == 1
+
+
+SURROGATE = json.dumps(completion("70 \ud800", model="m\udfff"))
+
+
+def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
+    httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    def reply(body: str, number: int) -> Any:
+        return SURROGATE if "cat" in body else length_score(body, number)
+
+    served, store = Served(httpserver, reply), MemoryStore()
+    with record_answers(tmp_path / "one"):
+        result = scored(judge(served.url), store=store)
+    assert {c.what: c.n for c in result.counts}[scorer.ESCAPED] == 1
+    assert result.scores is not None
+    assert result.scores[1, 0] == 70
+    answers = pq.read_table(tmp_path / "one" / ANSWERS).to_pylist()
+    (escaped,) = [a for a in answers if "cat" in a["caption"]]
+    assert (escaped["answer"], escaped["model"]) == ("70 \\ud800", "m\\udfff")
+    # from the cache, and from the record
+    replay = str(tmp_path / "one" / ANSWERS)
+    for name, more in (("two", {}), ("three", {"replay": replay, "mode": "replay_or_fail"})):
+        with record_answers(tmp_path / name):
+            again = scored(judge(served.url, **more), store=store)
+        assert again.scores is not None
+        np.testing.assert_array_equal(again.scores, result.scores)
+        assert {c.what: c.n for c in again.counts}[scorer.ESCAPED] == 1
+    assert len(served.bodies) == 4
+
+
+def test_an_answer_that_an_earlier_version_cached_is_escaped_when_it_is_read(
+    httpserver: HTTPServer, tmp_path: Path
+) -> None:
+    served, store = Served(httpserver, length_score), MemoryStore()
+    with record_answers(tmp_path / "one"):
+        scored(judge(served.url), CAPTIONS[:1])
+    (old,) = pq.read_table(tmp_path / "one" / ANSWERS).to_pylist()
+    old |= {"answer": "40 \ud800", "prompt_tokens": -5}
+    store.put_many("answers of judges", {bytes.fromhex(old["key"]): json.dumps(old).encode()})
+    with record_answers(tmp_path / "two"):
+        result = scored(judge(served.url), CAPTIONS[:1], store)
+    assert result.scores is not None
+    assert result.scores[0, 0] == 40
+    (answer,) = pq.read_table(tmp_path / "two" / ANSWERS).to_pylist()
+    assert (answer["answer"], answer["prompt_tokens"]) == ("40 \\ud800", None)
+    assert len(served.bodies) == 1
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(c):04X}" for c in text)
+
+
+SPELLINGS = {
+    "plain": json.dumps(KEY)[1:-1],
+    "escaped": escaped(KEY),
+    "slash": KEY.replace("/", "\\/"),
+    "twice": json.dumps(KEY.replace("/", "\\/"))[1:-1],
+    "mixed": KEY[:5] + escaped(KEY[5:9]) + KEY[9:],
+}
+
+
+@pytest.mark.parametrize("status", [200, 401, 400])
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+def test_the_key_is_nowhere_however_it_is_spelled(
+    httpserver: HTTPServer, spelling: str, status: int, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    text = json.dumps(completion("70 KEY", model="KEY", choice={"finish_reason": "KEY"}))
+    text = text if status == 200 else json.dumps({"error": {"message": "wrong key KEY"}})
+    served = Served(httpserver, lambda body, n: Response(text.replace("KEY", spelling), status))
+    with caplog.at_level("DEBUG"), record_answers(tmp_path):
+        result = scored(judge(served.url), CAPTIONS[:1])
+    assert served.headers[0]["Authorization"] == f"Bearer {KEY}"
+    written = str(result.reason) + caplog.text
+    if status == 200:
+        assert result.scores is not None
+        assert result.scores[0, 0] == 70
+        (answer,) = pq.read_table(tmp_path / ANSWERS).to_pylist()
+        assert answer["answer"] == "70 [key]"
+        written += str(answer)
+    assert "[key]" in written
+    seen = written
+    for _ in range(3):  # as a reader of JSON within JSON sees it
+        seen = seen.encode().decode("unicode_escape").replace("\\/", "/")
+        assert "SECRET" not in seen
+
+
+@pytest.mark.parametrize("key", ["sk-one\ntwo", "sk-\x1b[31m", "sk-é", "sk two", "sk-…"])
+def test_a_key_that_no_header_can_have_is_refused_unseen(
+    httpserver: HTTPServer, key: str, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    served = Served(httpserver, length_score)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with caplog.at_level("DEBUG"):
+        result = scored(judge(served.url))
+    assert result.status == "skipped"
+    assert "the environment variable OPENAI_API_KEY has a space" in str(result.reason)
+    assert not served.bodies
+    assert "sk-" not in f"{result.reason}{caplog.text}"
+
+
+@pytest.mark.parametrize("key", ["0", "7", "1", "EMPTY", "none", "x", "-", "stop", "00000000"])
+def test_a_placeholder_of_a_key_changes_no_answer(
+    httpserver: HTTPServer, key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    replies = dict(zip(CAPTIONS, ["70", "20", "50.00000000", "100"], strict=True))
+    served = Served(httpserver, lambda body, n: completion(replies[caption_in(body)]))
+    with record_answers(tmp_path):
+        result = scored(judge(served.url))
+    assert result.scores is not None
+    assert kendalltau(result.scores[:, 0], [70, 20, 50, 100]).statistic == pytest.approx(1)
+    recorded = pq.read_table(tmp_path / ANSWERS).to_pylist()
+    assert {a["caption"]: a["answer"] for a in recorded} == replies
