@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import did_you_mean
-from metaeval.readers.files import one_line
-from metaeval.readers.yaml_text import read_yaml
+from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Model
 from metaeval.results.trust import Use
 
 BATTERIES = ("quick", "standard", "full")
 _Share = Annotated[float, Field(ge=0, lt=1)]
-_Declared = TypeVar("_Declared", bound=Model)
 
 
 class DeclaredRules(Model):
@@ -64,7 +62,7 @@ class Battery(Model):
 def read_uses(file: str | None) -> Uses:
     """The declared uses: metaeval's, or those of a file."""
     path = Path(file).expanduser() if file else _own("uses")
-    uses = _read(path, Uses)
+    uses = read_declared(path, Uses)
     ids = [use.id for use in uses.uses]
     if len(set(ids)) != len(ids):
         raise InputError("two uses have the same id", file=path, field="uses")
@@ -79,19 +77,9 @@ def read_battery(name: str) -> dict[str, tuple[str, ...]]:
             f"trust.battery: '{name}' is neither {', '.join(BATTERIES)} nor a .yaml file{meant}"
         )
     path = _own(name) if name in BATTERIES else Path(name).expanduser()
-    battery = _read(path, Battery)
+    battery = read_declared(path, Battery)
     return {**(read_battery(battery.of) if battery.of else {}), **battery.items}
 
 
 def _own(name: str) -> Path:
     return installation.conf() / "trust" / f"{name}.yaml"
-
-
-def _read(path: Path, model: type[_Declared]) -> _Declared:
-    content = read_yaml(path)
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or None
-        raise InputError(one_line(first["msg"]), file=path, field=field) from None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, InputError
+from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Model
 
 FOLDER = Path(__file__).resolve().parent
@@ -98,7 +99,7 @@ class PaperItem(Model):
         What a reader should know: the protocol, and what was left open.
     """
 
-    item: Annotated[str, Field(pattern=r"[a-z0-9-]+")]
+    item: Annotated[str, Field(pattern="^[a-z0-9-]+$")]
     title: str
     run: Mapping[str, Any] = {}
     example: PaperExample | None = None
@@ -160,34 +161,36 @@ class PaperItem(Model):
 class Paper(Model):
     """A paper and its items. `paper` is its short name, `source` where it was published."""
 
-    paper: Annotated[str, Field(pattern=r"[a-z0-9_]+")]
+    paper: Annotated[str, Field(pattern="^[a-z0-9_]+$")]
     title: str
     source: str
     items: tuple[PaperItem, ...]
 
-
-def read_paper(path: Path) -> Paper:
-    """Read one file. Raises ConfigError naming file and field."""
-    try:
-        return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{path}, field '{place}': {first['msg']}") from None
+    @model_validator(mode="after")
+    def _different_names(self) -> Paper:
+        (name, n), *_ = Counter(item.item for item in self.items).most_common(1) or [("", 0)]
+        if n > 1:
+            raise ValueError(f"{n} items are called '{name}'; give each a name of its own")
+        return self
 
 
 def papers(folder: Path = FOLDER) -> dict[str, Paper]:
-    """Short name → paper, for all files of a folder, by name."""
-    every = [read_paper(path) for path in sorted(folder.glob("*.yaml"))]
-    return {paper.paper: paper for paper in every}
+    """Short name → paper, for all files of a folder, by name. Raises InputError and ConfigError."""
+    known: dict[str, Paper] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        paper = read_declared(path, Paper)
+        if known.setdefault(paper.paper, paper) is not paper:
+            problem = f"another file has the paper '{paper.paper}' too; give one another name"
+            raise InputError(problem, file=path, field="paper")
+    if not known:
+        raise ConfigError(f"{folder}: is not a folder with .yaml files of papers")
+    return known
 
 
 @cache
 def item_of(paper: str, item: str) -> PaperItem:
     """One item of a paper that metaeval ships. Raises KeyError for an unknown item."""
-    for entry in read_paper(FOLDER / f"{paper}.yaml").items:
+    for entry in read_declared(FOLDER / f"{paper}.yaml", Paper).items:
         if entry.item == item:
             return entry
     raise KeyError(item)

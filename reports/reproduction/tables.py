@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from metaeval.reports.paper.latex_layout import latex
 from metaeval.reports.reproduction.cells import value_cells
 from metaeval.results.reproduction import ReproducedItem, ReproducedValue, summary
+from metaeval.runs.csv_text import csv_text
 
 Items = Sequence[ReproducedItem]
 HEADS = ("paper", "item", "metric", "cell", "published", "ours", "difference", "verdict", "reason")
@@ -25,13 +24,11 @@ def to_text(items: Items) -> str:
 
 def to_csv(items: Items) -> str:
     """All numbers in full."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADS)
-    for r in _values(items):
-        numbers = (r.published, r.ours, r.difference)
-        writer.writerow([r.paper, r.item, r.column, r.cell, *numbers, r.verdict, r.reason])
-    return out.getvalue()
+    rows = (
+        (v.paper, v.item, v.column, v.cell, v.published, v.ours, v.difference, v.verdict, v.reason)
+        for v in _values(items)
+    )
+    return csv_text([HEADS, *rows])
 
 
 def to_latex(items: Items) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import os
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from metaeval.api import load_run
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError
 from metaeval.experiments.run import run_configured
-from metaeval.papers.expected import PaperItem, Uncertainty, papers, read_paper, values_of
+from metaeval.papers.expected import FOLDER, PaperItem, Uncertainty, papers, values_of
+from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.__main__ import main as write_again
 from metaeval.reports.reproduction.figure import write_figure
 from metaeval.reports.reproduction.page import render
@@ -44,6 +48,9 @@ def metric(column: ScoreColumn, value: float) -> MetricResult[Numbers]:
     return MetricResult[Numbers](column=column, family="m", statistics=numbers)
 
 
+HEAD = "paper: p\ntitle: t\nsource: s\nitems:\n"
+ONE = "  - {item: one, title: T, value: v, run: {experiment: judgments},\n     cells: {A: 1}}\n"
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9}]\n" for k in range(1, 11))
 RESULT = RunResult[Numbers](
     experiment="test",
     dataset="d",
@@ -261,13 +268,70 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
         ("paper: [", "is not YAML"),
         ("paper: p\ntitle: t\nsource: s\nitems: [{item: a}]", r"field 'items\.0\."),
         ("paper: p\ntitle: t\nitems: []", "field 'source'"),
+        (HEAD + ONE.replace("{A: 1}", "{A: 1, A: 2}"), "the key 'A' occurs twice.*line 6"),
+        (HEAD + ONE.replace("{A: 1}", "{A: {0: 1, '0': 2}}"), "the key 0 occurs twice"),
+        (HEAD + ONE.replace("{A: 1}", "{A: {1: 1, 1.0: 2}}"), "occurs twice"),
+        (HEAD + ONE + ONE.replace("title: T", "title: U"), "2 items are called 'one'"),
+        (HEAD + ONE.replace("item: one", "item: ../../one"), r"field 'items\.0\.item'"),
+        (HEAD.replace("paper: p", "paper: ../p") + ONE, "field 'paper'"),
+        (f"a: {'[' * 5000}{']' * 5000}", "nested more than 50 deep"),
+        ("a: &a [*a]", "more than 100,000 values"),
+        (BOMB, "more than 100,000 values, with those of aliases"),
+        ("a: !!int ''", "is not YAML"),
+        ("a: !!timestamp x", "is not YAML"),
+        ("? [a, b]\n: 1", "is not YAML"),
+        ("a: *b", "undefined alias"),
+        ("7", "is not a mapping"),
+        (b"\x99\xff", "not UTF-8"),
+        (b"x: " + b"a" * (1 << 22), "at most 4,194,304 are read"),
     ],
 )
-def test_a_broken_file_is_one_line_with_its_field(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_broken_file_is_one_line_with_its_field(
+    tmp_path: Path, text: str | bytes, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "p.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=problem):
-        read_paper(path)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"metaeval: {path}")
+    assert re.search(problem, line)
+    assert not (tmp_path / "out" / "tables").exists()
+
+
+def test_a_folder_of_papers_that_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(HEAD + ONE)
+    assert main(["--papers", str(tmp_path), "--list"]) == 0
+    assert capsys.readouterr().out == "p/one  T\n"
+    (tmp_path / "b.yaml").write_text(HEAD + ONE.replace("one", "two"))
+    assert main(["--papers", str(tmp_path), "--list"]) == 2
+    problem = "b.yaml, field 'paper': another file has the paper 'p' too"
+    assert problem in capsys.readouterr().err
+    (tmp_path / "b.yaml").unlink()
+    os.mkfifo(tmp_path / "b.yaml")
+    assert main(["--papers", str(tmp_path), "--list"]) == 2
+    assert "b.yaml: is not a regular file" in capsys.readouterr().err
+    assert main(["--papers", str(tmp_path / "none"), "--list"]) == 2
+    assert "none: is not a folder with .yaml files of papers" in capsys.readouterr().err
+
+
+def test_merges_and_aliases_are_read_as_the_shipped_papers_write_them(tmp_path: Path) -> None:
+    """PyYAML's own reading is the reference; a merged key may be written again."""
+    for path in (*FOLDER.glob("*.yaml"), tmp_path / "m.yaml"):
+        if not path.exists():
+            path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: [*a, *a]\nd: 1.0e-05\n")
+        assert read_yaml(path) == yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert read_yaml(tmp_path / "m.yaml")["b"] == {"x": 3, "y": 2}
+
+
+def test_no_cell_of_the_table_is_a_formula() -> None:
+    row = ReproducedValue(
+        paper="p", item="i", column="=cmd()|A0", cell="@x", published=-1.5, verdict="not run",
+        reason="+1 metric",
+    )  # fmt: skip
+    (*_, table) = csv.reader(to_csv(reproduced(row)).splitlines())
+    assert table == ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "'+1 metric"]
 
 
 @pytest.mark.parametrize("paper", ["gonzalez2022metrics", "wang2021faier"])

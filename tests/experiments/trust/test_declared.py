@@ -60,7 +60,8 @@ def test_a_use_selects_parts_of_sources(tmp_path: Path) -> None:
         ("id: a,", "id: 'A b',", "field 'uses.0.id'"),
         ("uses: [", "uses: [{id: a, title: x, shows: y, evidence: {}}, ", "the same id"),
         ("rules: {", "rules: {{", "is not YAML"),
-        (GOOD, "7", "is not YAML"),
+        (GOOD, "7", "is not a mapping"),
+        ("id: a,", "id: a, id: b,", "the key 'id' occurs twice"),
     ],
 )
 def test_a_file_that_is_wrong_is_named_with_its_field(
