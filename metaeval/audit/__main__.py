@@ -62,8 +62,11 @@ def _parser() -> argparse.ArgumentParser:
 def _draw(given: argparse.Namespace) -> None:
     if given.each < 1:
         raise ConfigError(f"--each: '{given.each}' is not at least 1")
-    if given.sheet == given.key:
+    if given.sheet.resolve() == given.key.resolve():
         raise ConfigError(f"--key: '{given.key}' is also --sheet; give another file")
+    for option, path in (("--sheet", given.sheet), ("--key", given.key)):
+        if path.exists():  # it may be filled in
+            raise ConfigError(f"{option}: '{path}' exists; give another name, or remove it")
     # --corruptions takes all words behind it, overrides included
     names = [name for name in given.corruptions if "=" not in name]
     overrides = [*given.overrides, *(word for word in given.corruptions if "=" in word)]

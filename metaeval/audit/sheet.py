@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, product
 from pathlib import Path
@@ -15,6 +13,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
+from metaeval.runs.csv_text import csv_text
 from metaeval.runs.files import atomic
 
 VERDICTS = {"l": "lower", "s": "same", "x": "neither"}
@@ -152,11 +151,8 @@ def _rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[str, dict[str, st
 
 
 def _write(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    atomic(path, lambda p: p.write_text(text.getvalue(), encoding="utf-8", newline="\n"))
+    text = csv_text([header, *rows])
+    atomic(path, lambda p: p.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def _digest(text: str) -> str:

@@ -23,6 +23,7 @@ from metaeval.results.trust import (
     Use,
 )
 from metaeval.runs import files
+from metaeval.runs.csv_text import spreadsheet_cell
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
 
@@ -75,7 +76,7 @@ def write_report(run_dir: Path | str, figures: bool = True) -> Path:
     run = load_run_files(Path(run_dir), TrustResult)
     folder = run.directory / "tables"
     folder.mkdir(exist_ok=True)
-    table = run.result.table()
+    table = run.result.table().map(spreadsheet_cell)
     files.atomic(folder / CELLS, lambda p: table.to_csv(p, index=False, lineterminator="\n"))
     if figures:
         write_cards(run)

@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from metaeval.audit.__main__ import main
 from metaeval.audit.agreement import cohens_kappa, error_rate
-from metaeval.audit.sheet import KEY, SHEET
+from metaeval.audit.sheet import KEY, SHEET, SheetItem, write_sheet
 
 DRAW = ["draw", "--each", "3", "--seed", "5", "--corruptions", "attributes", "harmless", "random"]
 
@@ -122,3 +122,29 @@ def test_wilson_intervals_of_newcombe_1998(errors: int, n: int, low: float, high
 
 def test_no_items_leave_the_error_rate_open() -> None:
     assert error_rate(0, 0)[2:] == (0.0, 1.0)
+
+
+def test_a_filled_sheet_is_not_overwritten(tmp_path: Path, capsys) -> None:
+    sheet, key = drawn(tmp_path)
+    fill(sheet, sheet, lambda n, row: "l")
+    before = sheet.read_bytes(), key.read_bytes()
+    new = str(tmp_path / "new.csv")
+    for files, option in (((str(sheet), new), "--sheet"), ((new, str(key)), "--key")):
+        assert main([*DRAW, "--sheet", files[0], "--key", files[1], "dataset=scenes"]) == 2
+        assert re.search(rf"{option}: '.*' exists; give another name", capsys.readouterr().err)
+    assert (sheet.read_bytes(), key.read_bytes()) == before
+    assert not Path(new).exists()
+    same = ["--sheet", new, "--key", str(tmp_path / "x" / ".." / "new.csv")]
+    assert main([*DRAW, *same, "dataset=scenes"]) == 2
+
+
+def test_no_cell_of_a_sheet_is_a_formula(tmp_path: Path) -> None:
+    """OWASP's list of first characters: = + - @, tab and carriage return."""
+    formulas = ["=HYPERLINK(A1)", "+cmd|' /C calc'!A0", "-2+3 dogs", "@SUM(A1)"]
+    items = [SheetItem((a,), a, f"{a} x", "c", "1", "k", "", "lower") for a in formulas]
+    write_sheet(items, tmp_path / "sheet.csv", tmp_path / "key.csv")
+    cells = [c for row in rows_of(tmp_path / "sheet.csv") for c in row.values()]
+    assert sorted(c[1:] for c in cells if c.startswith("'")) == sorted(
+        text for a in formulas for text in (a, a, f"{a} x")
+    )
+    assert not [c for c in cells if c.startswith(("=", "+", "-", "@", "\t", "\r"))]
