@@ -42,6 +42,7 @@ def download(
     *,
     sha256: str | None = None,
     md5: str | None = None,
+    most: int = 1 << 32,
     timeout: float = 30.0,
     attempts: int = 5,
     pause: float = 1.0,
@@ -54,6 +55,8 @@ def download(
         From where (http or https) to which file; its folder is made.
     sha256, md5
         Hexadecimal checksums; at least one, and every one given must match.
+    most
+        Bytes of the largest file that is accepted: a server that sends more is cut off.
     timeout
         Seconds without a byte after which a connection counts as cut.
     attempts
@@ -84,11 +87,11 @@ def download(
             if _checksum_problem(
                 part, expected
             ):  # else a process was killed just before the renaming
-                resumed = _fetch_all(url, part, timeout, attempts, pause)
+                resumed = _fetch_all(url, part, most, timeout, attempts, pause)
             if resumed and _checksum_problem(part, expected):
                 # the beginning was of another version of the file, or damaged
                 part.unlink()
-                _fetch_all(url, part, timeout, attempts, pause)
+                _fetch_all(url, part, most, timeout, attempts, pause)
             if problem := _checksum_problem(part, expected):
                 part.unlink()
                 raise DownloadError(
@@ -101,12 +104,14 @@ def download(
     return target
 
 
-def _fetch_all(url: str, part: Path, timeout: float, attempts: int, pause: float) -> bool:
+def _fetch_all(
+    url: str, part: Path, most: int, timeout: float, attempts: int, pause: float
+) -> bool:
     """Fetch until the server has no more; whether any of it continued an earlier connection."""
     failures, furthest, resumed = 0, _size(part), False
     while True:
         try:
-            resumed |= _fetch_rest(url, part, timeout)
+            resumed |= _fetch_rest(url, part, most, timeout)
             return resumed
         except HTTPError as error:
             error.close()
@@ -148,7 +153,13 @@ class _Cut(Exception):
     """The connection ended before the file did."""
 
 
-def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
+def _refusal(url: str, part: Path, most: int) -> DownloadError:
+    """The error for a file of more bytes than are accepted; nothing of it stays."""
+    part.unlink(missing_ok=True)
+    return DownloadError(f"{url}: the server sends more than {most:,} bytes; check the address")
+
+
+def _fetch_rest(url: str, part: Path, most: int, timeout: float) -> bool:
     """One connection, to the end of the file; whether it continued what was there."""
     have = _size(part)
     headers = {"User-Agent": "metaeval", "Accept-Encoding": "identity"}
@@ -163,6 +174,8 @@ def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
         if length is not None and not _LENGTH.fullmatch(length):
             raise _Cut(f"the server names no length, but {one_line(length, 40)!r}")
         total = have + int(length) if length is not None else None
+        if (total or 0) > most:
+            raise _refusal(url, part, most)
         name = Path(urlsplit(url).path).name or url
         with (
             part.open("ab" if resumed else "wb") as file,
@@ -174,9 +187,12 @@ def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
                 unit_scale=True,
             ) as bar,
         ):
-            while chunk := _read_chunk(response):
+            while have <= most and (chunk := _read_chunk(response)):
+                have += len(chunk)
                 file.write(chunk)
                 bar.update(len(chunk))
+    if have > most:
+        raise _refusal(url, part, most)
     if total is not None and _size(part) < total:
         raise _Cut(f"the connection broke off after {_size(part):,} of {total:,} bytes")
     return resumed

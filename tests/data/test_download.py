@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -272,3 +274,44 @@ def test_addresses_and_links_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"x: cannot be written"):
         download("http://127.0.0.1:9/x", tmp_path / "x", sha256=SHA256, attempts=1)
     assert other.read_text() == "kept"
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_a_server_that_sends_more_than_is_accepted_is_cut_off(length, server, tmp_path):
+    """With and without a length; what was sent before counts too, and nothing of it stays."""
+    server.length = length
+    target = tmp_path / "file.bin"
+    message = "the server sends more than 400,000 bytes; check the address"
+    with pytest.raises(DownloadError, match=message):
+        fetch(server, target, most=400_000)
+    assert not part(target).exists()
+    part(target).write_bytes(CONTENT[:300_000])
+    with pytest.raises(DownloadError, match=message):
+        fetch(server, target, most=400_000)
+    assert not part(target).exists()
+    assert server.requests == [None, "bytes=300000-"]
+    fetch(server, target, most=len(CONTENT))
+    assert target.read_bytes() == CONTENT
+
+
+def test_an_endless_file_ends(tmp_path):
+    sent = 0
+
+    def serve(listener: socket.socket) -> None:
+        nonlocal sent
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while True:
+                sent += connection.send(bytes(1 << 16))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/x.zip"
+        with pytest.raises(DownloadError, match=r"x\.zip: the server sends more than 1,000,000"):
+            download(url, tmp_path / "x.zip", sha256=SHA256, most=1_000_000)
+        thread.join(5)
+    assert sent < 32_000_000  # what the sockets hold
+    assert [f.name for f in tmp_path.iterdir()] == ["x.zip.lock"]

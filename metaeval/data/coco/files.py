@@ -118,7 +118,7 @@ def fetch_annotations(split: str, cache: str | Path, source: Path | None = None)
         if file_sha256(archive) != ARCHIVE_SHA256:
             raise InputError("is not COCO's annotations_trainval2017.zip", file=archive)
     else:
-        download(ARCHIVE_URL, archive, sha256=ARCHIVE_SHA256, md5=ARCHIVE_MD5)
+        download(ARCHIVE_URL, archive, sha256=ARCHIVE_SHA256, md5=ARCHIVE_MD5, most=1 << 28)
     captions = folder / "annotations" / f"captions_{split}.json"
     # the captions last: where they are found, the instances are there too
     extract(archive, [folder / "annotations" / f"instances_{split}.json", captions])

@@ -33,7 +33,7 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
         for file in progress_bar(photographs, desc="images", unit=""):
             _place(target / file.name, file)
     else:
-        archive = source or download(url, folder / "val2017.zip", md5=md5)
+        archive = source or download(url, folder / "val2017.zip", md5=md5, most=1 << 30)
         _unpack(archive, target)
         if source is None:
             archive.unlink()

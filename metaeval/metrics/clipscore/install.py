@@ -23,7 +23,7 @@ def install(cache: Path, source: Path | None = None) -> None:
     """
     target = cache.expanduser() / "clip" / NAME
     if source is None:
-        download(URL, target, sha256=SHA256)
+        download(URL, target, sha256=SHA256, most=1 << 29)
     else:
         copy(source.expanduser(), target, "ViT-B-32.pt", SHA256)
     print(f"OpenAI's ViT-B/32 is in {target}", file=sys.stderr)

@@ -200,6 +200,6 @@ def _download(target: Path, repository: str) -> None:
     for jar in JARS:
         url = f"{repository.rstrip('/')}/{_PLACE}/{jar.name}"
         try:
-            download(url, target / jar.name, sha256=jar.sha256)
+            download(url, target / jar.name, sha256=jar.sha256, most=jar.size)
         except DownloadError as error:
             raise DownloadError(f"{error}; {_OTHER_WAYS}") from None
