@@ -109,7 +109,7 @@ def rule_based(dataset: CaptionDataset, sets: Sets) -> None:
     pairs: list[tuple[str, Callable[[], Metric], Callable[[], CocoScorer]]] = [
         (
             "BLEU-1 … BLEU-4",
-            lambda: Bleu(smooth="coco", tokenizer="whitespace"),
+            lambda: Bleu(tokenizer="whitespace"),
             lambda: partial(CocoBleu(4).compute_score, verbose=0),
         ),
         ("ROUGE-L", lambda: RougeL(tokenizer="whitespace"), lambda: CocoRouge().compute_score),

@@ -118,7 +118,6 @@ class Configuration(TypedDict):
     report: NotRequired[Component | dict[str, Any] | None]  # report=none is an empty node
     captions: NotRequired[str | list[str] | Mapping[str, str] | None]  # experiment=captioners
     variant: NotRequired[str | int | None]  # experiment=train_faier
-    bleu_smooth: NotRequired[str | None]
     trust: NotRequired[TrustOptions]
     reproduce: NotRequired[ReproduceOptions]
 

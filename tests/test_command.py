@@ -125,7 +125,7 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
             "rates[1]: 1.5 is not in (0, 1]",
         ),
         (("experiment=replace", "corruption.rates=[0.5,0.5]"), "have the same name in tables"),
-        (("experiment=replace", "metric.bleu.smooth=some"), "smooth"),
+        (("experiment=replace", "metric.bleu.max_n=0"), "max_n"),
         (("experiment=replace", "seed=abc"), "seed: 'abc' is not a whole number in "),
         (("experiment=graded",), "no corruption chosen"),
         (("experiment=replace", "dataset=coco_val2017", "dataset.root=nowhere"), "nowhere"),

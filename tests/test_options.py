@@ -93,7 +93,7 @@ NULLABLE = {
     "dataset.n", "dataset.file", "dataset.captions", "dataset.title",
     "dataset.layout", "dataset.image_source",
     "dataset.protocol", "dataset.statistic", "metric.faier.references", "variant", "vectors.path",
-    "vectors.md5", "vectors.url", "task.patience", "bleu_smooth",
+    "vectors.md5", "vectors.url", "task.patience",
 }  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def test_what_cannot_be_composed_is_a_line_too(overrides: list[str], line: str) 
 
 def test_a_group_without_a_listed_metric_is_refused() -> None:
     """metric=[chair] leaves the group's metrics out; the run went on without its controls."""
-    words = ["experiment=replace", "dataset=scenes", "metric=[chair]"]
+    words = ["experiment=graded", "dataset=scenes", "metric=[chair]"]
     line = "metrics: metric=[chair] has no metric of the group 'controls'; leave metric=… out, or "
     assert refused(compose_config([*words, "metrics=[chair,controls]"])).startswith(line)
     config = compose_config([*words[:2], "metric=[chair,length]", "metrics=[chair,controls]"])

@@ -12,7 +12,6 @@ from metaeval.experiments.judgments.printout import (
     results_of,
     tests_line,
     too_few_draws,
-    which_bleu,
 )
 from metaeval.experiments.text_table import percent, text_table
 from metaeval.results.arena import ALL, ArenaResult
@@ -27,7 +26,6 @@ def printout(result: ArenaResult, file: Path) -> str:
             len(result.differences.pairs), settings.permutations, settings.replicates,
             settings.alpha,
         ),
-        *which_bleu(result),
         *not_run(result),
         f"{file.stem}: {file}",
     ]  # fmt: skip

@@ -12,7 +12,6 @@ from metaeval.experiments.judgments.printout import (
     results_of,
     tests_line,
     too_few_draws,
-    which_bleu,
 )
 from metaeval.experiments.text_table import percent, text_table
 from metaeval.results.forced_choice import ForcedChoiceResult
@@ -24,7 +23,6 @@ def printout(result: ForcedChoiceResult, file: Path) -> str:
     most = max((len(c.pairs) for c in result.differences.values()), default=0)
     closing = [
         *too_few_draws(most, settings.permutations, settings.replicates, settings.alpha),
-        *which_bleu(result),
         *not_run(result),
         f"{file.stem}: {file}",
     ]

@@ -38,7 +38,6 @@ def printout(result: JudgmentsResult, file: Path) -> str:
     most = max((len(c.pairs) for c in result.differences.values()), default=0)
     closing = [
         *too_few_draws(most, settings.permutations, settings.replicates, settings.alpha),
-        *which_bleu(result),
         *not_run(result),
         f"{file.stem}: {file}",
     ]
@@ -253,15 +252,6 @@ def tests_line(comparisons: Comparisons) -> str:
     return (
         f"{what} of metrics, significant at {comparisons.alpha:g} after Holm: {by_test or 'none'}"
     )
-
-
-def which_bleu(result: RunResult[Any]) -> Iterator[str]:
-    """A line where BLEU is not the paper's; pairs, sensitivity and graded runs use the paper's."""
-    if any(m.family == "bleu" and "|smooth:coco|" in str(m.signature) for m in result.metrics):
-        yield (
-            "BLEU has pycocoevalcap's constants, with which only an empty caption has 0 "
-            "(metric.bleu.smooth=coco)"
-        )
 
 
 def not_run(result: RunResult[Any]) -> Iterator[str]:

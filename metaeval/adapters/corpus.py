@@ -29,8 +29,8 @@ def bleu(
     max_n: int = 4,
     tokenizer: str = "ptb",
 ) -> CorpusScore:
-    """BLEU of order `max_n`, smoothed as in pycocoevalcap; the corpus score is of summed counts."""
-    return _scored(Bleu("coco", tokenizer, max_n), candidates, references, f"BLEU-{max_n}")
+    """BLEU of order `max_n`, as in pycocoevalcap; the corpus score is of summed counts."""
+    return _scored(Bleu(tokenizer, max_n), candidates, references, f"BLEU-{max_n}")
 
 
 def cider(

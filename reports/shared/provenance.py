@@ -11,6 +11,8 @@ from metaeval.reports.shared.formatting import count, listed, number, seconds
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.run import LanguageInfo, RunInfo
 
+BLEU = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 1e-15 and 1e-9")
+
 
 class Provenance(NamedTuple):
     """The section on reproduction: a command, and tables of (what, value).
@@ -89,14 +91,18 @@ def reproduction(run: LoadedRun[Any], settings: Mapping[str, object]) -> Provena
         ("directory", info.working_directory),
     ]
     every = {**settings, **(info.corruption or {})}
+    signatures = [(m.name, m.signature) for m in run.result.visible if m.signature]
     return Provenance(
         command=command(info.command),
         environment=[(k, str(v)) for k, v in environment if v not in (None, "")],
-        settings=[(k.replace("_", " "), _print(v)) for k, v in every.items()],
+        settings=[
+            *((k.replace("_", " "), _print(v)) for k, v in every.items()),
+            *([BLEU] if any("|smooth:coco|" in signature for _, signature in signatures) else []),
+        ],
         stages=[(stage.name, seconds(stage.seconds)) for stage in info.stages],
         packages=_sorted_pairs(info.packages),
         sources=_sorted_pairs(run.dataset.sources),
-        signatures=[(m.name, m.signature) for m in run.result.visible if m.signature],
+        signatures=signatures,
         metrics=[
             (family.metric, seconds(family.seconds), count(family.n_scored), count(family.n_cached))
             for family in info.metrics

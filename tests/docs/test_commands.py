@@ -16,7 +16,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from metaeval import choices
-from metaeval.config import compose_config
+from metaeval.config import complete_metrics, compose_config
 from metaeval.errors import ConfigError
 from metaeval.schema import check_config
 
@@ -58,6 +58,7 @@ def overrides(command: str) -> list[str]:
 
 def check(command: str) -> None:
     config = compose_config(overrides(command))
+    complete_metrics(config)
     OmegaConf.resolve(config)
     check_config(config)
 

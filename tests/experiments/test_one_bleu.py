@@ -1,54 +1,47 @@
-"""One BLEU a run, named where it is not the paper's; ties count one half for all columns."""
+"""One BLEU in all experiments; ties count one half for all columns."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
+import math
 
 import numpy as np
 import pytest
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 
 from metaeval.config import build_all, compose_config
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.experiments.judgments.printout import which_bleu
 from metaeval.experiments.pairs.outcomes import TRUE, outcomes_of
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 IDS, HUMAN = (1, 2), ("a dog runs", "a cat sleeps")
 DATASET = CaptionDataset("toy", IDS, HUMAN, (("a dog runs fast",), ("a cat",)), IDS, HUMAN)
-SMOOTH = {
-    "replace": "none", "shuffle": "none", "references": "none", "sensitivity": "none",
-    "pairs": "none", "score": "none", "captioners": "none", "attack": "none",
-    "judgments": "coco", "forced_choice": "coco", "arena": "coco",
-}  # fmt: skip
+EXPERIMENTS = (
+    "replace", "shuffle", "graded", "references", "sensitivity", "pairs", "score", "captioners",
+    "attack", "judgments", "forced_choice", "arena", "retrieval",
+)  # fmt: skip
+PAPERS = ("replace", "shuffle")  # whose published values are of unsmoothed BLEU
 
 
-@pytest.mark.falsifies("experiments.judgments.printout.which_bleu")
-@pytest.mark.parametrize(("experiment", "smooth"), SMOOTH.items())
-def test_which_bleu_a_run_has_and_says(experiment: str, smooth: str) -> None:
-    """Published agreement with people is of pycocoevalcap's BLEU: the printout says so there."""
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_a_column_called_bleu_is_pycocoevalcaps_in_every_experiment(experiment: str) -> None:
+    """One name, one metric; replace and shuffle have further columns of other names."""
     config = compose_config([f"experiment={experiment}"])
     scorer = build_all(["bleu"], config)["bleu"].bind(DATASET)
     assert not isinstance(scorer, Absent)
-    assert {f"smooth:{smooth}" in s for s in scorer.signatures} == {True}
-    rows = [SimpleNamespace(family="bleu", signature=s) for s in scorer.signatures]
-    said = list(which_bleu(SimpleNamespace(metrics=rows)))  # type: ignore[arg-type]
-    assert len(said) == (smooth == "coco")
-    assert all("only an empty caption has 0 (metric.bleu.smooth=coco)" in line for line in said)
-    # what the line says of 0: a caption without a match, and an empty one
+    smoothed = [f"BLEU-{n}" for n in (1, 2, 3, 4)]
+    more = [f"BLEU-{n} (unsmoothed)" for n in (2, 3, 4)] if experiment in PAPERS else []
+    assert [column.name for column in scorer.columns] == [*smoothed, *more]
     scorer.prepare()
-    scores = scorer.score(["zzz", ""], np.array([0, 0]))
-    assert ((scores[0] > 0) == (smooth == "coco")).all()
-    assert (scores[1] == 0).all()
-
-
-def test_every_printout_with_other_constants_says_so() -> None:
-    root = Path(__file__).parents[2] / "experiments"
-    for experiment, smooth in SMOOTH.items():
-        if smooth == "coco":
-            text = (root / experiment / "printout.py").read_text(encoding="utf-8")
-            assert "*which_bleu(result)," in text
+    captions = ["a dog sleeps", "zzz", ""]
+    scores = scorer.score(captions, np.array([0, 0, 0]))
+    references = {k: list(DATASET.references[0]) for k in range(3)}
+    _, expected = CocoBleu(4).compute_score(references, {k: [c] for k, c in enumerate(captions)}, 0)
+    np.testing.assert_array_equal(scores[:, :4], np.transpose(expected))
+    # "a dog" is one of its two pairs of words, 2 of 3 words match, and the reference is longer
+    by_hand = math.sqrt(2 / 3 * 1 / 2) * math.exp(1 - 4 / 3)
+    np.testing.assert_allclose(scores[0, 4:], [by_hand, 0, 0][: len(more)], rtol=1e-15)
+    assert (scores[1:, 4:] == 0).all()
 
 
 def test_pairs_and_sensitivity_count_the_same_ties_alike() -> None:

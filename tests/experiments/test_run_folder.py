@@ -47,7 +47,7 @@ def test_a_run_that_is_refused_leaves_an_earlier_one_as_it_was(tmp_path: Path) -
     broken.write_text('{"images": [')
     for refused in (
         "seed=abc",                               # by the schema
-        "metric.bleu.smooth=some",                # by a metric
+        "metric.bleu.max_n=0",                     # by a metric
         f"dataset.captions={broken}",             # by the data
     ):  # fmt: skip
         dataset = ("dataset=coco",) if "captions" in refused else ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from metaeval.results.captioners import CaptionersResult
 from metaeval.results.files import read_result
 from metaeval.runs import files
 from tests.reports.captioners.captioners_files import write_captioners_run
+from tests.results.conftest import read_former
 
 BEFORE = Path(__file__).with_name("schema1") / "captioners.json.gz"
 
@@ -21,12 +20,12 @@ BEFORE = Path(__file__).with_name("schema1") / "captioners.json.gz"
 @pytest.fixture(scope="module")
 def before() -> dict[str, Any]:
     """`statistics.json` of `write_captioners_run` before results were typed."""
-    content: dict[str, Any] = json.loads(gzip.decompress(BEFORE.read_bytes()))
+    content: dict[str, Any] = read_former(BEFORE)
     return content
 
 
 @pytest.fixture(scope="module")
-def now(tmp_path_factory: pytest.TempPathFactory) -> CaptionersResult:
+def now(tmp_path_factory: pytest.TempPathFactory, former_bleu: None) -> CaptionersResult:
     run = write_captioners_run(tmp_path_factory.mktemp("captioners"))
     result = read_result(run / files.STATISTICS)
     assert isinstance(result, CaptionersResult)

@@ -6,7 +6,6 @@ last version with schema 1. The same runs give the same numbers now, to the last
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from pathlib import Path
@@ -24,6 +23,7 @@ from metaeval.results.metric import MetricResult
 from metaeval.results.references import ReferencesResult
 from metaeval.results.sample_size import SampleSizeResult
 from metaeval.runs import files
+from tests.results.conftest import read_former
 
 SCHEMA_1 = Path(__file__).parent / "schema_1"
 RUN = [
@@ -47,7 +47,7 @@ PLAIN = (
 
 def before(name: str) -> dict[str, Any]:
     """The file that schema 1 had."""
-    data: dict[str, Any] = json.loads(gzip.decompress((SCHEMA_1 / f"{name}.json.gz").read_bytes()))
+    data: dict[str, Any] = read_former(SCHEMA_1 / f"{name}.json.gz")
     return data
 
 
@@ -160,6 +160,7 @@ def check_curve(curve: DoseCurve, old: dict[str, Any]) -> None:
     assert half["why"] == old["half_effect"]["why"]
 
 
+@pytest.mark.usefixtures("former_bleu")
 def test_a_graded_run_has_the_numbers_of_schema_1(tmp_path: Path) -> None:
     result, old = run(tmp_path, *GRADED), before("graded")
     assert isinstance(result, GradedResult)
@@ -186,6 +187,7 @@ def test_a_graded_run_has_the_numbers_of_schema_1(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("former_bleu")
 def test_a_run_by_references_has_the_numbers_of_schema_1(tmp_path: Path) -> None:
     result, old = run(tmp_path, "experiment=references"), before("references")
     assert isinstance(result, ReferencesResult)
@@ -199,6 +201,7 @@ def test_a_run_by_references_has_the_numbers_of_schema_1(tmp_path: Path) -> None
                 assert value == (estimate(former, name) if name in former else None)
 
 
+@pytest.mark.usefixtures("former_bleu")
 def test_a_run_by_sample_size_has_the_numbers_of_schema_1(tmp_path: Path) -> None:
     overrides = ("experiment=sample_size", "task.draws=20")
     result, old = run(tmp_path, *overrides), before("sample_size")

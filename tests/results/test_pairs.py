@@ -33,7 +33,6 @@ def now(tmp_path_factory: pytest.TempPathFactory) -> PairsResult:
         folder, "dataset=sugarcrepe_pp", "task.fitted=false",
         "metrics=[bleu,rouge_l,clipscore,length,random_score,bigram_model,longest_copy,brevity]",
         "task.refine=Brevity", "task.ties=wrong", "dataset.near_copies=keep",
-        "metric.bleu.smooth=coco",
     )  # fmt: skip
 
 

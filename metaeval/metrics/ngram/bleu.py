@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,7 @@ from metaeval.runs.store import Store
 from metaeval.text.numbered import FlatReferences, Ints, WordIndex, flatten_references
 from metaeval.text.tokenizers import base as tokenizers
 
-# smoothing → what is added to the matches, and to the n-grams of the candidate
-SMOOTHING = {"none": (0.0, 0.0), "coco": (1e-15, 1e-9)}
+TINY, SMALL = 1e-15, 1e-9  # pycocoevalcap adds them to the matches and to the candidate's n-grams
 
 Numbers = npt.NDArray[Any]  # counts of candidates, or sums of them
 
@@ -46,38 +45,47 @@ class Bleu(SummableMetric):
     exp(1 - r/c) where the candidate's length c is below r, the reference length closest to c (the
     shorter of two equally close ones).
 
-    A candidate without a match at order k, or with fewer than k words, has BLEU-k 0 (with
-    `smooth: coco` a tiny number); an empty candidate is 0 at every order, as in pycocoevalcap. Not
-    a number only where the image has no reference.
+    It is pycocoevalcap's bleu_scorer.py to the last bit: 1e-15 is added to the matches and 1e-9 to
+    the n-grams, so that a candidate without a match at order k has a tiny BLEU-k, and such
+    candidates are ordered by these constants. An empty candidate is 0 at every order. Not a number
+    only where the image has no reference.
 
     Parameters
     ----------
-    smooth
-        "none": 0 where an order has no match, which is what the published ρ of González-Chávez et
-        al. come from. "coco": pycocoevalcap's bleu_scorer.py, which adds 1e-15 to the matches and
-        1e-9 to the n-grams, so that products never vanish; its numbers to the last bit.
     tokenizer
         "ptb", "java" or "whitespace".
     max_n
         The highest order.
+    unsmoothed
+        Add "BLEU-2 (unsmoothed)" … "BLEU-max_n (unsmoothed)", which are 0 where an order has no
+        match: the published ρ of González-Chávez et al. are of these.
     """
 
     name = "bleu"
 
     @checked
     def __init__(
-        self,
-        smooth: Literal["none", "coco"] = "none",
-        tokenizer: str = "ptb",
-        max_n: PositiveInt = 4,
+        self, tokenizer: str = "ptb", max_n: PositiveInt = 4, unsmoothed: bool = False
     ) -> None:
-        self.smooth, self.max_n = smooth, max_n
+        self.max_n, self.unsmoothed = max_n, unsmoothed
         self.tokenizer = tokenizers.get(tokenizer)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return tuple(
+        smoothed = tuple(
             ScoreColumn(f"BLEU-{n}", headline=n == self.max_n) for n in range(1, self.max_n + 1)
+        )
+        if not self.unsmoothed:
+            return smoothed
+        return smoothed + tuple(
+            ScoreColumn(
+                f"{column.name} (unsmoothed)",
+                headline=False,
+                variant_of=column.name,
+                model="unsmoothed",
+                signature_name=column.name,
+            )
+            for column in smoothed[1:]
         )
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BleuScorer | Absent:
@@ -85,7 +93,7 @@ class Bleu(SummableMetric):
             return absent
         settings = {
             "tok": self.tokenizer.signature,
-            "smooth": self.smooth,
+            "smooth": "coco",
             "ref": "closest",
             "v": 1,  # raised when this file comes to give another number for the same caption
         }
@@ -97,8 +105,13 @@ class Bleu(SummableMetric):
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """BLEU of captions; of a corpus too, which is the same arithmetic on the sums."""
+        scores = self._scores(statistics, TINY, SMALL)
+        if not self.unsmoothed:
+            return scores
+        return np.concatenate([scores, self._scores(statistics, 0.0, 0.0)[:, 1:]], axis=1)
+
+    def _scores(self, statistics: Statistics, tiny: float, small: float) -> Scores:
         counts = Matches.of_rows(statistics)
-        tiny, small = SMOOTHING[self.smooth]
         penalty = self._brevity_penalty(counts, tiny, small)
         scores = np.empty((len(statistics), self.max_n))
         product = np.ones(len(statistics))
@@ -126,6 +139,13 @@ class BleuScorer(SummableScorer):
 
     metric: Bleu
     batch_size = 50_000
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        return tuple(
+            text.replace("smooth:coco", "smooth:none") if column.variant_of else text
+            for column, text in zip(self.columns, super().signatures, strict=True)
+        )
 
     def prepare(self) -> None:
         references = flatten_references(self.dataset.references)

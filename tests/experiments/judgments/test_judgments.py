@@ -99,7 +99,7 @@ def test_expert_equals_published_numbers(coco_root: Path) -> None:
     judged = load_expert(root=flickr8k(coco_root))
     assert len(judged) == 5664
     assert len(judged.rows("rating")[0]) == 16992
-    bleu = agreement(judged, Bleu(smooth="coco"))
+    bleu = agreement(judged, Bleu())
     assert bleu["BLEU-1"] == pytest.approx(32.324, abs=0.005)
     assert bleu["BLEU-4"] == pytest.approx(30.776, abs=0.005)
     assert agreement(judged, RougeL())["ROUGE-L"] == pytest.approx(32.314, abs=0.005)
@@ -112,7 +112,7 @@ def test_crowd_equals_published_numbers(coco_root: Path) -> None:
     """Published with one decimal."""
     judged = load_crowd(root=flickr8k(coco_root))
     assert len(judged) == 47830
-    found = agreement(judged, Bleu(smooth="coco"))["BLEU-4"]
+    found = agreement(judged, Bleu())["BLEU-4"]
     assert found == pytest.approx(16.9, abs=0.1)
     assert agreement(judged, RougeL())["ROUGE-L"] == pytest.approx(19.9, abs=0.1)
     assert agreement(judged, Cider())["CIDEr"] == pytest.approx(24.6, abs=0.1)

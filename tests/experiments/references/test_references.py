@@ -105,8 +105,7 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
     if not (root / "pair_pascal.mat").is_file():
         pytest.skip("METAEVAL_DATA has no pascal50s")
     common = ("dataset=pascal50s", f"dataset.root={root}", "dataset.limit=10", "dataset.draws=2",
-              "metrics=[bleu,length]", "stats.replicates=50",
-              "metric.bleu.smooth=coco")  # fmt: skip
+              "metrics=[bleu,length]", "stats.replicates=50")  # fmt: skip
     done = run(
         "experiment=references", *common, "task.n_references=[0,1,5]", "hydra.run.dir=OUT",
         cwd=tmp_path,

@@ -27,7 +27,7 @@ BLEU = {"options": {"n": 4}, "columns": ["B-1", "B-2", "B-3", "B-4"]}
     [
         (CocoScorerMetric("pycocoevalcap.cider.cider.Cider"), Cider()),
         (CocoScorerMetric("pycocoevalcap.rouge.rouge.Rouge"), RougeL()),
-        (CocoScorerMetric("pycocoevalcap.bleu.bleu.Bleu", **BLEU), Bleu(smooth="coco")),
+        (CocoScorerMetric("pycocoevalcap.bleu.bleu.Bleu", **BLEU), Bleu()),
     ],
     ids=["cider", "rouge_l", "bleu"],
 )

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from metaeval.errors import InputError
 from metaeval.reports.__main__ import main
 from metaeval.reports.captioners.page import write_report
 from metaeval.reports.captioners.run import read_captioners_run
+from metaeval.reports.shared.provenance import reproduction
 from metaeval.results.captioners import CaptionersStatistics
 from metaeval.results.files import write_result
 from metaeval.results.metric import MetricResult
@@ -57,6 +59,16 @@ def test_scores_rankings_and_tests_stand_in_the_html(run: Path, reader: Reader) 
     assert "mute" in reader.words
     assert "four images; its scores are those of the others" in reader.words
     assert "Skipped: " in reader.words  # CLIPScore, without images
+
+
+def test_the_page_says_what_orders_captions_without_a_match(run: Path, tmp_path: Path) -> None:
+    """pycocoevalcap adds 1e-15 to the matches and 1e-9 to the n-grams (bleu_scorer.py)."""
+    loaded = read_captioners_run(run)
+    row = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 1e-15 and 1e-9")
+    assert row in reproduction(loaded, {}).settings
+    others = tuple(m for m in loaded.result.metrics if m.family != "bleu")
+    without = replace(loaded, result=loaded.result.model_copy(update={"metrics": others}))
+    assert row not in reproduction(without, {}).settings
 
 
 def test_same_files_same_bytes(run: Path) -> None:
