@@ -134,7 +134,7 @@ def attack(
     have changed places: its score of that reference, against the others, gives the spread.
     """
     started = time.perf_counter()
-    data, name = material.dataset, target.bound.family
+    data = material.dataset
     index = material.index
     first = [r[0] if r else h for h, r in zip(data.human, data.references, strict=True)]
     outcome = AttackOutcome(target.score(data.human, index), swapped.score(first, index))
@@ -149,7 +149,7 @@ def attack(
         n = len(starts)
         return search(
             target.score, starts, material.near[:n] if goal != "unknown" else [()] * n,
-            material.far, data.image_ids[:n], limits, material.seed, f"{name} {goal}", allowed,
+            material.far, data.image_ids[:n], limits, material.seed, goal, allowed,
             None if to_the_end else wins,
         )  # fmt: skip
 
@@ -177,7 +177,7 @@ def attack(
     return outcome
 
 
-def attack_control(score: Score, material: Material, limits: SearchLimits, name: str) -> list[bool]:
+def attack_control(score: Score, material: Material, limits: SearchLimits) -> list[bool]:
     """Whether an uninformative score is fooled, for each of the first 200 images that have a
     false caption; the search is that of the main results."""
     data = material.dataset
@@ -197,7 +197,7 @@ def attack_control(score: Score, material: Material, limits: SearchLimits, name:
     traces = search(
         lambda texts, places: score(texts, index[places]), [material.false[i] for i in rows],
         [material.near[i] for i in rows], material.far, [data.image_ids[i] for i in rows], limits,
-        material.seed, f"{name} control", allowed if material.fluency else None, wins,
+        material.seed, "false", allowed if material.fluency else None, wins,
     )  # fmt: skip
     return [t.first(partial(_swapped, wins, k)) is not None for k, t in enumerate(traces)]
 

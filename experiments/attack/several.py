@@ -97,10 +97,9 @@ def attack_pair(
         assert material.fluency is not None
         return material.fluency.allowed(texts, index[places])
 
-    name = " and ".join(target.bound.family for target in targets)
     traces = search(
         score, [material.false[i] for i in rows], [material.near[i] for i in rows], material.far,
-        [data.image_ids[i] for i in rows], limits, material.seed, name,
+        [data.image_ids[i] for i in rows], limits, material.seed, "false",
         allowed if material.fluency is not None else None,
         lambda trial, k: trial.score > 0 and material.is_false(trial, rows[k]),
     )  # fmt: skip

@@ -227,7 +227,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             target = Target(control, data, store) if control is not None else None
             score = exact_match(data) if target is None else target.score
             result.controls[name] = share(
-                np.array(attack_control(score, material, self.limits, name), dtype=bool)
+                np.array(attack_control(score, material, self.limits), dtype=bool)
             )
         swapped_data = swapped_dataset(data)
         for metric in metrics.values():

@@ -86,10 +86,10 @@ def test_the_controls_of_a_result_have_their_known_values() -> None:
     target = Target(RandomScore(), DATA, MemoryStore())
     n = len(DATA)
     fooled = {
-        "exact match": attack_control(exact_match_score(DATA), material, LIMITS, "exact match"),
-        "random": attack_control(target.score, material, LIMITS, "random"),
+        "exact match": attack_control(exact_match_score(DATA), material, LIMITS),
+        "random": attack_control(target.score, material, LIMITS),
         "length": attack_control(lambda texts, _: np.array([len(t.split()) for t in texts], float),
-                                 material, LIMITS, "length"),
+                                 material, LIMITS),
     }  # fmt: skip
     assert {name: len(flags) for name, flags in fooled.items()} == dict.fromkeys(fooled, n)
     assert not any(fooled["exact match"])
