@@ -1,0 +1,946 @@
+"""Relations between runs: what a change of the input may do to the numbers of an experiment.
+
+`INPUTS` has the smallest real input of every experiment of conf/experiment. A relation changes an
+input and names what must stay equal: every number to the bit (`EVERYTHING`), or every number that
+does not come from resampled images, to 1e-9 (`VALUES`). `EXEMPT` says where a relation does not
+hold by definition, and why.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from hashlib import sha256
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from omegaconf import OmegaConf
+
+import metaeval
+from metaeval.config import compose_config, override_texts
+from metaeval.experiments.run import run_configured
+from tests.forked import run_command
+
+ROOT = Path(__file__).resolve().parents[1]
+EXPERIMENTS = sorted(path.stem for path in (ROOT / "conf/experiment").glob("*.yaml"))
+Records = list[dict[str, Any]]
+Numbers = dict[tuple[str, ...], Any]
+
+
+# metrics
+
+SEEN: list[tuple[str, str, tuple[str, ...]]] = []  # what `drawn` scored in the last run
+
+
+def overlap(captions: list[str], references: list[list[str]]) -> list[float]:
+    """The share of a caption's words in the references, as a sum of tenths: ties by rounding."""
+    known = [{word for text in texts for word in text.split()} for texts in references]
+    return [
+        sum(0.1 for word in text.split() if word in words) / max(1, len(text.split()))
+        for text, words in zip(captions, known, strict=True)
+    ]
+
+
+def twin(captions: list[str], references: list[list[str]]) -> list[float]:
+    return overlap(captions, references)
+
+
+def minus(captions: list[str], references: list[list[str]]) -> list[float]:
+    return [-score for score in overlap(captions, references)]
+
+
+def drawn(captions: list[str], references: list[list[str]], image_ids: list[str]) -> list[float]:
+    """A number that follows from the caption and the image's own id alone."""
+    SEEN.extend(zip(map(str, image_ids), captions, map(tuple, references), strict=True))
+    return [
+        int(sha256(f"{image} {text}".encode()).hexdigest()[:8], 16) / 2**32
+        for image, text in zip(image_ids, captions, strict=True)
+    ]
+
+
+def shorter(caption: str, rng: Any, rate: float) -> str:
+    """A corruption that depends on the caption alone."""
+    words = caption.split()
+    return " ".join(words[: len(words) - round(rate * len(words))])
+
+
+def own_metrics(names: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """Options that add functions of this module to the metrics."""
+    of_each = {
+        "_target_": "metaeval.metrics.adapters.function.FunctionMetric",
+        **options,
+    }
+    return {
+        f"+metric__{name}__{key}": value
+        for name in names
+        for key, value in {**of_each, "function": f"tests.test_metamorphic.{name}"}.items()
+    }
+
+
+# the smallest input of each experiment
+
+N = 32
+SUBJECTS = ("dog", "cat", "horse", "bird", "sheep", "cow")
+THINGS = ("bench", "bus", "boat", "car", "couch", "bed")
+COLOURS = ("red", "green", "black", "white", "brown")
+
+
+def caption(rng: random.Random, subject: str, thing: str) -> str:
+    words = ["a", rng.choice(["small", "large", "young", "old"]), subject]
+    words += [rng.choice(["sits", "stands", "sleeps"]), rng.choice(["on", "near", "under"])]
+    words += ["a", rng.choice(COLOURS), thing]
+    if rng.random() < 0.4:
+        words += ["in", "the", rng.choice(["street", "park", "house"])]
+    return " ".join(words)
+
+
+def worse(rng: random.Random, text: str) -> str:
+    words = text.split()
+    for _ in range(rng.randrange(1, 4)):
+        words[rng.randrange(len(words))] = rng.choice(SUBJECTS + THINGS + COLOURS)
+    return " ".join(words)
+
+
+def captioned_images() -> Iterator[tuple[random.Random, str, list[str], tuple[str, str]]]:
+    """Of each image a generator, its id, four captions, and the objects in it; ids not sorted."""
+    names = random.Random(5).sample([f"photo-{k:02d}.jpg" for k in range(N)], N)
+    for name in names:
+        rng = random.Random(name)
+        objects = rng.choice(SUBJECTS), rng.choice(THINGS)
+        yield rng, name, [caption(rng, *objects) for _ in range(4)], objects
+
+
+IMAGES = [image for _, image, _, _ in captioned_images()]
+
+
+def own() -> Records:
+    return [{"image_id": image, "captions": texts} for _, image, texts, _ in captioned_images()]
+
+
+def coco() -> Records:
+    """Captions and annotated objects of images, of which `write` makes COCO's two files."""
+    return [
+        {
+            "image_id": image,
+            "captions": texts,
+            "objects": [
+                [name, 10 * k, 5 + rng.randrange(50), 100, 200] for k, name in enumerate(objects)
+            ],
+        }
+        for rng, image, texts, objects in captioned_images()
+    ]
+
+
+def table() -> Records:
+    """Three captions an image, with three ratings whose means are equal or not by rounding."""
+    return [
+        {
+            "image_id": image,
+            "candidate": worse(rng, texts[3]) if k else caption(rng, *objects),
+            "references": texts[:3],
+            "human": [rng.choice([0.1, 0.2, 0.3, 0.7]) for _ in range(3)],
+            "system": f"system {k}",
+        }
+        for rng, image, texts, objects in captioned_images()
+        for k in range(3)
+    ]
+
+
+def pairs() -> Records:
+    """Two pairs an image, with other references each: an image is in two documents."""
+    return [
+        {
+            "image_id": image,
+            "true": texts[k],
+            "false": worse(rng, texts[k]),
+            "kind": rng.choice(["object", "colour"]),
+            "references": texts[k + 1 :],
+        }
+        for rng, image, texts, _ in captioned_images()
+        for k in range(2)
+    ]
+
+
+def battles() -> Records:
+    rows = []
+    for rng, image, texts, objects in captioned_images():
+        made = {"p": caption(rng, *objects), "q": worse(rng, texts[0]), "r": worse(rng, texts[0])}
+        for a, b in pairwise("pqrp"):
+            rows.append(
+                {
+                    "image_id": image,
+                    "first": made[a],
+                    "second": made[b],
+                    "winner": rng.choice(["first", "second", "tie"]),
+                    "first_system": a,
+                    "second_system": b,
+                    "references": texts[1:] if a == "p" else texts[:3],
+                    "category": rng.choice(["indoors", "outdoors"]),
+                }
+            )
+    return rows
+
+
+def clips() -> Records:
+    """Pairs in the layout of AudioCaps-Eval: two captions, two sources, votes."""
+    rows = []
+    for rng, image, texts, objects in captioned_images():
+        votes = [[rng.choice([1, -1, 1]) for _ in range(3)] for _ in range(2)]
+        machines = [caption(rng, *objects), worse(rng, texts[0])]
+        rows.append(
+            {
+                "audio_id": image,
+                "references": [*texts, caption(rng, *objects)],
+                "HC": [*texts[:2], "g", "g", votes[0]],
+                "MM_1": [*machines, "m", "n", votes[1]],
+            }
+        )
+    return rows
+
+
+def marked() -> Records:
+    rows = []
+    for rng, image, texts, _ in captioned_images():
+        words = texts[0].split()
+        wrong = rng.sample(range(len(words)), 2)
+        for k in wrong:
+            words[k] = rng.choice(SUBJECTS + THINGS)
+        marks = [[word, k in wrong] for k, word in enumerate(words)]
+        text = " ".join(words)
+        rows.append({"image_id": image, "candidate": text, "references": texts[1:], "words": marks})
+    return rows
+
+
+def systems() -> dict[str, Records]:
+    return {
+        f"{name}.json": [
+            {"image_id": image, "caption": worse(rng, texts[k]) if k else caption(rng, *objects)}
+            for rng, image, texts, objects in captioned_images()
+        ]
+        for k, name in enumerate(("one", "two", "three"))
+    }
+
+
+def to_score() -> Records:
+    return [
+        {"image_id": image, "caption": worse(rng, texts[0]), "references": texts[1:]}
+        for rng, image, texts, _ in captioned_images()
+    ]
+
+
+BATTERY = """
+items:
+  rated: [experiment=judgments, dataset=table, dataset.file=table.jsonl, report=none,
+          stats.replicates=60, task.permutations=60]
+  chosen: [experiment=pairs, dataset=pairs, dataset.file=pairs.jsonl, report=none,
+           stats.replicates=60, task.permutations=60]
+"""
+PAPER = """
+paper: printed
+title: T
+source: S
+items:
+  - item: one
+    title: Table 1
+    run: {experiment: judgments, dataset: table, dataset.file: table.jsonl,
+          metrics: [rouge_l, length]}
+    value: human.human.pearson
+    rounding: 0.005
+    cells: {ROUGE-L: 0.5, Length: 0.1}
+"""
+
+
+@dataclass(frozen=True)
+class Input:
+    """Files by name, as records or as they are, and options of the command; `later` are set in
+    the composed configuration, as composing takes longer than a run."""
+
+    files: Mapping[str, Records | str]
+    options: Mapping[str, Any]
+    later: Mapping[str, Any] = field(default_factory=dict)
+
+    def changed(self, change: Callable[[dict[str, Any]], None]) -> Input:
+        """Another input: `change` was applied to a copy of every record."""
+        rows = copy.deepcopy(dict(self.files))
+        for of in rows.values():
+            for record in () if isinstance(of, str) else of:
+                change(record)
+        return replace(self, files=rows)
+
+    def having(self, **options: Any) -> Input:
+        return replace(self, later={**self.later, **options})
+
+
+OWN_METRICS = ("overlap", "twin", "minus")
+METRICS = ["rouge_l", "length", *OWN_METRICS]
+SHARED = {"report": "none", "cache__enabled": False, "paths__data": "none"}
+MEASURED = {**SHARED, "stats__replicates": 60, "metrics": METRICS, **own_metrics(OWN_METRICS)}
+TESTED = {**MEASURED, "task__permutations": 60}
+OWN = {"dataset": "own", "dataset__file": "own.jsonl"}
+COCO = {
+    "dataset": "coco",
+    "dataset__captions": "captions.json",
+    "dataset__instances": "instances.json",
+    "dataset__n_references": 3,
+}
+BY_FUNCTION = {
+    **OWN,
+    "corruption": "callable",
+    "corruption__function": "tests.test_metamorphic.shorter",
+    "corruption__rates": [0.3, 0.6],
+}
+CAPTIONERS = Input(
+    {"own.jsonl": own(), **systems()}, {**TESTED, **OWN, "captions": list(systems())}
+)
+TRAINED = {**SHARED, "task__threads": 1, "device": "cpu"}
+INPUTS: dict[str, Input] = {
+    "arena": Input(
+        {"battles.jsonl": battles()},
+        {**TESTED, "dataset": "battles", "dataset__file": "battles.jsonl"},
+    ),
+    "attack": Input(
+        {"coco": coco()},
+        {
+            **{key: value for key, value in MEASURED.items() if key != "stats__replicates"},
+            **COCO,
+            "task__budgets": [0, 4],
+            "task__edits": 1,
+            "task__inflation_images": 0,
+            "task__pool_images": 0,
+            "task__pairs": 0,
+        },
+    ),
+    "captioners": CAPTIONERS,
+    "forced_choice": Input(
+        {"clips.json": clips()},
+        {
+            **TESTED,
+            "dataset": "fense_pairs",
+            "dataset__file": "clips.json",
+            "dataset__ties": "half",
+        },
+    ),
+    "graded": Input({"own.jsonl": own()}, {**MEASURED, **BY_FUNCTION}),
+    "judgments": Input(
+        {"table.jsonl": table()},
+        {
+            **TESTED,
+            "dataset": "table",
+            "dataset__file": "table.jsonl",
+            "dataset__documents": "pair",
+        },
+    ),
+    "localisation": Input(
+        {"marked.jsonl": marked()},
+        {**TESTED, "dataset": "table", "dataset__file": "marked.jsonl"},
+    ),
+    "models": CAPTIONERS,
+    "pairs": Input(
+        {"pairs.jsonl": pairs()},
+        {
+            **TESTED,
+            "dataset": "pairs",
+            "dataset__file": "pairs.jsonl",
+            "dataset__near_copies": "keep",
+        },
+    ),
+    "references": Input(
+        {"own.jsonl": own()},
+        # without the floor: captions of other images, which the ids draw
+        {**MEASURED, **BY_FUNCTION, "task__n_references": [0, 3], "+task__floor": False},
+    ),
+    "replace": Input({"own.jsonl": own()}, {**MEASURED, **OWN}),
+    "reproduce": Input(
+        {"table.jsonl": table(), "papers/printed.yaml": PAPER},
+        {**SHARED, "reproduce__papers": "papers"},
+    ),
+    "retrieval": Input({"own.jsonl": own()}, {**MEASURED, **OWN}),
+    "sample_size": Input(
+        {"own.jsonl": own()},
+        {**MEASURED, **BY_FUNCTION, "task__draws": 20, "+task__floor": False},
+    ),
+    "score": Input({"rows.jsonl": to_score()}, {**MEASURED, "captions": "rows.jsonl"}),
+    "sensitivity": Input(
+        {"own.jsonl": own()},
+        {**MEASURED, **OWN, "task__corruptions": ["reverse", "final_stop", "empty"]},
+    ),
+    "shuffle": Input({"own.jsonl": own()}, {**MEASURED, **OWN}),
+    "train_clip": Input(
+        {},
+        {
+            **TRAINED,
+            "dataset": "scenes",
+            "dataset__size": 32,
+            "task__n_train": 24,
+            "task__dev": 8,
+            "task__n_held_out": 8,
+            "task__image_size": 32,
+            "task__embed_dim": 16,
+            "task__vision": {"layers": [1] * 4, "width": 8, "head_width": 32, "patch_size": None},
+            "task__text": {"context_length": 32, "width": 16, "heads": 2, "layers": 1},
+            "task__batch": 12,
+            "task__training__epochs": 1,
+        },
+    ),
+    "train_faier": Input(
+        {"coco": coco()},
+        {
+            **TRAINED,
+            **COCO,
+            "task__dev": 8,
+            "task__min_count": 1,
+            "task__network": {"width": 16, "d": 16, "dropout": 0.0},
+            "task__model__batch": 12,
+            "task__training__epochs": 1,
+        },
+    ),
+    "train_scan": Input(
+        {"coco": coco()},
+        {
+            **TRAINED,
+            **COCO,
+            "task__dev": 8,
+            "task__network__embed": 12,
+            "task__network__word": 8,
+            "task__network__hidden": 8,
+            "task__losses__batch": 12,
+            "task__training__epochs": 1,
+        },
+    ),
+    "trust": Input(
+        {"table.jsonl": table(), "pairs.jsonl": pairs(), "battery.yaml": BATTERY},
+        {**MEASURED, "trust__battery": "battery.yaml"},
+    ),
+}
+
+
+def write(folder: Path, given: Input) -> None:
+    for name, content in given.files.items():
+        if name == "coco":
+            assert not isinstance(content, str)
+            write_coco(folder, content)
+            continue
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        if isinstance(content, str):
+            path.write_text(content)
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(content))
+        else:
+            path.write_text("".join(json.dumps(record) + "\n" for record in content))
+
+
+def write_coco(folder: Path, rows: Records) -> None:
+    categories = sorted({name for row in rows for name, *_ in row["objects"]})
+    images = [
+        {"id": row["image_id"], "file_name": row["image_id"], "width": 400, "height": 400}
+        for row in rows
+    ]
+    texts = [(row["image_id"], text) for row in rows for text in row["captions"]]
+    captions = [{"id": k, "image_id": i, "caption": text} for k, (i, text) in enumerate(texts)]
+    objects = [(row["image_id"], name, box) for row in rows for name, *box in row["objects"]]
+    instances = [
+        {
+            "id": k,
+            "image_id": image,
+            "category_id": categories.index(name),
+            "iscrowd": 0,
+            "bbox": box,
+        }
+        for k, (image, name, box) in enumerate(objects)
+    ]
+    (folder / "captions.json").write_text(json.dumps({"images": images, "annotations": captions}))
+    named = [{"id": k, "name": name} for k, name in enumerate(categories)]
+    content = {"images": images, "categories": named, "annotations": instances}
+    (folder / "instances.json").write_text(json.dumps(content))
+
+
+# running, and what is compared
+
+
+@cache
+def composed(*overrides: str) -> Any:
+    return compose_config(overrides)
+
+
+def run(experiment: str, given: Input, folder: Path) -> Numbers:
+    """The numbers of a run in a folder, where its files have the names of the input."""
+    folder.mkdir(parents=True)
+    write(folder, given)
+    options = override_texts({"experiment": experiment, **given.options})
+    config = copy.deepcopy(composed(*options))
+    for key, value in given.later.items():
+        OmegaConf.update(config, key.removeprefix("+").replace("__", "."), value, force_add=True)
+    before = Path.cwd()
+    SEEN.clear()
+    os.chdir(folder)
+    try:
+        result = run_configured(config, Path("out"))
+    finally:
+        os.chdir(before)
+    value = result if isinstance(result, dict) else result.model_dump(mode="json")
+    return dict(leaves(value))
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The leaves of a result. What has a name is at its name, a comparison at "a ~ b"."""
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from leaves(member, (*path, str(key)))
+    elif isinstance(value, list | tuple):
+        for place, member in enumerate(value):
+            yield from leaves(member, (*path, name_of(member) or str(place)))
+    elif path[-1] not in OF_THE_RUN:
+        yield path, value
+
+
+# what a run's files are and what it took
+OF_THE_RUN = {"seconds", "seconds_per_1000", "signature", "captions.json", "instances.json"}
+
+
+def name_of(member: Any) -> str:
+    if not isinstance(member, Mapping):
+        return ""
+    if "a" in member and "b" in member:
+        return f"{member['a']} ~ {member['b']}"
+    names = (member.get(key) for key in ("column", "name", "lower", "id", "n_references"))
+    named = next((name for name in names if name is not None), "")
+    return str(named["name"] if isinstance(named, Mapping) else named)
+
+
+def differing(one: Numbers, other: Numbers, tolerance: float = 0.0) -> list[str]:
+    """Lines on what differs; an empty list where nothing does."""
+    lines = []
+    for path in dict.fromkeys((*one, *other)):
+        a, b = one.get(path, "absent"), other.get(path, "absent")
+        if a != b and not (isinstance(a, float | int) and a == pytest.approx(b, abs=tolerance)):
+            lines.append(f"{'/'.join(path)}: {a} and {b}")
+    return lines
+
+
+@cache
+def folder_of(factory: pytest.TempPathFactory, name: str) -> Path:
+    return factory.mktemp(name)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Numbers]:
+    """Experiment → the numbers on its input as it is."""
+
+    @cache
+    def numbers(experiment: str) -> Numbers:
+        return run(experiment, INPUTS[experiment], tmp_path_factory.mktemp(experiment) / "base")
+
+    return numbers
+
+
+def shuffled(given: Input) -> Input:
+    """The records of every file in another order."""
+    rng = random.Random(11)
+    return replace(
+        given,
+        files={
+            name: of if isinstance(of, str) else rng.sample(of, len(of))
+            for name, of in given.files.items()
+        },
+    )
+
+
+def other_references(given: Input) -> Input:
+    """The references of every record in another order; an image's first caption stays."""
+    rng = random.Random(12)
+
+    def change(record: dict[str, Any]) -> None:
+        if "references" in record:
+            rng.shuffle(record["references"])
+        if "captions" in record:
+            first, *others = record["captions"]
+            record["captions"] = [first, *rng.sample(others, len(others))]
+
+    return given.changed(change)
+
+
+def other_columns(given: Input) -> Input:
+    """The fields of every record, and the metrics of the run, in another order."""
+
+    def change(record: dict[str, Any]) -> None:
+        fields = dict(reversed(record.items()))
+        record.clear()
+        record.update(fields)
+
+    changed = given.changed(change)
+    return changed.having(metrics=METRICS[::-1]) if "metrics" in given.options else changed
+
+
+def with_ids(given: Input, ids: Mapping[str, str]) -> Input:
+    def change(record: dict[str, Any]) -> None:
+        for name in {"image_id", "audio_id"} & record.keys():
+            record[name] = ids[record[name]]
+
+    return given.changed(change)
+
+
+# other names that sort alike, and each image's records under another image's id
+RENAMED = {image: f"Bild {k:03d} (a).png" for k, image in enumerate(sorted(IMAGES))}
+MOVED = dict(zip(IMAGES, IMAGES[7:] + IMAGES[:7], strict=True))
+
+
+def in_threads(given: Input) -> Input:
+    """Own metrics in threads and small batches, blocks of few rows."""
+    own = own_metrics(OWN_METRICS, workers=3, batch_size=7)
+    block = {"task__block": 5} if given is INPUTS["score"] else {}
+    return given.having(**own, **block, cache__batch_size=5)
+
+
+def fewer_metrics(given: Input) -> Input:
+    return given.having(metrics=[m for m in METRICS if m not in ("twin", "minus")])
+
+
+# intervals, p-values, ties broken at random, folds of fitted controls, examples
+DRAWN = frozenset(
+    {
+        "low",
+        "high",
+        "p",
+        "p_adjusted",
+        "rank_order_rho_tie_mean",
+        "rank_order_rho_tie_std",
+        "soft_pairwise_accuracy",
+        "Fitted text",
+        "Fitted references",
+        "worst_images",
+        "examples",
+        "power",
+    }
+)
+# what depends on how many hypotheses are tested, or is a rank among the metrics
+OF_FAMILY = frozenset({"p_adjusted", "decidable", "family", "detectable", "images_needed"})
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A change of an input that may change nothing, except in paths with a part of `may_change`.
+
+    `bits`: numbers are equal to the bit, otherwise to 1e-9. `of_metrics`: only the numbers of
+    metrics and of their comparisons are compared. `renamed`: image ids → the new ones.
+    """
+
+    change: Callable[[Input], Input]
+    bits: bool = True
+    may_change: frozenset[str] = frozenset()
+    of_metrics: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def compared(self, numbers: Numbers) -> Numbers:
+        return {
+            path: value
+            for path, value in numbers.items()
+            if not self.may_change & set(" ~ ".join(path).split(" ~ "))
+            and (not self.of_metrics or path[0] == "metrics" or " ~ " in "".join(path))
+        }
+
+
+RELATIONS = {
+    # sums of the same numbers in another order; row numbers, and groups by their first record
+    "rows": Relation(shuffled, bits=False, may_change=frozenset({"shown", "groups"})),
+    "references": Relation(other_references),
+    "columns": Relation(other_columns),
+    "ids": Relation(lambda given: with_ids(given, RENAMED), renamed=RENAMED),
+    "images": Relation(lambda given: with_ids(given, MOVED), False, DRAWN, of_metrics=True),
+    "seed": Relation(lambda given: given.having(seed=1), False, DRAWN, of_metrics=True),
+    "workers": Relation(in_threads),
+    "metrics": Relation(fewer_metrics, False, OF_FAMILY, of_metrics=True),
+}
+TRAININGS = [name for name in INPUTS if name.startswith("train_")]
+BY_ID = "the seed and the image's id draw words, captions or the scores of a control"
+EXEMPT: dict[tuple[str, str], str] = {
+    **{(name, "metrics"): "it trains a network" for name in TRAININGS},
+    **{(name, "references"): "a step draws captions by their places" for name in TRAININGS},
+    **{
+        (name, relation): BY_ID
+        for name in (*TRAININGS, "replace", "shuffle", "attack", "trust")
+        for relation in ("ids", "images", "seed")
+    },
+    ("attack", "references"): "the first reference is copied",
+    ("reproduce", "metrics"): "each item of a paper has its own metrics",
+}
+
+
+def test_every_experiment_has_an_input() -> None:
+    assert sorted(INPUTS) == EXPERIMENTS
+    assert set(MEASURING) == SIGNS.keys() | UNSIGNED.keys()
+    assert {name for names in TOGETHER for name in names} == RELATIONS.keys()
+
+
+# relations that are tried in one run, and one by one where that run breaches them
+TOGETHER = ("references", "columns", "ids", "workers"), ("rows", "metrics"), ("images", "seed")
+
+
+@pytest.fixture(scope="module")
+def together(
+    base: Callable[[str], Numbers], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, tuple[str, ...]], bool]:
+    """Experiment, names of relations → whether a run with all their changes is as they say."""
+
+    @cache
+    def holds(experiment: str, names: tuple[str, ...]) -> bool:
+        given = INPUTS[experiment]
+        relations = [RELATIONS[name] for name in names if (experiment, name) not in EXEMPT]
+        for relation in relations:
+            given = relation.change(given)
+        after = run(experiment, given, tmp_path_factory.mktemp(experiment) / "together")
+        return not breaches(relations, base(experiment), after)
+
+    return holds
+
+
+# relations whose faults are known, until they are mended
+NOT_YET = {("judgments", "rows"), ("judgments", "references"), ("trust", "references")}
+# several sets of references of an image, of which `metaeval.score` takes the last
+SEVERAL_SETS = [
+    "arena",
+    "attack",
+    "captioners",
+    "forced_choice",
+    "models",
+    "pairs",
+    "references",
+    "trust",
+]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "relation"),
+    [key for key in product(INPUTS, RELATIONS) if key not in EXEMPT.keys() | NOT_YET],
+)
+def test_relation(
+    experiment: str,
+    relation: str,
+    base: Callable[[str], Numbers],
+    together: Callable[[str, tuple[str, ...]], bool],
+    tmp_path: Path,
+) -> None:
+    if not together(experiment, next(names for names in TOGETHER if relation in names)):
+        of = RELATIONS[relation]
+        after = run(experiment, of.change(INPUTS[experiment]), tmp_path / "run")
+        assert not breaches([of], base(experiment), after)
+
+
+def breaches(relations: Sequence[Relation], before: Numbers, after: Numbers) -> list[str]:
+    """Lines on what has changed although no relation lets it; empty where all hold."""
+    for of in relations:
+        before = {
+            tuple(of.renamed.get(part, part) for part in path): of.renamed.get(value, value)
+            if isinstance(value, str)
+            else value
+            for path, value in before.items()
+        }
+        before, after = of.compared(before), of.compared(after)
+    if RELATIONS["metrics"] in relations:
+        before = {path: before[path] for path in after if path in before}
+        after = {path: after[path] for path in before}
+    return differing(before, after, 0.0 if all(of.bits for of in relations) else 1e-9)
+
+
+MEASURING = [name for name, given in INPUTS.items() if "metrics" in given.options]
+
+
+def of_column(numbers: Numbers, name: str, other: str) -> Numbers:
+    """The numbers of a column and of its comparisons, except with another one; it is called M."""
+
+    def renamed(text: Any) -> Any:
+        parts = text.split(" ~ ") if isinstance(text, str) else ()
+        return " ~ ".join("M" if part == name else part for part in parts) if parts else text
+
+    return {
+        tuple(map(renamed, path)): renamed(value)
+        for path, value in numbers.items()
+        if name in (parts := " ~ ".join(path).split(" ~ ")) and other not in parts
+    }
+
+
+@pytest.mark.parametrize("experiment", MEASURING)
+def test_a_copy_of_a_metric_has_its_numbers(
+    experiment: str, base: Callable[[str], Numbers]
+) -> None:
+    numbers = base(experiment)
+    copied = of_column(numbers, "twin", "overlap")
+    assert copied
+    own = {k: v for k, v in of_column(numbers, "overlap", "twin").items() if k in copied}
+    assert not differing(own, copied)
+    between = {path[-1]: v for path, v in numbers.items() if "overlap ~ twin" in path}
+    assert between.get("p", 1.0) in (1.0, None)
+    assert between.get("value", 0.0) == 0.0
+
+
+# how a number changes with the sign of a metric: paths with this part → −x, or 1 − x
+NEGATED, MIRRORED = (lambda x: -x), (lambda x: 1 - x)
+ORDER = dict.fromkeys(
+    ("rank_order_rho", "rank_order_rho_within", "spearman_rho", "kendall_tau_b"), NEGATED
+)
+SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
+    "arena": {
+        **dict.fromkeys(("agreement", "decided", "equal_length", "accuracy"), MIRRORED),
+        **dict.fromkeys(("spearman", "kendall_tau_b", "strengths"), NEGATED),
+    },
+    "captioners": {"systems": NEGATED},
+    "forced_choice": {"categories": MIRRORED, "mean": MIRRORED},
+    **{
+        name: {**ORDER, "auc": MIRRORED} for name in ("graded", "replace", "shuffle", "sample_size")
+    },
+    "judgments": {
+        **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "kendall_tau_c"), NEGATED),
+        **dict.fromkeys(("length_controlled", "difference_pearson", "disattenuated"), NEGATED),
+        "score": NEGATED,
+    },
+    "localisation": {"auc": MIRRORED},
+    "models": {"systems": NEGATED},
+    "pairs": {"kinds": MIRRORED, "mean": MIRRORED, "auroc": MIRRORED},
+    "references": ORDER,
+    "score": {"mean": NEGATED, "median": NEGATED},
+    "sensitivity": {
+        **dict.fromkeys(("harm", "kinds", "severity", "severity_order", "auc"), MIRRORED),
+        **dict.fromkeys(("cost", "effect"), NEGATED),
+    },
+}
+UNSIGNED = {
+    "attack": "a search for higher scores finds other captions",
+    "retrieval": "the first of all and the last of all are other captions",
+    "trust": "verdicts on numbers of other experiments",
+}
+
+
+@pytest.mark.parametrize("experiment", SIGNS)
+def test_a_metric_with_the_other_sign_has_the_opposite_numbers(
+    experiment: str, base: Callable[[str], Numbers]
+) -> None:
+    numbers = base(experiment)
+    own, opposite = of_column(numbers, "overlap", "twin"), of_column(numbers, "minus", "twin")
+    ends = {"low": "high", "high": "low"}
+    expected = {
+        (*path[:-1], ends.get(path[-1], path[-1])): None if value is None else turned(value)
+        for path, value in own.items()
+        if path[0] == "metrics"
+        and (turned := next((SIGNS[experiment][p] for p in path if p in SIGNS[experiment]), None))
+        and (path[-1] in ("value", "low", "high") or path[-2] == "strengths" or path[-1] in SIGNED)
+    }
+    assert expected
+    assert not differing(expected, {path: opposite[path] for path in expected}, 1e-9)
+
+
+SIGNED = ("score", "mean", "median")  # numbers without an interval
+
+
+def mirrored(given: Input) -> Input:
+    """Both sides of every pair exchanged, and the votes."""
+    sides = [("first", "second"), ("first_system", "second_system"), ("true", "false")]
+    winners = {"first": "second", "second": "first", "tie": "tie"}
+
+    def change(record: dict[str, Any]) -> None:
+        for one, other in sides:
+            if one in record:
+                record[one], record[other] = record[other], record[one]
+        if "winner" in record:
+            record["winner"] = winners[record["winner"]]
+        for name in {"HC", "MM_1"} & record.keys():
+            a, b, of_a, of_b, votes = record[name]
+            record[name] = [b, a, of_b, of_a, [-vote for vote in votes]]
+
+    return given.changed(change)
+
+
+@pytest.mark.parametrize("experiment", ["arena", "forced_choice"])
+def test_pairs_can_be_mirrored(
+    experiment: str, base: Callable[[str], Numbers], tmp_path: Path
+) -> None:
+    after = run(experiment, mirrored(INPUTS[experiment]), tmp_path / "run")
+    assert not differing(base(experiment), after, 1e-9)
+
+
+def test_true_and_false_captions_can_be_exchanged(
+    base: Callable[[str], Numbers], tmp_path: Path
+) -> None:
+    after = run("pairs", mirrored(INPUTS["pairs"]), tmp_path / "run")
+    expected = {
+        path: value if path[-1] == "ties" else 1 - value
+        for path, value in base("pairs").items()
+        if path[:1] == ("metrics",)
+        and path[1] in ("ROUGE-L", "overlap", "minus", "Length")
+        and (path[-1] in ("value", "ties") and ("accuracy" in path or "auroc" in path))
+    }
+    assert expected
+    assert not differing(expected, {path: after[path] for path in expected}, 1e-9)
+
+
+@pytest.mark.parametrize("experiment", [e for e in MEASURING if e not in SEVERAL_SETS])
+def test_scores_made_elsewhere_are_those_of_the_run(experiment: str, tmp_path: Path) -> None:
+    """A metric sees the images' own ids, and what `metaeval.score` and experiment=score make of
+    the same captions has the same numbers as the metric in the experiment."""
+    names = ("drawn",)
+    options = {k: v for k, v in INPUTS[experiment].options.items() if not k.startswith("+metric")}
+    given = replace(INPUTS[experiment], options={**options, **own_metrics(names)})
+    if experiment == "references":  # with none, metrics of references are skipped, a file is not
+        given = given.having(task__n_references=[1, 3])
+    before = run(experiment, given.having(metrics=["rouge_l", "drawn"]), tmp_path / "own")
+    rows = [
+        {"image_id": image, "caption": text, "references": list(references)}
+        for image, text, references in dict.fromkeys(SEEN)
+    ]
+    assert {row["image_id"] for row in rows} <= set(IMAGES)
+    to_score = Input({"rows.jsonl": rows}, {**INPUTS["score"].options, **own_metrics(names)})
+    run("score", to_score.having(metrics=["rouge_l", "drawn"], task__block=50), tmp_path / "stream")
+    scores = tmp_path / "stream" / "out" / "scores"
+    by_api = metaeval.score(pd.DataFrame(rows), metrics=["rouge_l", drawn]).table
+    streamed = pd.concat(map(pd.read_parquet, sorted(scores.glob("*.parquet"))))
+    for column in ("ROUGE-L", "drawn"):
+        assert streamed[column].tolist() == by_api[column].tolist()
+    elsewhere = given.having(
+        metrics=["scores"],
+        **{
+            "metric__scores___target_": "metaeval.metrics.adapters.scores_file.ScoresFileMetric",
+            "metric__scores__file": str(scores),
+            "metric__scores__columns": ["ROUGE-L", "drawn"],
+        },
+    )
+    after = run(experiment, elsewhere, tmp_path / "elsewhere")
+    kept = [
+        {path: v for path, v in numbers.items() if path[0] == "metrics" and "statistics" in path}
+        for numbers in (before, after)
+    ]
+    assert kept[0]
+    assert not differing(*kept)
+
+
+@pytest.mark.parametrize("experiment", TRAININGS)
+def test_the_seed_alone_decides_a_training(
+    experiment: str, base: Callable[[str], Numbers], tmp_path: Path
+) -> None:
+    given = INPUTS[experiment]
+    assert not differing(base(experiment), run(experiment, given, tmp_path / "again"))
+    loss = "training", "history", "0", "loss"
+    other = run(experiment, given.having(seed=1), tmp_path / "other")
+    assert other[loss] != base(experiment)[loss]
+
+
+@pytest.mark.parametrize("experiment", ["judgments", "score"])
+def test_the_command_gives_the_numbers_of_the_library(
+    experiment: str, base: Callable[[str], Numbers], tmp_path: Path
+) -> None:
+    given = INPUTS[experiment]
+    write(tmp_path, given)
+    arguments = override_texts(
+        {"experiment": experiment, **given.options, "hydra__run__dir": "out"}
+    )
+    path = {"PYTHONPATH": str(ROOT)}
+    done = run_command("metaeval", *arguments, cwd=tmp_path, env=path)
+    assert done.returncode == 0, done.stderr
+    result = metaeval.load_run(tmp_path / "out").result
+    assert not differing(base(experiment), dict(leaves(result.model_dump(mode="json"))))
