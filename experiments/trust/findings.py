@@ -14,13 +14,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.graded import GradedResult
-from metaeval.results.judgments import (
-    PAIRS,
-    SYSTEMS,
-    HumanAgreement,
-    JudgmentsResult,
-    has_few_values,
-)
+from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
@@ -152,13 +146,11 @@ def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
             ceiling, is_what = people.value, "the agreement of one rating with the others"
         for metric in metrics:
             numbers = metric.numbers.human[dimension]
-            statistic = result.protocol.statistic
-            if statistic == "kendall_tau_c" and has_few_values(metric.numbers):
-                statistic = "kendall_tau_b"
+            statistic = result.protocol.statistic  # also the difference's and the ceiling's
             if against and (tested := _from(against, metric.name, numbers.estimate(statistic))):
                 yield ControlledFinding(
                     "judgments.correlation", dimension, metric.name,
-                    f"{result.protocol.statistic} with people", *tested, ceiling, is_what,
+                    f"{statistic} with people", *tested, ceiling, is_what,
                 )  # fmt: skip
         if dimension == _main_dimension(result):
             yield from _accuracies(result, dimension)

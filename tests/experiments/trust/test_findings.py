@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from metaeval.config import build, compose_config
 from metaeval.experiments.trust.findings import between_metrics, findings
@@ -152,3 +153,35 @@ def test_a_reward_resists_both_searches_and_more_than_every_control() -> None:
     assert found["Strong", "fluent"].difference.value == pytest.approx(0.15)
     only_blind = result.model_copy(update={"metrics": result.metrics[:2]})
     assert {(f.part, f.control) for f in findings(only_blind)} == {("fluent", "length")}
+
+
+def test_value_control_and_difference_of_few_values_are_one_statistic(tmp_path: Path) -> None:
+    """By τ-c, as scipy has it; the value was τ-b, the control that minus a difference of τ-c."""
+    rng = np.random.default_rng(1)
+    human = rng.integers(1, 6, 120)
+    words = rng.integers(1, 9, 120) + human
+    binary = (human + rng.normal(0, 1.5, 120) > 3).astype(float)
+    captions = [" ".join([f"number{k}", *(["dog"] * n)]) for k, n in enumerate(words)]
+    rows = [
+        {"image_id": k // 2, "caption": caption, "human": int(h), "references": ["a dog"]}
+        for k, (caption, h) in enumerate(zip(captions, human, strict=True))
+    ]
+    scored = [
+        {"image_id": r["image_id"], "caption": r["caption"], "Binary": b}
+        for r, b in zip(rows, binary, strict=True)
+    ]
+    for name, records in (("table", rows), ("scored", scored)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
+    result = run_experiment(
+        "judgments", metric=["scores", "length"], metric__scores__columns=["Binary"],
+        metric__scores__file=str(tmp_path / "scored.jsonl"), dataset="table",
+        dataset__file=str(tmp_path / "table.jsonl"), dataset__statistic="kendall_tau_c",
+        task__fitted=False, task__permutations=20, stats__replicates=20, report="none",
+        out=tmp_path / "OUT",
+    ).result  # fmt: skip
+    (one,) = [f for f in findings(result) if f.source == "judgments.correlation"]
+    value, control = (stats.kendalltau(x, human, variant="c").statistic for x in (binary, words))
+    assert (one.metric, one.control) == ("Binary", "Length")
+    assert one.value.value == pytest.approx(value, abs=1e-12)
+    assert one.control_value == pytest.approx(control, abs=1e-12)
+    assert abs(stats.kendalltau(binary, human).statistic - value) > 0.02  # τ-b is another number
