@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from metaeval.runs.digests import digest
+
 DASH = "–"
 MOST_CHARACTERS = 2000  # of a caption that a page shows
 
@@ -121,6 +123,11 @@ def seconds(value: float | None) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
 
 
-def file_stem(metric: str) -> str:
-    """A metric's name as a file name: letters, digits, `.`, `_` and `-` stay."""
-    return re.sub(r"[^\w.-]", "_", metric)
+def file_stem(name: str) -> str:
+    """A name as a file name; a digest of the name follows where it is changed, so none is shared.
+
+    >>> file_stem("BLEU-4"), file_stem("X/Y"), file_stem("X Y")
+    ('BLEU-4', 'X_Y-944415', 'X_Y-40489e')
+    """
+    stem = re.sub(r"[^\w.-]+", "_", name).strip("_")[:60]
+    return stem if stem == name else f"{stem}-{digest(name).hex()[:6]}"

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from metaeval.errors import ConfigError
 from metaeval.reports.paper import latex_layout
 from metaeval.reports.shared.elements import Row
-from metaeval.reports.shared.formatting import DASH
+from metaeval.reports.shared.formatting import DASH, file_stem
 from metaeval.reports.shared.table import MetricsTable
 from metaeval.results.run import RunResult
 from metaeval.runs import files
@@ -149,7 +149,7 @@ def print_tables(
     """
     tables = []
     for k, (choice, _) in enumerate(table.bodies):
-        file = name if k == 0 else f"{name}-{_file_name(choice)}"
+        file = name if k == 0 else f"{name}-{file_stem(choice)}"
         one = _of_body(table, k, file, caption, (equal or {}).get(choice, ()))
         full = {head.name for head in table.heads if head.key in in_full}
         kept = () if style().columns else [k for k, name in enumerate(one.heads) if name in full]
@@ -301,7 +301,3 @@ def _plain(text: str | Markup) -> str:
     """A cell's text: of markup without its tags, of a plain text (a metric's name) all of it."""
     plain = text.striptags() if isinstance(text, Markup) else text
     return plain.strip() or DASH
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -18,7 +18,17 @@ def test_numbers_in_print() -> None:
     assert formatting.amount(1, "metric") == "one metric"
     assert formatting.amount(5000, "image") == "5,000 images"
     assert [formatting.seconds(x) for x in (0.04, 12.4, 83)] == ["0.0 s", "12 s", "1 min 23 s"]
-    assert formatting.file_stem("a/b c:../x") == "a_b_c_.._x"
+
+
+def test_names_of_files_are_unique() -> None:
+    """Where letters are left out a digest follows; other scripts stay as they are."""
+    names = ["X/Y", "X Y", "X_Y", "X:Y", "मीट", "मीठ", "e\u0301", "\u00e9", "a" * 300, "a" * 301]
+    stems = [formatting.file_stem(name) for name in names]
+    assert len(set(stems)) == len(names)
+    assert stems[2] == "X_Y"
+    assert all(len(stem) < 70 and not set(stem) & set("/: ") for stem in stems)
+    assert [formatting.file_stem(name) for name in ("质量", "流畅")] == ["质量", "流畅"]
+    assert formatting.file_stem("a/b c:../x").startswith("a_b_c_.._x-")
 
 
 def test_commands_can_be_typed_again() -> None:

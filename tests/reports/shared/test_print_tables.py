@@ -59,6 +59,13 @@ TABLE = MetricsTable(
 )
 
 
+def test_each_choice_has_a_file_of_its_own() -> None:
+    bodies = [(name, TABLE.bodies[1][1]) for name in ("质量", "流畅", "忠实", "A b", "A/b")]
+    names = [t.name for t in print_tables(TABLE._replace(bodies=bodies), "metrics", "Agreement.")]
+    assert names[:3] == ["metrics", "metrics-流畅", "metrics-忠实"]
+    assert len(set(names)) == 5
+
+
 def test_the_best_result_is_bold_and_nothing_else() -> None:
     whole, applied = print_tables(TABLE, "metrics", "Agreement.")
     assert (whole.name, applied.name) == ("metrics", "metrics-applied")
