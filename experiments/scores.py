@@ -16,6 +16,7 @@ from metaeval import progress
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.captions import items_of
 from metaeval.metrics.base import Metric
+from metaeval.readers.files import user_path
 from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, RIVAL
 from metaeval.runs.store import MemoryStore, SqliteStore
@@ -104,7 +105,7 @@ def _lane() -> Iterator[ThreadPoolExecutor]:
 def open_store(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
     """The score cache, or a store that lasts as long as the block with `cache.enabled=false`."""
     store: MemoryStore | SqliteStore = (
-        SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+        SqliteStore(user_path(config.paths.cache) / "content.sqlite")
         if config.cache.enabled
         else MemoryStore()
     )

@@ -23,6 +23,7 @@ from metaeval.config import add_metric, build, component, compose_config, metric
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.installation import add_config_folder
+from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind
@@ -51,7 +52,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     )
     say(f"Java     {machine['java'] or 'none: METEOR and CoreNLP need a Java runtime'}")
     say(f"CUDA     {machine['cuda'] or 'none: everything runs on the CPU'}")
-    say(f"cache    {Path(config.paths.cache).expanduser()}")
+    say(f"cache    {user_path(config.paths.cache)}")
     dataset = find_dataset(config, say)
     say("")
     listed = list(config.metric)
@@ -176,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             add_config_folder(options.config_dir)
         config = compose_config(options.overrides)
         for name in options.install:
-            install(name, Path(config.paths.cache).expanduser(), options.source, options.mirror)
+            install(name, user_path(config.paths.cache), options.source, options.mirror)
         if not options.install:
             examine(config)
     except MetaevalError as error:

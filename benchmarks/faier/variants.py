@@ -13,7 +13,6 @@ they say otherwise); the weights must not have learned from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.side_by_side import options_parser
@@ -22,6 +21,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.training.faier_dev import HeldOut
 from metaeval.metrics.faier.network import load_network
 from metaeval.metrics.faier.variants import VARIANTS
+from metaeval.readers.files import user_path
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.dataset import CaptionedImages
@@ -82,7 +82,7 @@ def main() -> None:
     dataset: CaptionDataset = component(config.dataset, "dataset").limited(options.images)
     counts = [int(count) for count in options.references.split(",")]
     images = CaptionedImages.of(dataset, GoldRegions())
-    store = SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+    store = SqliteStore(user_path(config.paths.cache) / "content.sqlite")
     print("| variant | references | Replace | within | Shuffle | within | i → t | t → i |")
     print("|---|---|---|---|---|---|---|---|")
     try:

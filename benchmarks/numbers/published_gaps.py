@@ -43,6 +43,7 @@ from metaeval.metrics.meteor.wordnet import find_wordnet
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
+from metaeval.readers.files import user_path
 from metaeval.reports.graded.ranking import paper_distance
 from metaeval.results.graded import CorruptionSeeds
 from metaeval.runs.records import ScoreColumn
@@ -286,7 +287,7 @@ def main() -> None:
     options = parser.parse_args()
     config = compose_config(["dataset=coco_val2017"])
     dataset = component(config.dataset, "dataset").limited(options.limit)
-    wordnet = available(find_wordnet(Path(config.paths.cache).expanduser()))
+    wordnet = available(find_wordnet(user_path(config.paths.cache)))
 
     @cache
     def sets(experiment: str, seed: int) -> list[str]:

@@ -15,6 +15,7 @@ from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.own.tables import read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import user_path
 from metaeval.readers.names import check_name
 from metaeval.readers.values import read_number
 
@@ -80,7 +81,7 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
         raise ConfigError(
             "corruption.file is not set; corruption.file=FILE is a table of corrupted captions"
         )
-    path = Path(file).expanduser()
+    path = user_path(file)
     table, tidy = read_table(path), Tidy()
     require_columns(table, ["image_id", "caption"], "a file of corrupted captions")
     registry = ImageIdRegistry(path, "image_id")

@@ -33,6 +33,7 @@ from metaeval.experiments.scores import open_store
 from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
+from metaeval.readers.files import user_path
 from metaeval.results.blocks import BlockEntry, Manifest, SourceFile
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import DatasetInfo, FamilyInfo
@@ -166,7 +167,7 @@ class ScoreTables(Streaming):
                 yield block
 
         if self.scoring == "ray":
-            cache = Path(config.paths.cache).expanduser() / "content.sqlite"
+            cache = user_path(config.paths.cache) / "content.sqlite"
             cache_file = cache if config.cache.enabled else None
             folder = parts.folder.parent
             scored = score_blocks(todo(), metrics, dataset, self.workers, folder, cache_file)

@@ -19,6 +19,7 @@ from metaeval.experiments.scores import open_store
 from metaeval.experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.metrics.faier.variants import UNSEEN, find_variant
 from metaeval.options import OptionsOf
+from metaeval.readers.files import user_path
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
 
@@ -110,7 +111,7 @@ class TrainFaier(GroundedTraining):
         dataset: CaptionDataset = component(config.dataset, "dataset")
         if self.test is not None:
             _check_disjoint(dataset, self.test)
-        parser = TripletParser(self.parser, store, Path(config.paths.cache).expanduser())
+        parser = TripletParser(self.parser, store, user_path(config.paths.cache))
         if (absent := parser.missing()) is not None:
             raise ConfigError(str(absent))
         images = CaptionedImages.of(dataset, self.regions, store)

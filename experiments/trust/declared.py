@@ -11,6 +11,7 @@ from pydantic import Field
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import did_you_mean
+from metaeval.readers.files import user_path
 from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Model
 from metaeval.results.trust import Use
@@ -61,7 +62,7 @@ class Battery(Model):
 
 def read_uses(file: str | None) -> Uses:
     """The declared uses: metaeval's, or those of a file."""
-    path = Path(file).expanduser() if file else _own("uses")
+    path = user_path(file) if file else _own("uses")
     uses = read_declared(path, Uses)
     ids = [use.id for use in uses.uses]
     if len(set(ids)) != len(ids):
@@ -76,7 +77,7 @@ def read_battery(name: str) -> dict[str, tuple[str, ...]]:
         raise ConfigError(
             f"trust.battery: '{name}' is neither {', '.join(BATTERIES)} nor a .yaml file{meant}"
         )
-    path = _own(name) if name in BATTERIES else Path(name).expanduser()
+    path = _own(name) if name in BATTERIES else user_path(name)
     battery = read_declared(path, Battery)
     return {**(read_battery(battery.of) if battery.of else {}), **battery.items}
 

@@ -16,6 +16,7 @@ from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, ImageId, ImageSource, Objects, Part
 from metaeval.data.image_source import COCO, coco_number, sources_of
 from metaeval.data.images import ImageFiles
+from metaeval.readers.files import user_path
 
 SPLITS = ("val2017", "karpathy_test")  # whose instances files are looked for
 FOLDERS = ("val2014", "val2017")  # where image files are looked for
@@ -115,7 +116,7 @@ def sources_of_ids(
     keys = list(ids)
     if declared is None and not names and all(key.isdecimal() for key in keys):
         given = places.get("instances")
-        files = [Path(given).expanduser()] if given else instances_files(places.get("data"))
+        files = [user_path(given)] if given else instances_files(places.get("data"))
         numbers = {int(key) for key in keys}
         if any(numbers <= CocoObjects(file).keys() for file in files if file.is_file()):
             declared = COCO

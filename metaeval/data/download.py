@@ -21,7 +21,7 @@ from urllib.request import Request, urlopen
 
 from metaeval.errors import MetaevalError
 from metaeval.progress import progress_bar
-from metaeval.readers.files import one_line
+from metaeval.readers.files import one_line, user_path
 
 try:
     import fcntl
@@ -72,7 +72,7 @@ def download(
         raise ValueError("a download needs a checksum")
     if _scheme(url) not in ("http", "https"):
         raise DownloadError(f"{url}: only http and https can be downloaded")
-    target = target.expanduser()
+    target = user_path(target)
     part = target.with_name(target.name + ".part")
     try:
         if not _checksum_problem(target, expected):

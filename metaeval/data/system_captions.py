@@ -13,6 +13,7 @@ from metaeval.data.json_records import Record, check_id, kind, require_fields
 from metaeval.data.own.tables import read_table, tables_in
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 from metaeval.readers.names import name_problem
 
@@ -145,10 +146,10 @@ def find_system_files(given: Any) -> dict[str, Path]:
     if given is None or given in ("", [], {}):
         raise ConfigError("give the systems' captions: captions=FOLDER or captions=[FILE,FILE]")
     if isinstance(given, Mapping):
-        named = [(str(name), Path(str(path)).expanduser()) for name, path in given.items()]
+        named = [(str(name), user_path(str(path))) for name, path in given.items()]
     else:
         places = [given] if isinstance(given, str | Path) else list(given)
-        paths = [Path(str(place)).expanduser() for place in places]
+        paths = [user_path(str(place)) for place in places]
         files_of = (tables_in(path) if path.is_dir() else [path] for path in paths)
         named = [(file.stem, file) for several in files_of for file in several]
     files: dict[str, Path] = {}

@@ -27,6 +27,7 @@ from pathlib import Path
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError, MetaevalError
 from metaeval.java.runtime import find_bundled_files
+from metaeval.readers.files import user_path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 JAR = Path(__file__).resolve().with_name("services.jar")
@@ -53,7 +54,7 @@ def find_jar() -> Path | Absent:
 def find_libraries() -> list[Path] | Absent:
     """The jars that the sources are compiled against, or the first that is not there."""
     cache = os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval"
-    corenlp = Path(cache).expanduser() / CORENLP
+    corenlp = user_path(cache) / CORENLP
     if not corenlp.is_file():
         return Absent("jar", f"{corenlp} is missing", "python -m metaeval.doctor --install spice")
     jars = find_bundled_files(*COMPILED_AGAINST)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import InputError
-from metaeval.readers.files import one_line, open_binary
+from metaeval.readers.files import one_line, open_binary, user_path
 from metaeval.readers.native import native_errors
 from metaeval.readers.torch_archive import is_torch_archive, read_torch_archive
 
@@ -37,7 +37,7 @@ def load_torch_checkpoint(path: Path | str) -> Any:
     Raises InputError for a file that is not there, not such a file, cut short, or that holds
     anything else: that would be code, and is refused unread.
     """
-    path = Path(path).expanduser()
+    path = user_path(path)
     if not path.exists():
         raise InputError("file not found", file=path)
     with open_binary(path, _MOST):
@@ -73,7 +73,7 @@ def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
 
 def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """The tensors of a safetensors file, on the CPU, and the file's metadata."""
-    path = Path(path).expanduser()
+    path = user_path(path)
     with open_binary(path, _MOST):
         pass  # a regular file that can be read
     safetensors = import_module("safetensors")

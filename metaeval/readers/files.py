@@ -28,6 +28,15 @@ class TextFile(NamedTuple):
     sha256: str
 
 
+def user_path(path: str | Path) -> Path:
+    """A path, with the user's home folder in the place of `~`; InputError where that is unknown."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        remedy = "write the path without ~; of the cache: METAEVAL_CACHE=FOLDER"
+        raise InputError(f"the home folder is not known; {remedy}", file=path) from None
+
+
 def open_binary(path: Path, most: int | None = None) -> BufferedReader:
     """A regular file, opened for reading.
 

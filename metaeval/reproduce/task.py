@@ -14,6 +14,7 @@ from metaeval.experiments.record import RunRecord
 from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
+from metaeval.readers.files import user_path
 from metaeval.reports.reproduction.page import write_tables
 from metaeval.reports.reproduction.tables import to_text
 from metaeval.reproduce.items import Reproduction
@@ -53,7 +54,7 @@ class Reproduce(Streaming):
         papers: str | None = None,
     ) -> None:
         self.items, self.quick, self.captioners = tuple(items), quick, captioners
-        self.folder = Path(papers).expanduser() if papers else FOLDER
+        self.folder = user_path(papers) if papers else FOLDER
 
     def check(self, config: DictConfig) -> None:
         if config.metrics != "all":

@@ -17,6 +17,7 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from metaeval.readers.checkpoints import check_numbers, load_torch_checkpoint
+from metaeval.readers.files import user_path
 from metaeval.readers.images import open_image
 
 FILE = "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"  # as torchvision keeps it
@@ -56,7 +57,7 @@ class FasterRcnn:
         self, weights: str | Path | None = None, threshold: float = 0.5, device: str = "auto"
     ) -> None:
         self.random = weights == RANDOM
-        self.weights = Path(weights).expanduser() if weights else home() / FILE
+        self.weights = user_path(weights) if weights else home() / FILE
         self.threshold, self._device = threshold, device
         self._network: Any = None
 
@@ -155,6 +156,6 @@ def categories() -> list[str]:
 
 def home() -> Path:
     """Where torch keeps the weights that it downloads."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-    torch_home = Path(os.environ.get("TORCH_HOME", cache / "torch")).expanduser()
+    cache = user_path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
+    torch_home = user_path(os.environ.get("TORCH_HOME", cache / "torch"))
     return torch_home / "hub" / "checkpoints"

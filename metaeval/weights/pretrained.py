@@ -21,6 +21,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind as kind_of
 from metaeval.errors import InputError
 from metaeval.readers.checkpoints import check_numbers, load_safetensors, load_weights
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 from metaeval.readers.values import is_number
 from metaeval.runs.digests import file_sha256
@@ -334,7 +335,7 @@ def _named(kind: str, which: str) -> PretrainedWeights | Absent:
     """Weights by shipped name or by folder."""
     folder = SHIPPED / which
     if "/" in which or not folder.is_dir():
-        folder = Path(which).expanduser()
+        folder = user_path(which)
     if not (folder / cards.CARD).is_file():
         reason = f"no weights '{which}'"
     elif (weights := read(folder)).card["kind"] != kind:

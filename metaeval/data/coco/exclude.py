@@ -11,6 +11,7 @@ from metaeval.data.coco.captions import CaptionFile, read_captions
 from metaeval.data.coco.files import Places, find_coco_captions
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 
 
 def without_images_of(
@@ -49,7 +50,7 @@ def without_images_of(
 
 def _find(name: str, captions: Path, **places: Unpack[Places]) -> Path:
     """The captions file of a split's name, or the file itself."""
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.suffix == ".json" or path.is_file():
         if not path.is_file():
             raise InputError("file not found; correct dataset.exclude", file=path)

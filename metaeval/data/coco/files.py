@@ -16,7 +16,7 @@ from metaeval.data.download import download
 from metaeval.data.files import data_folder
 from metaeval.errors import ConfigError, InputError
 from metaeval.progress import progress_bar
-from metaeval.readers.files import MOST_TEXT
+from metaeval.readers.files import MOST_TEXT, user_path
 from metaeval.readers.zips import open_zip, unpack_member
 from metaeval.runs.digests import file_sha256
 
@@ -51,7 +51,7 @@ def find_coco_captions(
     `captions`, the file itself, is the only place looked at where it is given.
     """
     if captions is not None:
-        path = Path(captions).expanduser()
+        path = user_path(captions)
         if path.is_file():
             return path
         return Absent("captions", f"no file {path}", "correct dataset.captions")
@@ -91,13 +91,13 @@ def search_bases(
 ) -> list[Path]:
     """The folders that may be laid out as COCO's, in the order of search."""
     if root is not None:
-        top = Path(root).expanduser()
+        top = user_path(root)
         return [top, top / "coco"]
     bases = []
     if (folder := data_folder(data)) is not None:
         bases += [folder, folder / "coco"]
     if cache is not None:
-        bases.append(Path(cache).expanduser() / "coco")
+        bases.append(user_path(cache) / "coco")
     return bases
 
 
@@ -111,10 +111,10 @@ def fetch_annotations(split: str, cache: str | Path, source: Path | None = None)
     if split not in ARCHIVE_SPLITS:
         known = " and ".join(ARCHIVE_SPLITS)
         raise ConfigError(f"dataset.download=true can fetch the splits {known}, not '{split}'")
-    folder = Path(cache).expanduser() / "coco"
+    folder = user_path(cache) / "coco"
     archive = folder / "annotations_trainval2017.zip"
     if source is not None:
-        archive = source.expanduser()
+        archive = user_path(source)
         if file_sha256(archive) != ARCHIVE_SHA256:
             raise InputError("is not COCO's annotations_trainval2017.zip", file=archive)
     else:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from metaeval.data.download import download
 from metaeval.errors import InputError
 from metaeval.progress import progress_bar
+from metaeval.readers.files import user_path
 from metaeval.readers.zips import open_zip, unpack_member
 
 URL = "http://images.cocodataset.org/zips/val2017.zip"
@@ -23,9 +24,9 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
     Files that are there already are left alone; the archive is deleted once it is unpacked. Raises
     InputError for a source without images, DownloadError without a connection.
     """
-    folder = cache.expanduser() / "coco"
+    folder = user_path(cache) / "coco"
     target = folder / SPLIT
-    if source is not None and (source := source.expanduser()).is_dir():
+    if source is not None and (source := user_path(source)).is_dir():
         photographs = sorted(source.rglob("*.jpg"))
         if not photographs:
             raise InputError("no .jpg file in it", file=source)

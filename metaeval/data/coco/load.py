@@ -25,6 +25,7 @@ from metaeval.data.images import ImageFiles
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
+from metaeval.readers.files import user_path
 
 __all__ = ["find_coco_captions", "load_coco"]
 
@@ -154,7 +155,7 @@ def given_path(path: str | Path | None, option: str, kind: str) -> Path | None:
     """A file or folder that the user named, which must then be there."""
     if path is None:
         return None
-    given = Path(path).expanduser()
+    given = user_path(path)
     if not (given.is_dir() if kind == "folder" else given.is_file()):
         raise InputError(f"{kind} not found; correct dataset.{option}", file=given)
     return given

@@ -28,6 +28,7 @@ from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 
 FILE = "audiocaps_eval.json"
@@ -185,7 +186,7 @@ def _path(file: str | Path | None, root: str | Path | None, data: str | Path | N
     if file is None:
         paths = find_files([FILE], folder="audiocaps_eval", source=SOURCE, root=root, data=data)
         return paths[FILE]
-    path = Path(file).expanduser()
+    path = user_path(file)
     if not path.is_file():
         raise InputError("file not found; correct dataset.file", file=path)
     return path

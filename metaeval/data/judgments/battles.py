@@ -36,6 +36,7 @@ from metaeval.data.system_captions import find_system_files, read_system_caption
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, Seed, checked
+from metaeval.readers.files import user_path
 
 log = logging.getLogger(__name__)
 
@@ -317,7 +318,7 @@ def arrange_battles(
 
 def _path(file: str | Path | None, layout: str | None, data: str | Path | None) -> Path:
     if file is not None:
-        return Path(file).expanduser()
+        return user_path(file)
     if layout not in FILES:
         raise ConfigError("dataset=battles needs a file: dataset.file=FILE.jsonl (.csv, .parquet)")
     folder, name, source = FILES[layout]

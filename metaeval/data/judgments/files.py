@@ -7,6 +7,7 @@ from pathlib import Path
 
 from metaeval.data.files import data_folder
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 
 
 def find_files(
@@ -23,7 +24,7 @@ def find_files(
     Raises InputError, in one line, naming all that are not there.
     """
     if root is not None:
-        bases = [Path(root).expanduser()]
+        bases = [user_path(root)]
     else:
         top = data_folder(data)
         bases = [top / folder, top] if top else []

@@ -27,6 +27,7 @@ from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 from metaeval.readers.names import check_name
 from metaeval.readers.values import read_list, read_number
@@ -112,7 +113,7 @@ def load_table(
     """
     if file is None:
         raise ConfigError("dataset=table needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
-    path = Path(file).expanduser()
+    path = user_path(file)
     if path.suffix.lower() not in FORMATS:
         raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     fields, raters = options.pop("fields", None), options.pop("raters", None)
@@ -271,7 +272,7 @@ def read_references(file: str | Path | None, notes: list[str]) -> dict[str, tupl
     from metaeval.data.coco.captions import read_captions
     from metaeval.data.own.captions import load_own  # which reads tables as this module does
 
-    path = Path(file).expanduser()
+    path = user_path(file)
     by_id: Mapping[ImageId, tuple[str, ...]]
     if path.suffix.lower() == ".json" and _is_coco(path):
         by_id = read_captions(path).captions

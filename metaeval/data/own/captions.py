@@ -18,7 +18,7 @@ from metaeval.data.own.tables import FORMATS, Table, TableRow, read_table, requi
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
-from metaeval.readers.files import read_text
+from metaeval.readers.files import read_text, user_path
 from metaeval.readers.json_text import read_json
 
 TOKEN_SUFFIXES = (".token", ".txt")
@@ -97,8 +97,8 @@ def load_own(
     if file is None:
         if images is None:
             raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")
-        return _folder(Path(images).expanduser(), name, image_source).limited(limit)
-    path = Path(file).expanduser()
+        return _folder(user_path(images), name, image_source).limited(limit)
+    path = user_path(file)
     notes: list[str] = []
     tidy = Tidy()
     captions, sha256 = _read(path, split, fields, tidy, notes)
@@ -327,7 +327,7 @@ def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[
     """The image files: by the names that the file gives, otherwise by id."""
     if folder is None:
         return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
-    path = Path(folder).expanduser()
+    path = user_path(folder)
     if not path.is_dir():
         raise InputError("folder not found; correct dataset.images", file=path)
     there = _file_names(path)

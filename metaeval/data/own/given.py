@@ -17,6 +17,7 @@ from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.own.captions import images_by_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 
 NAME = "given"
@@ -118,7 +119,7 @@ def given_captions(
     first = dict(reversed(list(zip(ids, captions, strict=True))))
     human = tuple(first[i] for i in known)
     paths = {
-        i: Path(path).expanduser()
+        i: user_path(path)
         for i, path in _by_image(images, known, candidates, "images").items()
         if path is not None
     }
@@ -147,7 +148,7 @@ def _candidates(given: Any, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
     if _is_table(given):
         return _table_candidates(given)
     if isinstance(given, str | Path):
-        return _results_file(Path(given).expanduser(), tidy)
+        return _results_file(user_path(given), tidy)
     if isinstance(given, Mapping):
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
@@ -185,7 +186,7 @@ def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> d
     if given is None:
         return {}
     if isinstance(given, str | Path):
-        path = Path(given).expanduser()
+        path = user_path(given)
         if what == "images" and path.is_dir():
             return _images_of(path, known)
         if what != "references":

@@ -14,6 +14,7 @@ from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 from metaeval.readers.names import check_name
 from metaeval.readers.values import read_number
@@ -127,7 +128,7 @@ def read_scores(
     digest = hashlib.sha256("".join(table.sha256 for table in tables).encode())
     by_system: dict[tuple[str, str], str] | None = None
     if captions is not None:
-        table = read_table(Path(captions).expanduser())
+        table = read_table(user_path(captions))
         digest.update(table.sha256.encode())
         by_system = _captions_by_system(table, named)
     reader = _Reader(named, by_system, columns)
@@ -310,7 +311,7 @@ def _declared_columns(files: str | Path | Sequence[str | Path]) -> frozenset[str
     """The columns of scores that the manifests of the given folders declare."""
     columns: set[str] = set()
     for given in [files] if isinstance(files, str | Path) else files:
-        manifest = Path(given).expanduser() / MANIFEST
+        manifest = user_path(given) / MANIFEST
         if manifest.is_file():
             value, _ = read_json(manifest)
             parts = value.get("parts") if isinstance(value, dict) else None

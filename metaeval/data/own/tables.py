@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from metaeval.data.dataset import ImageId
 from metaeval.data.json_records import check_id, kind
 from metaeval.errors import InputError
-from metaeval.readers.files import read_text
+from metaeval.readers.files import read_text, user_path
 from metaeval.readers.json_text import read_json, read_json_lines
 from metaeval.readers.tables import read_csv, read_parquet
 from metaeval.runs.digests import file_sha256
@@ -74,7 +74,7 @@ def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[P
     """The given files: one, several, or those of a folder. Raises InputError for none."""
     paths: list[Path] = []
     for one in [given] if isinstance(given, str | Path) else given:
-        path = Path(one).expanduser()
+        path = user_path(one)
         if path.is_dir():
             paths += tables_in(path)
         elif path.is_file():

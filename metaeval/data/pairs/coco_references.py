@@ -10,6 +10,7 @@ from metaeval.data.coco.files import search_bases
 from metaeval.data.dataset import ImageId, ImageSource
 from metaeval.data.image_source import coco_number
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 
 # whose captions files are looked for; the numbers of both years are the same
 SPLITS = ("val2017", "karpathy_test", "val2014", "train2017", "train2014")
@@ -31,7 +32,7 @@ class CocoReferences:
 
     def __init__(self, captions: str | Path | None = None, data: str | Path | None = None) -> None:
         if captions is not None:
-            path = Path(captions).expanduser()
+            path = user_path(captions)
             if not path.is_file():
                 raise InputError("file not found; correct dataset.captions", file=path)
             self._paths = [path]

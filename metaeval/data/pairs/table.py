@@ -27,6 +27,7 @@ from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
+from metaeval.readers.files import user_path
 
 REQUIRED = ("image_id", "true", "false")
 OPTIONAL = ("paraphrase", "kind", "references", "image_path")
@@ -70,7 +71,7 @@ def load_pairs_table(
     """
     if file is None:
         raise ConfigError("dataset=pairs needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
-    path = Path(file).expanduser()
+    path = user_path(file)
     if path.suffix.lower() not in FORMATS:
         raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     tidy = Tidy()

@@ -9,6 +9,7 @@ from metaeval.data.scenes.files import export
 from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.samples import write_samples
 from metaeval.errors import ConfigError, MetaevalError
+from metaeval.readers.files import user_path
 
 USAGE = """usage: python -m metaeval.data.scenes export DIR [KEY=VALUE …]
 
@@ -73,10 +74,10 @@ def main(arguments: list[str] | None = None) -> int:
                 raise ConfigError(f"unknown option {arg!r}; known: {', '.join(options)}")
             options[key] = value
         if args[0] == "samples":
-            for path in write_samples(Path(args[1]).expanduser()):
+            for path in write_samples(user_path(args[1])):
                 print(path)
             return 0
-        _export(Path(args[1]).expanduser(), options)
+        _export(user_path(args[1]), options)
     except MetaevalError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -20,6 +20,7 @@ from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import is_whole_png, save
 from metaeval.options import Limit, PositiveInt, Seed, checked
+from metaeval.readers.files import user_path
 
 
 class SceneImages:
@@ -171,7 +172,7 @@ def _generated(split: str, n: int | None, seed: int, n_captions: int) -> tuple[S
 
 def _folder(cache: str | Path | None, seed: int, split: str, size: int) -> Path:
     """Where the images of this very generator go: another version of it draws elsewhere."""
-    base = Path(cache).expanduser() if cache else Path(tempfile.mkdtemp(prefix="metaeval-scenes-"))
+    base = user_path(cache) if cache else Path(tempfile.mkdtemp(prefix="metaeval-scenes-"))
     return base / "scenes" / f"{fingerprint()[:12]}-{split}-{seed}-{size}"
 
 

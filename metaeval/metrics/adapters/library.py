@@ -16,6 +16,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, as_scores
 from metaeval.metrics.base import Scores
+from metaeval.readers.files import user_path
 from metaeval.runs.source import imported
 from metaeval.runs.store import Store
 
@@ -184,7 +185,7 @@ class EvaluateMetric(LibraryMetric):
         option = "metric.evaluate.module"
         if module is None:
             raise ConfigError(f"give the folder of the metric's module: {option}=FOLDER")
-        self.module = Path(module).expanduser().resolve()
+        self.module = user_path(module).resolve()
         if not self.module.exists():
             raise ConfigError(
                 f"{option}: module {module} not found (nothing is downloaded); give its folder"

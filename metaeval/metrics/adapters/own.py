@@ -18,6 +18,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.calls import CallOptions, Calls
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
+from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
@@ -93,7 +94,7 @@ class OwnMetric(Metric):
         if self.options:
             settings["options"] = json.dumps(self.options, sort_keys=True, default=repr)
         for file in self.files:
-            path = Path(file).expanduser()
+            path = user_path(file)
             settings[path.name] = file_sha256(path, store)[:12]
         settings["of"] = _title(code)
         return settings

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.files import read_text
+from metaeval.readers.files import read_text, user_path
 from metaeval.readers.tables import read_csv
 from metaeval.readers.values import read_number
 
@@ -19,7 +19,7 @@ def baseline_f1(table: bool | str, model: str, layer: int) -> float:
     InputError if the table has no row for the layer.
     """
     if isinstance(table, str):
-        path = Path(table).expanduser()
+        path = user_path(table)
     else:
         spec = find_spec("bert_score")
         root = Path((spec.submodule_search_locations or ["."])[0] if spec else ".")

@@ -31,6 +31,7 @@ from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
 from metaeval.options import DataType, Device, Positive, PositiveInt, checked
+from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
@@ -91,7 +92,7 @@ class BertScore(Metric):
         self.device, self.dtype = device, dtype
         self.memory_gib = memory_gib
         self.download, self.offline = download, truthy(offline)
-        self.cache = Path(cache).expanduser() if cache is not None else None
+        self.cache = user_path(cache) if cache is not None else None
 
     @property
     def runs_network(self) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from metaeval.data.download import download
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 
 # OpenAI's address of the file holds its SHA-256.
@@ -21,11 +22,11 @@ def install(cache: Path, source: Path | None = None) -> None:
 
     Raises InputError for a copy that is another file, DownloadError without a connection.
     """
-    target = cache.expanduser() / "clip" / NAME
+    target = user_path(cache) / "clip" / NAME
     if source is None:
         download(URL, target, sha256=SHA256, most=1 << 29)
     else:
-        copy(source.expanduser(), target, "ViT-B-32.pt", SHA256)
+        copy(user_path(source), target, "ViT-B-32.pt", SHA256)
     print(f"OpenAI's ViT-B/32 is in {target}", file=sys.stderr)
 
 

@@ -31,6 +31,7 @@ from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
 from metaeval.options import DataType, Device, Positive, checked
+from metaeval.readers.files import user_path
 from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
@@ -229,7 +230,7 @@ class ClipScore(Metric):
         self.prefix, self.weight = prefix, float(weight)
         self.device, self.dtype = device, dtype
         self.download, self.offline = download, truthy(offline)
-        self.cache = Path(cache).expanduser() if cache is not None else None
+        self.cache = user_path(cache) if cache is not None else None
 
     @property
     def runs_network(self) -> bool:

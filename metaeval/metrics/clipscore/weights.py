@@ -8,6 +8,7 @@ from pathlib import Path
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.readers.files import user_path
 from metaeval.text.transformers import hub
 from metaeval.weights import cards, shipped
 
@@ -80,7 +81,7 @@ def tag_of(pretrained: str) -> str | None:
     """
     if pretrained == AUTO:
         return "openai"
-    file = Path(pretrained).expanduser()
+    file = user_path(pretrained)
     if pretrained in (RANDOM, SCENES) or "/" in pretrained or file.is_file():
         return None
     return None if file.suffix in (".pt", ".pth", ".bin", ".safetensors") else pretrained
@@ -90,7 +91,7 @@ def asked_for(model: str, pretrained: str) -> ClipWeights:
     """What the options name, whether it is here or not; of "auto" OpenAI's weights."""
     if (tag := tag_of(pretrained)) is not None or pretrained in (RANDOM, SCENES):
         return ClipWeights(model, tag or pretrained, None)
-    file = Path(pretrained).expanduser()
+    file = user_path(pretrained)
     return ClipWeights(model, file.stem, file)
 
 
@@ -131,7 +132,7 @@ def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:
         for suffix in (".pt", ".safetensors"):
             if (file := folder / f"{model}-{tag}{suffix}").is_file():
                 return ClipWeights(model, tag, file, known=True)
-    openai = Path("~/.cache/clip").expanduser() / f"{model.replace('-quickgelu', '')}.pt"
+    openai = user_path("~/.cache/clip") / f"{model.replace('-quickgelu', '')}.pt"
     if tag == "openai" and openai.is_file():  # where OpenAI's own package puts it
         return ClipWeights(model, tag, openai, known=True)
     if (repository := _hub_of(model, tag)) is not None:

@@ -24,6 +24,7 @@ from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.faier.variants import UNSEEN, VARIANTS, Variant
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.options import Device, NonNegativeInt, checked
+from metaeval.readers.files import user_path
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, with_notes
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS, parser_of
@@ -100,7 +101,7 @@ class Faier(Metric):
         self.regions, self.variant, self.weights = regions, str(variant), str(weights)
         self.references, self.calibrate, self.parser = references, bool(calibrate), parser
         self.device = device
-        self.cache = Path(cache).expanduser() if cache is not None else None
+        self.cache = user_path(cache) if cache is not None else None
 
     @property
     def reads(self) -> frozenset[str]:

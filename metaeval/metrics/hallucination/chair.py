@@ -15,6 +15,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores, reference_digests
 from metaeval.metrics.hallucination.ontology import COCO, Ontology
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 
@@ -57,7 +58,7 @@ class Chair(SummableMetric):
     def __init__(
         self, ontology: str | Path | None = None, truth: Sequence[str] = (OBJECTS, REFERENCES)
     ) -> None:
-        self.ontology = COCO if ontology is None else Path(ontology).expanduser()
+        self.ontology = COCO if ontology is None else user_path(ontology)
         self.truth = tuple(map(str, truth))
         if not self.truth or not set(self.truth) <= set(TRUTH):
             raise ConfigError(f"metric.chair.truth must be a list of {', '.join(TRUTH)}")

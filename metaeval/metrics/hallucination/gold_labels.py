@@ -13,6 +13,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.hallucination.ontology import COCO, Ontology
 from metaeval.options import OptionsOf
+from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.vision.regions.noise import BoxNoise
@@ -42,7 +43,7 @@ class GoldLabels(Metric):
         noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.noise.BoxNoise")]
         | None = None,
     ) -> None:
-        self.ontology = COCO if ontology is None else Path(ontology).expanduser()
+        self.ontology = COCO if ontology is None else user_path(ontology)
         self.noise = BoxNoise.of(noise)
 
     @property

@@ -11,7 +11,7 @@ from jinja2 import StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from metaeval.errors import ConfigError
-from metaeval.readers.files import read_text
+from metaeval.readers.files import read_text, user_path
 
 FOLDER = Path(__file__).parent / "prompts"
 SHIPPED = ("absolute", "aspects", "pairwise")
@@ -37,7 +37,7 @@ class Prompt:
     """
 
     def __init__(self, name: str) -> None:
-        self.path = FOLDER / f"{name}.jinja" if name in SHIPPED else Path(name).expanduser()
+        self.path = FOLDER / f"{name}.jinja" if name in SHIPPED else user_path(name)
         if name not in SHIPPED and self.path.suffix not in (".jinja", ".j2", ".txt"):
             raise ConfigError(
                 f"metric.judge.prompt: '{name}' is neither a shipped prompt "

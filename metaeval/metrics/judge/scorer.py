@@ -30,6 +30,7 @@ from metaeval.metrics.judge.requests import (
     distinct_requests,
     make_request,
 )
+from metaeval.readers.files import user_path
 from metaeval.runs.answers import Answer, current_journal, is_escaped, with_score
 from metaeval.runs.store import Store
 
@@ -242,7 +243,7 @@ class JudgeScorer(Scorer):
             self._answers[key.hex()] = Answer.from_record(record, file=None, where="the cache")
 
     def _import(self, requests: Sequence[Request]) -> None:
-        path = Path(str(self.metric.batch_import)).expanduser()
+        path = user_path(str(self.metric.batch_import))
         self._save(import_batch(path, {request.key: request for request in requests}))
 
     def _ask(self, todo: Sequence[Request], answered: Sequence[Request]) -> None:
@@ -284,7 +285,7 @@ class JudgeScorer(Scorer):
         """Write the batch file, or state the cost of the requests; then the metric is skipped."""
         metric = self.metric
         if metric.batch_export is not None:
-            path = Path(metric.batch_export).expanduser()
+            path = user_path(metric.batch_export)
             export_batch(path, todo)
             raise NotScored(
                 f"{len(todo):,} requests are written to {path}",

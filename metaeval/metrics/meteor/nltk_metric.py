@@ -21,6 +21,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.wordnet import FILES, find_wordnet, read_wordnet
 from metaeval.options import checked
+from metaeval.readers.files import user_path
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -60,7 +61,7 @@ class MeteorNltk(Metric):
     ) -> None:
         self.references = references
         self.tokenizer = tokenizers.get(tokenizer)
-        self.cache = Path(cache).expanduser() if cache else None
+        self.cache = user_path(cache) if cache else None
 
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None

@@ -19,6 +19,7 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -86,7 +87,7 @@ def install(cache: Path, source: Path | None = None) -> None:
     Raises InputError for a folder without WordNet's files, DownloadError where nltk cannot download
     them.
     """
-    target = _target(cache.expanduser())
+    target = _target(user_path(cache))
     if source is None:
         import nltk
 
@@ -94,7 +95,7 @@ def install(cache: Path, source: Path | None = None) -> None:
             raise DownloadError("nltk could not download its corpus 'wordnet'")
         shutil.unpack_archive(target.with_suffix(".zip"), target.parent)
     else:
-        source = source.expanduser()
+        source = user_path(source)
         for name in (*FILES, *_EXCEPTIONS):
             if not (source / name).is_file():
                 raise InputError(f"contains no WordNet: '{name}' is missing", file=source)

@@ -33,6 +33,7 @@ from metaeval.metrics.ngram.ngrams import (
     split_tokens_containing_spaces,
 )
 from metaeval.options import Positive, checked
+from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -145,7 +146,7 @@ class Cider(Metric):
         """The file of the corpus, `None` for the dataset itself."""
         if self.idf == DATASET:
             return None
-        path = Path(self.idf).expanduser()
+        path = user_path(self.idf)
         if path.is_file():
             return path
         named = str(self.idf)

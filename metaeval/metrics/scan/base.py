@@ -18,6 +18,7 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.metrics.scan.weights import ScanWeights, choose_weights, official_weights
 from metaeval.options import Device, checked
+from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
@@ -71,7 +72,7 @@ class ScanMetric(Metric):
         rectifier: Rectifier = "leaky",
     ) -> None:
         self.regions, self.weights, self.variant = regions, str(weights), variant
-        self.vocabulary = Path(vocabulary).expanduser() if vocabulary is not None else None
+        self.vocabulary = user_path(vocabulary) if vocabulary is not None else None
         self.smooth = SMOOTH if smooth is None else float(smooth)
         self.device = device
         self.rectifier = rectifier
@@ -118,7 +119,7 @@ class ScanMetric(Metric):
         return self._unfit(weights) or self._scorer(weights, dataset, store)
 
     def _choose_weights(self, dataset: CaptionDataset, store: Store | None) -> ScanWeights | Absent:
-        path = Path(self.weights).expanduser()
+        path = user_path(self.weights)
         if not path.is_file():
             return choose_weights(self.weights, self.variant, dataset, self.regions, store)
         if self.vocabulary is None:

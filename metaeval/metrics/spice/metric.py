@@ -21,6 +21,7 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
 from metaeval.options import Positive, PositiveInt
+from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import parse, spice_service
@@ -58,7 +59,7 @@ class Spice(Metric):
         sentence_seconds: Positive = spice_service.SENTENCE_SECONDS,
     ) -> None:
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
-        self.cache = Path(cache).expanduser() if cache else parse.default_cache()
+        self.cache = user_path(cache) if cache else parse.default_cache()
         self.parser = parse.choose_parser(parser, self.cache)
         self.heap_mib, self.threads = heap_mib, threads
         self.sentence_seconds = sentence_seconds

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.detector import Detector
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 from metaeval.runs.records import DETECTED_OBJECTS, GOLD_OBJECTS
 from metaeval.runs.store import Store
@@ -60,7 +60,7 @@ class ObjectSources:
             elif source == DETECTOR:
                 if (absent := self.detector.missing(dataset)) is not None:
                     return absent
-            elif not Path(source).expanduser().is_file():
+            elif not user_path(source).is_file():
                 remedy = "metric.vifidel.sources=[gold] uses the dataset's own objects"
                 return Absent("objects", f"file of labels {source} not found", remedy)
         return None
@@ -101,7 +101,7 @@ class ObjectSources:
 
 def read_labels(source: str) -> tuple[dict[str, list[str]], str]:
     """A labels file and its SHA-256; InputError, naming the record, for anything else."""
-    path = Path(source).expanduser()
+    path = user_path(source)
     value, digest = read_json(path)
     if not isinstance(value, dict):
         raise InputError(f"should hold image id → labels, not {kind(value)}", file=path)

@@ -20,6 +20,7 @@ from pathlib import Path
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
+from metaeval.readers.files import user_path
 from metaeval.readers.zips import member_bytes, open_zip, unpack_member
 from metaeval.runs.digests import file_sha256
 
@@ -69,7 +70,7 @@ JARS = (
 
 def folder(cache: Path) -> Path:
     """The place of SPICE's parts in the cache folder."""
-    return cache.expanduser() / "spice"
+    return user_path(cache) / "spice"
 
 
 def installed(cache: Path) -> Path | Absent:
@@ -109,7 +110,7 @@ def install(cache: Path, source: Path | None = None, mirror: str | None = None) 
     with tempfile.TemporaryDirectory(prefix=".install-", dir=where) as name:
         arrived = Path(name)
         if source is not None:
-            _copy(source.expanduser(), arrived)
+            _copy(user_path(source), arrived)
         elif mirror:
             arrived = where  # so that a download that was cut off goes on next time
             _download(arrived, mirror)

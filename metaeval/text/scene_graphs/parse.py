@@ -19,6 +19,7 @@ from typing import Protocol
 
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
+from metaeval.readers.files import user_path
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.dependencies import parser as dependencies
@@ -82,7 +83,7 @@ class TupleParser(Protocol):
 
 def default_cache() -> Path:
     """The cache folder where none is configured: METAEVAL_CACHE, else ~/.cache/metaeval."""
-    return Path(os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval").expanduser()
+    return user_path(os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval")
 
 
 def check_parser(name: str, *others: str) -> str:

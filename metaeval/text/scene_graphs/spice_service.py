@@ -21,6 +21,7 @@ from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.java.services import find_jar
 from metaeval.java.shared_services import borrow, give_back
 from metaeval.progress import progress_bar
+from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.scene_graphs import install
@@ -114,7 +115,7 @@ class SpiceParser:
         threads: int | None = None,
         sentence_seconds: float = SENTENCE_SECONDS,
     ) -> None:
-        self._cache = cache.expanduser()
+        self._cache = user_path(cache)
         self._store: Store = MemoryStore() if store is None else store
         self._heap, self._seconds = heap_mib(heap), sentence_seconds
         self._threads = threads or default_threads(self._heap)

@@ -15,7 +15,7 @@ from pathlib import Path
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.download import DownloadError
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.files import read_bytes
+from metaeval.readers.files import read_bytes, user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.text.transformers.hub import errors_in_one_line
 
@@ -38,10 +38,10 @@ def install(cache: Path, source: Path | None = None, endpoint: str | None = None
     for a folder without the model, DownloadError without a connection and for a file whose
     checksum is not the hub's.
     """
-    target = cache.expanduser() / "bertscore" / "roberta-large"
+    target = user_path(cache) / "bertscore" / "roberta-large"
     target.mkdir(parents=True, exist_ok=True)
     if source is not None:
-        _copy(source.expanduser(), target)
+        _copy(user_path(source), target)
     else:
         _download(target, endpoint)
     print(f"roberta-large is in {target}", file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from metaeval.compute.requirements import reinstall
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 from metaeval.runs.records import CaptionModel
 from metaeval.text.transformers.config_check import check_config
@@ -71,7 +72,7 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
         )
     if short_name(model) == MINILM and (minilm := _packaged_minilm()) is not None:
         return minilm
-    folder = Path(model).expanduser()
+    folder = user_path(model)
     if folder.is_dir():
         return _in_folder(folder.resolve().name, folder) or Absent(
             "bertscore",

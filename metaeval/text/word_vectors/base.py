@@ -21,6 +21,7 @@ from metaeval.compute.requirements import offline
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import user_path
 from metaeval.runs.records import CaptionModel
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.gensim import GensimTable
@@ -117,10 +118,10 @@ class VectorFile(WordVectors):
         self.format, self.download = format, download
         self._url = url if path is None else None
         self._sha256, self._md5 = sha256, md5
-        self._folder = Path(cache).expanduser() / "vectors"
+        self._folder = user_path(cache) / "vectors"
         name = url.rsplit("/", 1)[-1] if url else ""
         self._packed = self._folder / name
-        self.path = Path(path).expanduser() if path else self._folder / name.removesuffix(".gz")
+        self.path = user_path(path) if path else self._folder / name.removesuffix(".gz")
 
     def fetch(self) -> None:
         if self._url is None or not self.download or offline() or self.path.is_file():

@@ -14,6 +14,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import PositiveInt, checked
+from metaeval.readers.files import user_path
 from metaeval.runs.records import BOTTOM_UP_FEATURES
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
@@ -55,9 +56,9 @@ class BottomUpRegions(RegionSource):
         dim: PositiveInt = 2048,
         most: PositiveInt = MOST,
     ) -> None:
-        self.file = Path(file).expanduser()
-        self.ids = Path(ids).expanduser() if ids is not None else None
-        self.boxes = Path(boxes).expanduser() if boxes is not None else None
+        self.file = user_path(file)
+        self.ids = user_path(ids) if ids is not None else None
+        self.boxes = user_path(boxes) if boxes is not None else None
         self.dim, self.most = dim, most
         if not self.file.is_dir() and self.file.suffix not in (".npy", *READERS):
             known = ", ".join((".npy", *READERS))

@@ -15,6 +15,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.options import Device, PositiveInt, Share, checked
 from metaeval.progress import progress_bar
+from metaeval.readers.files import user_path
 from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import DETECTED_OBJECTS
@@ -61,7 +62,7 @@ class DetectorRegions(RegionSource):
     ) -> None:
         self._weights, self._device = weights, device
         self.most, self.threshold = most, threshold
-        self._cache = Path(cache).expanduser() if cache is not None else None
+        self._cache = user_path(cache) if cache is not None else None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         images = dataset.part("images")
