@@ -156,3 +156,24 @@ def test_the_command_refuses_in_one_line(
         "metaeval: metric: no module named 'no_such_module'; is its folder on PYTHONPATH?",
         "metaeval: 'indent' is not an option; write name=value",
     ]
+
+
+def test_options_that_are_not_metaevals_are_those_of_the_class(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "words.txt").write_text("a dog on the grass")
+    (workplace / "checked_loaded.py").write_text(
+        "class Loaded:\n"
+        "    def __init__(self, corpus):\n"
+        "        self.words = set(open(corpus).read().split())\n"
+        "    def __call__(self, captions):\n"
+        "        return [float(len(self.words & set(c.split()))) for c in captions]\n"
+        "def score(captions, top):\n"
+        "    return [float(min(top, len(c.split()))) for c in captions]\n"
+    )
+    option = f"corpus={workplace / 'words.txt'}"
+    for arguments in (["checked_loaded.Loaded", option], ["checked_loaded.score", "top=3"]):
+        assert main([*arguments, "--images", "3"]) == 0, capsys.readouterr().out
+    assert main(["checked_loaded.score", "top=3", "to=4"]) == 2
+    assert capsys.readouterr().err == "metaeval: score has no parameter 'to'\n"
+    assert main(["checked_loaded.Loaded", option, "k=1", "--images", "3"]) == 1
