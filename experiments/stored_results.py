@@ -44,7 +44,8 @@ def stored_result(
     Only for statistics that write no files and depend on nothing except the captions and scores
     that the run has written, the objects of `dataset`, the options and metaeval's code.
     """
-    namespace = f"results of {record.info.experiment and record.info.experiment.name} {_code()}"
+    name = record.info.experiment and record.info.experiment.name
+    namespace = f"results of {name} {code_digest()}"
     key = _key(dataset, passes, record)
     with open_store(record.config) as store:
         if stored := store.get_many(namespace, [key]).get(key):
@@ -74,7 +75,7 @@ def _key(dataset: CaptionDataset | None, passes: Sequence[Pass], record: RunReco
 
 
 @cache
-def _code() -> str:
+def code_digest() -> str:
     """A digest of the source of statistics, data and results, and of published values."""
     rooms: Sequence[ModuleType] = (
         metaeval.data, metaeval.experiments, metaeval.papers, metaeval.results, metaeval.stats,

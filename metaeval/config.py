@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
 
 CITATION = "citation"  # of a metric's node: the keys of what to cite, not an option of its class
+CONTROLS = "controls"  # the group of metrics that others are compared with
 # what composing a configuration raises where it makes none
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
 
@@ -100,24 +102,30 @@ def override_value(value: Any) -> str:
     raise ConfigError(f"{value!r:.60} is not a value of an option")
 
 
+_composing = threading.Lock()
+
+
 def compose_config(overrides: Sequence[str]) -> DictConfig:
     """The configuration that the command would run with; ConfigError where it makes none.
 
-    Also from within the command: Hydra's own state is as it was afterwards.
+    Also from within the command: Hydra's own state is as it was afterwards. It is one for all
+    threads, so they compose one after another.
     """
-    state = Singleton.get_state()
-    GlobalHydra.instance().clear()
-    choices.register()
     own, *others = installation.config_folders()
     more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in others)}]"] if others else []
-    try:
-        with initialize_config_dir(str(own), version_base="1.3"):
-            added = choices.metric_overrides(overrides)
-            return compose("config", overrides=[*overrides, *added, *more])
-    except COMPOSING as error:
-        raise no_config(error, overrides) from None
-    finally:
-        Singleton.set_state(state)
+    with _composing:
+        state = Singleton.get_state()
+        GlobalHydra.instance().clear()
+        choices.register()
+        try:
+            with initialize_config_dir(str(own), version_base="1.3"):
+                added = choices.metric_overrides(overrides)
+                return compose("config", overrides=[*overrides, *added, *more])
+        except COMPOSING as error:
+            problem = error
+        finally:
+            Singleton.set_state(state)
+    raise no_config(problem, overrides) from None
 
 
 def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
@@ -194,42 +202,37 @@ def metric_names() -> list[str]:
 def selected(config: DictConfig) -> list[str]:
     """The names of the metrics to run, groups resolved, in the order of the configuration.
 
-    `metrics` is "all" (what `metric` lists), a group or a list of names; of an empty list there are
-    none, on purpose. A metric with a file in
-    `conf/metric` that `metric` does not list is added to the configuration. Raises ConfigError for
-    a name that is neither a metric nor a group.
+    `metrics` is "all" (what `metric` lists), a group (all its metrics, listed or not) or a list of
+    names; of an empty list there are none, on purpose. A metric with a file in `conf/metric` that
+    `metric` does not list is added to the configuration. Raises ConfigError for a name that is
+    neither a metric nor a group.
     """
-    groups: dict[str, list[str]] = OmegaConf.to_container(config.metric_groups)  # type: ignore[assignment]
-    asked = config.metrics
-    names = list(asked) if isinstance(asked, ListConfig) else [asked]
-    listed = list(config.metric)
-    wanted: set[str] = set()
-    for name in names:
-        if name == "all":
-            wanted.update(listed)
-        elif name in groups:
-            members = [member for member in groups[name] if member in listed]
-            if not members:
+    asked, listed = _asked(config), list(config.metric)
+    for name in asked:
+        if name not in config.metric and name != "all":
+            if name not in metric_names():
+                known = list(dict.fromkeys([*listed, *metric_names()]))
+                meant = did_you_mean(name, [*known, "all", *config.metric_groups])
                 raise ConfigError(
-                    f"metrics: metric=[{','.join(listed)}] has no metric of the group '{name}'; "
-                    f"leave metric=… out, or name them: {', '.join(groups[name])}"
+                    f"unknown metric '{name}'{meant or ';'}{_choose_from('metric', known)}, "
+                    f"or a group: all, {', '.join(map(str, config.metric_groups))}"
                 )
-            wanted.update(members)
-        elif name in config.metric:
-            wanted.add(name)
-        elif name in metric_names():
             add_metric(config, name)
-            wanted.add(name)
-        else:
-            known = list(dict.fromkeys([*listed, *metric_names()]))
-            meant = did_you_mean(str(name), [*known, "all", *groups])
-            raise ConfigError(
-                f"unknown metric '{name}'{meant or ';'}{_choose_from('metric', known)}, "
-                f"or a group: all, {', '.join(groups)}"
-            )
-    if not wanted and names:
-        raise ConfigError(f"metrics={asked} selects nothing")
-    return [name for name in config.metric if name in wanted]
+    wanted = {*asked, *(listed if "all" in asked else ())}
+    names = [name for name in config.metric if name in wanted]
+    if not names and config.metrics != []:
+        raise ConfigError(f"metrics={config.metrics} selects nothing")
+    return names
+
+
+def _asked(config: DictConfig) -> list[str]:
+    """The names in `metrics`, of groups those of their metrics. Values of any type may be there."""
+    groups = config.metric_groups if OmegaConf.is_dict(config.get("metric_groups")) else {}
+
+    def listed(value: Any) -> list[str]:
+        return list(map(str, value)) if isinstance(value, ListConfig) else [str(value)]
+
+    return [name for one in listed(config.get("metrics")) for name in listed(groups.get(one, one))]
 
 
 def add_metric(config: DictConfig, name: str) -> None:
@@ -247,15 +250,16 @@ def complete_metrics(config: DictConfig) -> None:
     """Complete the metrics of which an experiment sets an option and that `metric` does not list.
 
     `experiment=attack` sets `metric.spice.parser`; with `metric=[judge]` nothing else of SPICE is
-    in the configuration.
+    in the configuration, and SPICE is left out of it unless `metrics` names it.
     """
-    for name in [n for n, node in config.metric.items() if "_target_" not in node]:
-        if name in metric_names():
-            options = config.metric[name]
+    nodes = config.metric if OmegaConf.is_dict(config.get("metric")) else {}
+    for name, options in list(nodes.items()):
+        if OmegaConf.is_dict(options) and "_target_" not in options and name in metric_names():
             with open_dict(config):
                 del config.metric[name]
-                add_metric(config, name)
-                config.metric[name].update(options)
+                if name in _asked(config):
+                    add_metric(config, str(name))
+                    config.metric[name].update(options)
 
 
 def build(name: str, config: DictConfig) -> Metric:

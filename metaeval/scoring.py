@@ -125,6 +125,19 @@ def bind(
     return replace(_bound(metric, dataset, store, fetch), citation=metric.citation)
 
 
+def signatures_of(
+    metrics: Iterable[Metric], dataset: CaptionDataset, store: Store
+) -> dict[str, str | None]:
+    """Column → the exact identity of its scores on a dataset; `None` where a metric cannot run."""
+    known: dict[str, str | None] = {}
+    for metric in metrics:
+        bound = bind(metric, dataset, store)
+        if bound.scorer is not None:
+            bound.scorer.close()
+        known |= {c.name: s for c, s in zip(bound.columns, bound.signatures, strict=True)}
+    return known
+
+
 def _bound(metric: Metric, dataset: CaptionDataset, store: Store, fetch: bool) -> MetricScores:
     try:
         if fetch:

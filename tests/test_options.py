@@ -14,7 +14,7 @@ import pytest
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from metaeval import installation
-from metaeval.config import build_all, component, compose_config, selected
+from metaeval.config import build_all, complete_metrics, component, compose_config, selected
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.run import check_report
@@ -128,6 +128,7 @@ def wrong_values(value: Any, key: str) -> Iterator[Any]:
 def refused(config: DictConfig) -> str:
     """The line with which a configuration is refused; empty where it is not."""
     try:
+        complete_metrics(config)
         check_config(config)
         experiment = component(config.task, "task")
         if isinstance(experiment, MetricExperiment):
@@ -172,6 +173,31 @@ def test_every_option_refuses_what_it_cannot_be(name: str) -> None:
         for key in [key for key in given if key not in line]:
             alone = refused(spoiled(config, {key: given[key]}))
             assert key.rpartition(".")[2] in alone, f"{key}={given[key]!r} is accepted"
+
+
+def branches(value: Any, key: str = "") -> Iterator[str]:
+    """The dotted key of every node that has nodes below it, the root aside."""
+    for name, each in value.items():
+        if isinstance(each, dict):
+            yield (inner := f"{key}.{name}".lstrip("."))
+            yield from branches(each, inner)
+
+
+@pytest.mark.parametrize("name", ["replace", "pairs", "trust"])
+def test_any_value_at_any_node_is_taken_or_refused_in_a_line(name: str) -> None:
+    """Null, a number, a list and a text in the place of every subtree, and of all leaves at once;
+    whatever else is raised than ConfigError fails the test."""
+    config = compose_config(CONFIGURATIONS[name])
+    tree: Any = OmegaConf.to_container(config, resolve=False)
+    first: Any = OmegaConf.to_container(compose_config(CONFIGURATIONS["replace"]), resolve=False)
+    known = set(branches(first)) if name != "replace" else set()
+    for value in (None, 5, [5], "text"):
+        for key in [key for key in branches(tree) if key not in known]:
+            line = refused(spoiled(config, {key: value}))
+            assert "\n" not in line
+            if key in ("metric", "metric.bleu", "dataset", "stats", "cache", "task"):
+                assert key in line, f"{key}={value!r}: {line}"
+        refused(spoiled(config, dict.fromkeys((key for key, _ in leaves(tree)), value)))
 
 
 def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
@@ -230,13 +256,25 @@ def test_what_cannot_be_composed_is_a_line_too(overrides: list[str], line: str) 
     assert "\n" not in str(refusal.value)
 
 
-def test_a_group_without_a_listed_metric_is_refused() -> None:
-    """metric=[chair] leaves the group's metrics out; the run went on without its controls."""
-    words = ["experiment=graded", "dataset=scenes", "metric=[chair]"]
-    line = "metrics: metric=[chair] has no metric of the group 'controls'; leave metric=… out, or "
-    assert refused(compose_config([*words, "metrics=[chair,controls]"])).startswith(line)
-    config = compose_config([*words[:2], "metric=[chair,length]", "metrics=[chair,controls]"])
-    assert selected(config) == ["chair", "length"]
+def test_a_group_is_all_its_metrics_whatever_is_listed() -> None:
+    """With metric=[chair] the run went on without its controls, or with one of them."""
+    words = ["experiment=graded", "dataset=scenes", "metrics=[chair,controls]"]
+    controls = ["length", "random_score", "bigram_model", "longest_copy", "gold_labels"]
+    for listed in ("[chair]", "[chair,length]"):
+        assert selected(compose_config([*words, f"metric={listed}"])) == ["chair", *controls]
+    pairs = compose_config(["experiment=pairs", "metric=[chair]", "metrics=[chair,controls]"])
+    assert sorted(selected(pairs)) == sorted(["brevity", "chair", *controls])
+
+
+def test_an_option_of_the_experiment_does_not_add_its_metric() -> None:
+    """experiment=trust sets an option of SPICE."""
+    config = compose_config(["experiment=trust", "metric=[bleu]"])
+    complete_metrics(config)
+    assert selected(config) == ["bleu", "brevity"]
+    named = compose_config(["experiment=trust", "metric=[bleu]", "metrics=[spice]"])
+    complete_metrics(named)
+    assert selected(named) == ["spice"]
+    assert named.metric.spice.parser == "perceptron"
 
 
 def test_all_that_is_wrong_is_named_at_once() -> None:

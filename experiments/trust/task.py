@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import json
 import os
 import statistics as median_of
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +18,14 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
 from metaeval.compute.memory import return_free_memory
 from metaeval.compute.networks import release
-from metaeval.config import compose_config
-from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.config import CONTROLS, build_all, compose_config, load_dataset, selected
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.system_captions import find_system_files
+from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import open_store
+from metaeval.experiments.stored_results import code_digest
 from metaeval.experiments.trust.across import across_benchmarks
 from metaeval.experiments.trust.declared import DeclaredUse, read_battery, read_uses
 from metaeval.experiments.trust.findings import between_metrics, findings
@@ -35,7 +40,7 @@ from metaeval.experiments.trust.verdicts import (
 from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
-from metaeval.readers.files import read_text
+from metaeval.readers.files import read_text, user_path
 from metaeval.results.comparison import Comparison
 from metaeval.results.files import read_info, read_result
 from metaeval.results.metric import MetricResult
@@ -50,9 +55,12 @@ from metaeval.results.trust import (
     TrustStatistics,
 )
 from metaeval.runs import files
+from metaeval.runs.digests import digest, file_sha256
+from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
 
 ITEMS = "items"  # the folder of the runs of the battery
+KEY = "key"  # in the folder of an item: what its run follows from, as a digest
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
 
 
@@ -99,7 +107,7 @@ class Trust(Streaming):
         read_uses(self.uses)
         read_battery(self.battery)
         for folder in self.runs:
-            _finished(Path(folder).expanduser())
+            _finished(user_path(folder))
 
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> TrustResult:
         config, out = record.config, record.out
@@ -117,7 +125,7 @@ class Trust(Streaming):
                 if seed != config.seed
             }
         for folder in self.runs:
-            given.append(_given(Path(folder).expanduser(), [r.item.id for r in (*runs, *given)]))
+            given.append(_given(user_path(folder), [r.item.id for r in (*runs, *given)]))
             print(_line(given[-1]), flush=True)
         return gathered(
             self.battery, declared.uses, Rules(**declared.rules.model_dump()), [*runs, *given],
@@ -322,7 +330,7 @@ def _costs(
 
 
 def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:
-    """The run of an item: an earlier finished one of the same configuration, or a new one."""
+    """The run of an item: an earlier finished one of the same key, or a new one."""
     config = item_config(overrides, outer)
     experiment = str(overrides[0]).partition("=")[2]
     arguments = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
@@ -330,24 +338,29 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
         BatteryItem, id=name, experiment=experiment, title=name.replace("_", " "),
         overrides=tuple(overrides), command=f"python -m metaeval {arguments}",
     )  # fmt: skip
-    if not _is_same(folder, config):
+    key = _key(config)
+    if key is None or not _is_same(folder, key):
         from metaeval.experiments.run import run_configured  # which imports all experiments
 
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / KEY).unlink(missing_ok=True)
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 run_configured(config, folder)
+        except (StageError, StrictError):
+            pass  # statistics are there: the report failed, or no metric has scores
         except MetaevalError as error:
-            if not _is_same(folder, config):  # a report that failed leaves the run finished
-                return ItemRun(item(status="missing", reason=str(error)), None, None)
-    result, info = _finished(folder)
+            return ItemRun(item(status="missing", reason=str(error)), None, None)
+        if key is not None:
+            files.atomic(folder / KEY, lambda p: p.write_text(key, encoding="utf-8"))
+    result, info = read_result(folder / files.STATISTICS), read_info(folder / files.RUN)
     return ItemRun(_with_dataset(item, result, info, f"{ITEMS}/{name}"), result, info)
 
 
 def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
     """The configuration of an item: its own, with the metrics, cache and seed of the battery.
 
-    The controls are always there: a verdict is a comparison with the best of them.
+    All controls are always there: a verdict is a comparison with the best of them.
     """
     config = compose_config(overrides)
     with open_dict(config):
@@ -355,22 +368,41 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
             node = outer._get_node(key)
             config[key] = copy.deepcopy(node)
         names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
-        if "all" not in names:
-            config.metrics = [*names, "controls"]
+        config.metrics = [*names, *outer.metric_groups[CONTROLS]]
         config.strict = False
         if config.report and "explanations" in config.report:
             config.report.explanations = 0
     return config
 
 
-def _is_same(folder: Path, config: DictConfig) -> bool:
-    """Whether the folder holds the finished run of this configuration."""
+def _key(config: DictConfig) -> str | None:
+    """A digest of what an item's result follows from: its configuration, the signatures of its
+    metrics, its data, and the code of the statistics. `None` where that is not known."""
+    try:
+        data = load_dataset(config)
+        dataset = data if isinstance(data, CaptionDataset) else data.documents()
+        dataset.part("objects")  # its files join the sources when they are read
+        with open_store(config) as store:
+            metrics = build_all(selected(config), config).values()
+            captions = config.get("captions")
+            systems = find_system_files(captions).values() if captions else ()
+            content = [
+                OmegaConf.to_yaml(config, resolve=True), signatures_of(metrics, dataset, store),
+                dict(dataset.sources), [file_sha256(path, store) for path in systems],
+                code_digest(),
+            ]  # fmt: skip
+    except (MetaevalError, AttributeError):
+        return None
+    return digest(json.dumps(content)).hex()
+
+
+def _is_same(folder: Path, key: str) -> bool:
+    """Whether the folder holds the finished run of this key."""
     try:
         finished = read_info(folder / files.RUN).status == "finished"
-        text = read_text(folder / files.CONFIG).text
+        return finished and read_text(folder / KEY).text == key
     except MetaevalError:
         return False
-    return finished and text == OmegaConf.to_yaml(config, resolve=True)
 
 
 def _given(folder: Path, taken: Sequence[str]) -> ItemRun:

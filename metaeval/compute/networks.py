@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -9,17 +10,23 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _kept: dict[Hashable, Any] | None = None
+_blocks = 0  # that are on, in all threads
+_lock = threading.Lock()
 
 
 @contextmanager
 def keep_networks() -> Iterator[None]:
-    """Keep what is loaded by `load_once` until the block ends."""
-    global _kept
-    before, _kept = _kept, {} if _kept is None else _kept
+    """Keep what is loaded by `load_once` until the block ends, and those of other threads."""
+    global _kept, _blocks
+    with _lock:
+        _blocks += 1
+        _kept = {} if _kept is None else _kept
     try:
         yield
     finally:
-        _kept = before
+        with _lock:
+            _blocks -= 1
+            _kept = _kept if _blocks else None
 
 
 def load_once(key: Hashable, load: Callable[[], T]) -> T:
@@ -27,11 +34,11 @@ def load_once(key: Hashable, load: Callable[[], T]) -> T:
 
     Do not change a shared network; it is in eval mode.
     """
-    if _kept is None:
+    if (kept := _kept) is None:
         return load()
-    if key not in _kept:
-        _kept[key] = load()
-    network: T = _kept[key]
+    if key not in kept:
+        kept[key] = load()
+    network: T = kept[key]
     return network
 
 

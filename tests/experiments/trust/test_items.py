@@ -1,0 +1,100 @@
+"""The items of a battery: which controls they run, and when a finished one is taken as it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.forked import run_command
+
+BATTERY = """
+items:
+  drawn: [experiment=shuffle, dataset=scenes, dataset.limit=12, stats.replicates=20]
+  mine: [experiment=shuffle, dataset=own, dataset.file=mine.jsonl, stats.replicates=20]
+"""
+CONSTANT = "def score(captions):\n    return [0.5 for c in captions]\n"
+ORDER = """
+def score(captions, references):
+    def pairs(text):
+        return set(zip(text.split(), text.split()[1:]))
+    return [float(max(len(pairs(c) & pairs(r)) for r in rs)) for c, rs in zip(captions, references)]
+"""
+
+
+def trust(folder: Path, out: str, *options: str, code: int = 0) -> dict[str, tuple[int, Any]]:
+    """Item → when it ran, and the result of each column."""
+    done = run_command(
+        "metaeval", "experiment=trust", "trust.battery=battery.yaml", "metric=[callable]",
+        "metric.callable.function=edited.score", "report=none", f"hydra.run.dir={out}", *options,
+        cwd=folder, env={"METAEVAL_CACHE": str(folder / "cache")},
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    found = {}
+    for item in ("drawn", "mine"):
+        where = folder / out / "items" / item
+        result = json.loads((where / "statistics.json").read_text())
+        ran = (where / "scores.parquet").stat().st_mtime_ns
+        found[item] = ran, {m["column"]["name"]: m for m in result["metrics"]}
+    return found
+
+
+def write_data(folder: Path, n: int) -> None:
+    rows = [
+        {"image_id": k, "caption": f"a {word} dog runs over the {word} grass in a park"}
+        for k in range(n)
+        for word in ("small", "brown", "green")
+    ]
+    (folder / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def number(of: dict[str, tuple[int, Any]], item: str, name: str) -> Any:
+    value = of[item][1]["score"]["statistics"][name]
+    return value["value"] if isinstance(value, dict) else value
+
+
+def test_an_item_runs_again_after_its_code_or_its_data_were_edited(tmp_path: Path) -> None:
+    (tmp_path / "battery.yaml").write_text(BATTERY)
+    (tmp_path / "edited.py").write_text(CONSTANT)
+    write_data(tmp_path, 6)
+    first = trust(tmp_path, "OUT")
+    for item in first:  # all scores are equal
+        assert number(first, item, "pairwise_accuracy") == 0
+    (tmp_path / "edited.py").write_text(ORDER)
+    edited, fresh = trust(tmp_path, "OUT"), trust(tmp_path, "FRESH")
+    for item in first:
+        accuracy = number(edited, item, "pairwise_accuracy")
+        assert accuracy == number(fresh, item, "pairwise_accuracy") > 0
+    write_data(tmp_path, 5)
+    other = trust(tmp_path, "OUT")
+    assert other["drawn"] == edited["drawn"]  # as it was
+    assert 6 * number(other, "mine", "n") == 5 * number(edited, "mine", "n")
+    assert trust(tmp_path, "OUT") == other
+
+
+@pytest.mark.parametrize("listed", ["[callable]", "[callable,rouge_l,length]"])
+def test_the_controls_are_the_batterys_and_nothing_is_added(listed: str, tmp_path: Path) -> None:
+    (tmp_path / "battery.yaml").write_text(BATTERY)
+    (tmp_path / "edited.py").write_text(ORDER)
+    write_data(tmp_path, 3)
+    columns = trust(tmp_path, "OUT", f"metric={listed}")["drawn"][1]
+    controls = {
+        "Length", "Brevity", "Random score", "Bigram model", "Bigram model per word",
+        "Longest copy", "Gold label F1", "Gold label recall", "Ceiling",
+    }  # fmt: skip
+    assert {name for name, m in columns.items() if m["column"]["control"]} == controls
+    others = {"score", "ROUGE-L"} if "rouge_l" in listed else {"score"}
+    assert set(columns) - controls == others
+
+
+def test_a_battery_whose_metric_fails_everywhere_is_not_done(tmp_path: Path) -> None:
+    (tmp_path / "battery.yaml").write_text(BATTERY)
+    (tmp_path / "edited.py").write_text("def score(captions):\n    raise ValueError('no')\n")
+    write_data(tmp_path, 3)
+    columns = trust(tmp_path, "OUT", code=1)["drawn"][1]
+    assert columns["score"]["status"] == "failed"
+    info = json.loads((tmp_path / "OUT/run.json").read_text())
+    assert info["status"] == "failed"
+    assert info["error"].startswith("no metric has scores: score failed: ValueError: no")
