@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +20,10 @@ from metaeval.compute import device
 from metaeval.errors import InputError, MetaevalError, StageError
 from metaeval.experiments.base import Experiment
 from metaeval.results.files import read_info, write_info
+from metaeval.results.metric import MetricResult
 from metaeval.results.run import ExperimentInfo, GitInfo, RunInfo, StageInfo
 from metaeval.runs import files
+from metaeval.runs.folder import RunFolder, lock
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +35,14 @@ class RunRecord:
 
     Attributes
     ----------
-    config, out
-        The configuration, and the folder of the run.
+    config, out, folder
+        The configuration, and the folder of the run, which is locked.
     info
         The content of `run.json` so far; `update` changes its fields.
     """
 
-    def __init__(self, experiment: Experiment, config: DictConfig, out: Path) -> None:
-        self.config, self.out = config, out
+    def __init__(self, experiment: Experiment, config: DictConfig, folder: RunFolder) -> None:
+        self.config, self.out, self.folder = config, folder.given, folder
         device.forget()
         machine = provenance.machine()
         git = machine.pop("git")
@@ -71,7 +73,7 @@ class RunRecord:
         for a run that is resumed.
         """
         self._write("unfinished")
-        files.clear(self.out, keep)
+        self.folder.clear(keep)
         text = OmegaConf.to_yaml(self.config, resolve=True)
         files.atomic(self.out / files.CONFIG, lambda p: p.write_text(text, encoding="utf-8"))
 
@@ -79,9 +81,11 @@ class RunRecord:
         """Write the record so far, for the report that reads it."""
         self._write("unfinished", ended=True)
 
-    def finish(self) -> None:
-        """Write "finished"; all other files are complete."""
-        self._write("finished", ended=True)
+    def finish(self, metrics: Sequence[MetricResult[Any]] = ()) -> None:
+        """Write "finished", or "failed" where none of the metrics has scores; all other files are
+        complete."""
+        self.update(error=nothing_ran(metrics))
+        self._write("failed" if self.info.error else "finished", ended=True)
 
     @contextmanager
     def record_failure(self) -> Iterator[None]:
@@ -127,26 +131,46 @@ class RunRecord:
                 )
 
     def _write(self, status: _RunStatus, ended: bool = False) -> None:
-        self.update(status=status, device=device.used(), finished=_now() if ended else None)
+        self.update(
+            status=status, device=device.used(), finished=_now() if ended else None,
+            files=self.folder.files,
+        )  # fmt: skip
         write_info(self.out / files.RUN, self.info)
 
 
+def nothing_ran(metrics: Sequence[MetricResult[Any]]) -> str | None:
+    """Why there is no result: no metric, apart from controls, has scores; `None` where one has."""
+    wanted = [m for m in metrics if not m.column.control] or metrics
+    if not wanted or any(m.ok for m in wanted):
+        return None
+    return f"no metric has scores: {'; '.join(reasons(wanted))}"
+
+
+def reasons(metrics: Iterable[MetricResult[Any]]) -> list[str]:
+    """A line for each metric that failed or was skipped."""
+    lines = (f"{m.family} {m.status}: {m.reason}" for m in metrics if not m.ok)
+    return list(dict.fromkeys(lines))
+
+
 def record_refusal(out: Path, config: DictConfig, error: Exception) -> None:
-    """Write to `run.json` why nothing was run, where the folder holds no run."""
+    """Write to `run.json` why nothing was run, where the folder holds no run, and nothing else."""
     if not out.is_dir() or (out / files.RUN).exists():
         return
-    info = RunInfo(**{**_request(), "status": "failed", "error": _one_line(error)})
-    with contextlib.suppress(InputError):
-        write_info(out / files.RUN, info)
+    failed = {**_request(), "status": "failed", "error": _one_line(error)}
+    with contextlib.suppress(MetaevalError), lock(out) as folder:
+        folder.require_own()
+        write_info(out / files.RUN, RunInfo(**failed, files=folder.files))
 
 
 def _request() -> dict[str, Any]:
     """The command, its overrides, and when it was started."""
-    overrides = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
+    given: Any = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
+    if OmegaConf.is_config(given):  # a reference in them may be to nothing
+        given = OmegaConf.to_container(given, resolve=False)
     return {
         "status": "unfinished",
         "command": tuple(sys.orig_argv[1:]),
-        "overrides": tuple(overrides),
+        "overrides": tuple(given),
         "working_directory": str(Path.cwd()),
         "started": _now(),
     }

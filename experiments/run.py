@@ -6,12 +6,12 @@ earlier run left there goes, and until the last file is written `run.json` says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
@@ -26,14 +26,16 @@ from metaeval.experiments.base import (
 )
 from metaeval.experiments.captions import write_to_score
 from metaeval.experiments.explanations import explanations
-from metaeval.experiments.record import RunRecord, record_refusal
+from metaeval.experiments.record import RunRecord, nothing_ran, reasons, record_refusal
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
 from metaeval.results.files import write_result
+from metaeval.results.metric import MetricResult
 from metaeval.results.run import FamilyInfo, RunResult
 from metaeval.runs import files
 from metaeval.runs.answers import current_journal, record_answers
+from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.schema import check_config
 from metaeval.scoring import MetricScores, refuse_equal_columns
@@ -63,35 +65,50 @@ def run_configured(config: DictConfig, out: Path) -> Outcome:
 
 
 def run(experiment: Experiment, config: DictConfig, out: Path) -> Outcome:
-    """Run an experiment into the folder `out`.
+    """Run an experiment into the folder `out`, which is locked meanwhile.
 
     Returns the result (`statistics.json`), or the card of a training. Raises InputError and
-    ConfigError before anything is scored, StrictError at the very end.
+    ConfigError before anything is scored, StrictError at the very end
+    (no metric has scores, or one has none under `strict`).
     """
     experiment, config = experiment.hand_over(config)
-    if isinstance(experiment, MetricExperiment):
-        return _measure(experiment, config, out)
-    if isinstance(experiment, Streaming):
-        return _stream(experiment, config, out)
-    if isinstance(experiment, Training):
-        return _train(experiment, config, out)
+    with lock(out) as folder:
+        folder.require_own(_texts(OmegaConf.to_container(config, resolve=True)))
+        if isinstance(experiment, MetricExperiment):
+            return _measure(experiment, config, folder)
+        if isinstance(experiment, Streaming):
+            return _stream(experiment, config, folder)
+        if isinstance(experiment, Training):
+            return _train(experiment, config, folder)
     raise ConfigError(f"{type(experiment).__name__} is not an experiment; see experiments/base.py")
 
 
-def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, object]:
+def _texts(value: Any) -> Iterator[str]:
+    """The texts of a configuration that may name a file: not those that name metrics."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts(each) if key not in ("metrics", "metric_groups") else ()
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def _train(experiment: Training, config: DictConfig, folder: RunFolder) -> dict[str, object]:
     """A training goes on from its checkpoint, so nothing is cleared; and an earlier one's files
     stay together until the new weights are there."""
-    record = RunRecord(experiment, config, out)
+    record = RunRecord(experiment, config, folder)
     experiment.check(config)
     record.mark_unfinished()
     with record.stage("training"):
-        card = experiment.train(config, out)
+        card = experiment.train(config, record.out)
     record.begin()
     record.finish()
     return card
 
 
-def _stream(experiment: Streaming, config: DictConfig, out: Path) -> RunResult[Any]:
+def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> RunResult[Any]:
     """A run that continues from existing files, which record the request they belong to."""
     metrics = build_all(selected(config), config)
     if not metrics:
@@ -99,7 +116,7 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> RunResult[A
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     check_report(experiment, config)
     experiment.check(config)
-    record = RunRecord(experiment, config, out)
+    record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line(), keep_networks(), record_answers(out), record.record_failure():
         summary = experiment.stream(metrics, record)
         write_result(out / files.STATISTICS, summary)
@@ -108,26 +125,35 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> RunResult[A
             record.write_partial()
             with record.optional_stage("report"):
                 _write_report(config.report, out)
-        record.finish()
+        record.finish(summary.metrics)
     next_file = _next_file(config, out)
     print(experiment.printout(summary, out, next_file), flush=True)
-    if config.strict and (reasons := _failures(summary)):
-        raise StrictError(f"{'; '.join(reasons)} (strict=true)")
+    _require_scores(summary.metrics, config)
     record.require_stages()
     return summary
 
 
-def _failures(summary: RunResult[Any]) -> list[str]:
-    """One line for each column that has no scores."""
-    return [f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok]
+def _require_scores(metrics: Sequence[MetricResult[Any]], config: DictConfig) -> None:
+    """Raise StrictError where no metric has scores, or under `strict` where one has none."""
+    if (problem := nothing_ran(metrics)) is not None:
+        raise StrictError(problem)
+    if config.strict and (lines := reasons(metrics)):
+        raise StrictError(f"{'; '.join(lines)} (strict=true)")
 
 
-def _measure(experiment: MetricExperiment[Any, Any], config: DictConfig, out: Path) -> Outcome:
+def _entries(passes: Sequence[Pass]) -> list[MetricResult[Any]]:
+    """One for each column, without statistics."""
+    return [p.scored.result(c, None) for p in passes for c in range(len(p.scored.columns))]
+
+
+def _measure(
+    experiment: MetricExperiment[Any, Any], config: DictConfig, folder: RunFolder
+) -> Outcome:
     metrics = build_all(selected(config), config)
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     check_report(experiment, config)
     experiment.check(config)
-    record = RunRecord(experiment, config, out)
+    record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, keep_networks(), record_answers(out):
         line.plan(_USUAL_SECONDS)
         with record.stage("dataset"):
@@ -140,9 +166,7 @@ def _measure(experiment: MetricExperiment[Any, Any], config: DictConfig, out: Pa
     if not metrics:
         return summary
     print(experiment.printout(summary, record, next_file), flush=True)
-    if config.strict and (lacking := [p.scored for p in passes if p.scored.status != "ok"]):
-        reasons = "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking)
-        raise StrictError(f"{reasons} (strict=true)")
+    _require_scores(_entries(passes), config)
     record.require_stages()
     return summary
 
@@ -216,7 +240,7 @@ def _stages(
         record.write_partial()
         with record.optional_stage("report"):
             _write_report(config.report, out)
-    record.finish()
+    record.finish(_entries(passes))
     return summary, passes
 
 

@@ -51,7 +51,8 @@ def execute(config: DictConfig) -> None:
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0, 1 (a metric failed under `strict`), 2 (bad input or config).
+    """Entry point. Exit codes: 0, 1 (no metric has scores, or under `strict` one has none; the
+    report failed), 2 (bad input or config).
 
     A job of a sweep that fails does not end the sweep: the others run, the sweep is gathered, and
     the exit code is the greatest of all jobs, wherever a launcher has run them.

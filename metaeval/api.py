@@ -21,6 +21,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import (
+    CONTROLS,
     build,
     component,
     compose_config,
@@ -35,22 +36,27 @@ from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
-from metaeval.readers.files import one_line
+from metaeval.readers.files import one_line, user_path
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
 from metaeval.results.run import RunInfo, RunResult
 from metaeval.results.trust import TrustResult
 from metaeval.runs import files
+from metaeval.runs.folder import lock, new_folder
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.schema import Degrees
-from metaeval.scoring import SystemScores, bind, refuse_equal_columns, score_captions, system_scores
+from metaeval.scoring import (
+    SystemScores,
+    refuse_equal_columns,
+    score_captions,
+    signatures_of,
+    system_scores,
+)
 
 # a metric by its name in the configuration, by a group's, or itself: a `Metric`, a function of
 # captions (and references, images …), a class with compute_score(gts, res)
 MetricLike = str | Metric | Callable[..., Any]
 Metrics = MetricLike | Sequence[MetricLike]
-
-_CONTROLS = "controls"
 
 
 @dataclass(frozen=True)
@@ -189,13 +195,7 @@ def signatures(metrics: Metrics = "all", **overrides: Any) -> dict[str, str | No
     dataset = component(config.dataset, "dataset")
     if not isinstance(dataset, CaptionDataset):
         dataset = dataset.documents()
-    known: dict[str, str | None] = {}
-    for metric in _metrics(metrics, config).values():
-        bound = bind(metric, dataset, MemoryStore())
-        if bound.scorer is not None:
-            bound.scorer.close()
-        known |= {c.name: s for c, s in zip(bound.columns, bound.signatures, strict=True)}
-    return known
+    return signatures_of(_metrics(metrics, config).values(), dataset, MemoryStore())
 
 
 def corrupt(
@@ -291,7 +291,7 @@ class Run:
     """
 
     def __init__(self, directory: str | Path) -> None:
-        self.directory = Path(directory).expanduser()
+        self.directory = user_path(directory)
         if not self.directory.is_dir():
             raise InputError("run directory not found", file=self.directory)
         if not (self.directory / files.RUN).is_file():
@@ -402,7 +402,8 @@ def run(
         `metric=["bleu", "callable"]`, `metric__callable__function="my_module.my_score"`.
     """
     stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    directory = Path(out).expanduser() if out is not None else Path("runs") / experiment / stamp
+    given = Path("runs") / experiment / stamp if out is None else user_path(out)
+    directory = new_folder(given) if out is None else given
     added: list[str] = []
     if metrics is not None:
         names = [metrics] if isinstance(metrics, str) else [_name(one, added) for one in metrics]
@@ -533,8 +534,9 @@ def _write_records(experiment: str, overrides: dict[str, Any], directory: Path) 
         except (TypeError, ValueError) as error:  # also of an unpaired surrogate
             raise InputError(f"{option}[{k}]: {one_line(error)}") from None
     path = directory / "dataset.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    files.atomic(path, partial(Path.write_text, data="".join(lines), encoding="utf-8"))
+    with lock(directory) as folder:
+        folder.require_own()
+        files.atomic(path, partial(Path.write_text, data="".join(lines), encoding="utf-8"))
     overrides["dataset__file"] = str(path)
     if key == "dataset":
         overrides["dataset"] = _TABLES_OF.get(experiment, "own")
@@ -594,8 +596,8 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
     chosen: dict[str, Metric] = {}
     if names:
         config.metrics = ListConfig(names)
-        controls = set(config.metric_groups[_CONTROLS]) - set(names)
-        keep = set() if _CONTROLS in names else controls
+        controls = set(config.metric_groups[CONTROLS]) - set(names)
+        keep = set() if CONTROLS in names else controls
         chosen = {n: build(n, config) for n in selected(config) if n not in keep}
     for one in listed:
         if not isinstance(one, str):
@@ -614,4 +616,4 @@ def _family(
 
 
 def _store(config: DictConfig) -> SqliteStore:
-    return SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+    return SqliteStore(user_path(config.paths.cache) / "content.sqlite")

@@ -57,6 +57,6 @@ class StageError(MetaevalError):
 
 
 class StrictError(MetaevalError):
-    """A requested metric failed or was skipped while `strict` is on."""
+    """Every requested metric failed or was skipped, or one while `strict` is on."""
 
     exit_code = 1

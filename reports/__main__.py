@@ -29,7 +29,9 @@ from metaeval.reports.score import page as score
 from metaeval.reports.sensitivity import page as sensitivity
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
+from metaeval.results.files import read_info, write_info
 from metaeval.runs import files
+from metaeval.runs.folder import lock
 from metaeval.runs.print_style import PrintStyle, print_style
 
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
@@ -91,7 +93,15 @@ def main(arguments: list[str] | None = None) -> int:
         if foreign := set(options) - known:
             names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
             parser.error(f"the report of {directory} has no {names}")
-        print(_written(write, directory, options))
+        if (directory / files.RUN).is_file():
+            with lock(directory) as folder:
+                print(_written(write, directory, options))
+                info = read_info(directory / files.RUN)
+                if info.files is not None:
+                    new = info.model_copy(update={"files": folder.files})
+                    write_info(directory / files.RUN, new)
+        else:  # of a sweep
+            print(_written(write, directory, options))
     except MetaevalError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
@@ -302,6 +304,18 @@ def test_a_run_that_cannot_be_says_why(tmp_path: Path, monkeypatch: pytest.Monke
         metaeval.load_run(tmp_path / "none")
     with pytest.raises(InputError, match=r"contains no run\.json"):
         metaeval.load_run(tmp_path)
+
+
+def test_scores_in_threads_are_those_of_one() -> None:
+    """2 of 3 words match, 3 words for 4: exp(1 - 4 / 3) * 2 / 3."""
+
+    def one(_: int) -> float:
+        found = metaeval.score(["a dog runs"], [["a dog is running"]], metrics=["bleu"])
+        return found.corpus["BLEU-1"]
+
+    with ThreadPoolExecutor(4) as pool:
+        values = list(pool.map(one, range(12)))
+    assert values == pytest.approx([math.exp(1 - 4 / 3) * 2 / 3] * 12, rel=1e-6)
 
 
 def test_trust_tests_your_metric_next_to_others(

@@ -207,6 +207,35 @@ def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: P
     assert (tmp_path / "S" / results.REPORT).exists()  # the run itself is complete
 
 
+@pytest.mark.parametrize(
+    ("experiment", "metrics"),
+    [("replace", "[scan]"), ("replace", "[scan,controls]"), ("score", "[scan]")],
+)
+def test_a_run_without_any_scores_is_not_done(
+    experiment: str, metrics: str, tmp_path: Path
+) -> None:
+    record = {"image_id": 1, "caption": "a dog", "references": ["a dog runs"]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(record))
+    more = ("captions=c.jsonl",) if experiment == "score" else SMALL
+    arguments = (f"experiment={experiment}", *more, f"metrics={metrics}", "report=none")
+    done = metaeval(*arguments, "metric.scan.weights=typo", "hydra.run.dir=OUT", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "metaeval: no metric has scores: scan skipped: " in done.stderr
+    record = results.read_json(tmp_path / "OUT" / results.RUN)
+    assert record["status"] == "failed"
+    assert record["error"].startswith("no metric has scores: scan skipped: ")
+    assert (tmp_path / "OUT" / results.STATISTICS).exists()
+
+
+def test_a_reference_to_nothing_is_a_line(tmp_path: Path) -> None:
+    arguments = ("experiment=replace", "dataset=own", "metrics=[bleu]", "hydra.run.dir=OUT")
+    done = metaeval(*arguments, "dataset.file=${PWD}/mine.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "metaeval: dataset.file: Interpolation key 'PWD' not found\n"
+    record = results.read_json(tmp_path / "OUT" / results.RUN)
+    assert "dataset.file=${PWD}/mine.csv" in record["overrides"]
+
+
 def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "hydra.sweep.dir=SWEEP")
     done = metaeval("-m", *arguments, "corruption.rates=[0.1],[0.4]", cwd=tmp_path)

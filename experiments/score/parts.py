@@ -15,7 +15,7 @@ from metaeval.experiments.score.rows import Block, CaptionRow
 from metaeval.experiments.score.worker import BlockScores
 from metaeval.results.blocks import BlockEntry, ColumnSum, Manifest
 from metaeval.results.files import write_manifest
-from metaeval.runs import files
+from metaeval.runs import files, folder
 from metaeval.runs.columns import CAPTION, IMAGE_ID
 
 FOLDER, MANIFEST = files.BLOCKS, files.MANIFEST
@@ -85,14 +85,12 @@ class Parts:
         return entry
 
     def finish(self, manifest: Manifest, keep: Collection[str] = ()) -> dict[str, float | None]:
-        """Write the manifest, remove the files of other requests except `keep`, and return the mean
-        of each column; `None` for a column without scores."""
+        """Write the manifest, remove the run's files of other requests except `keep`, and return
+        the mean of each column; `None` for a column without scores."""
         names = {entry.part for entry in manifest.parts} | set(keep)
         for path in (*self.folder.glob("*.parquet"), *self.folder.glob(PATTERN)):
-            if path.name not in names:
+            if path.name not in names and folder.wrote(path):
                 path.unlink()
-        for path in self.folder.glob(".*"):  # of one that was killed while it wrote
-            path.unlink()
         write_manifest(self.folder / MANIFEST, manifest)
         columns = dict.fromkeys(name for entry in manifest.parts for name in entry.columns)
         return {name: _mean([entry.columns[name] for entry in manifest.parts]) for name in columns}

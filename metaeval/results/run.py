@@ -245,6 +245,8 @@ class RunInfo(Model):
         "unfinished", "finished" or "failed".
     error
         Why it failed, in one line.
+    files
+        What runs wrote into the folder; the next one there removes it. `None` in earlier versions.
     corruption, corruptions
         Facts about the corruption of a graded run; one entry each of a sensitivity run.
     """
@@ -274,3 +276,4 @@ class RunInfo(Model):
     published: PublishedInfo | None = None
     stages: tuple[StageInfo, ...] = ()
     metrics: tuple[FamilyInfo, ...] = ()
+    files: tuple[str, ...] | None = None

@@ -7,7 +7,6 @@ same folder and is then renamed: a killed run leaves the old file or the new one
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -26,6 +25,7 @@ import pyarrow.parquet as pq
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers import json_text as readers
 from metaeval.readers.files import one_line
+from metaeval.runs import folder
 from metaeval.runs.columns import (
     APPLIED,
     CAPTION,
@@ -53,7 +53,7 @@ SCORES = "scores.parquet"
 SEED_SCORES = "seed_scores.parquet"
 STATISTICS = "statistics.json"
 EXPLANATIONS = "explanations.json"
-RUN = "run.json"
+RUN = folder.RUN
 CONFIG = "config.yaml"
 REPORT = "report.html"
 FIGURES = "figures"
@@ -68,21 +68,6 @@ BLOCKS = "scores"  # a folder of scored blocks and their manifest, see docs/scal
 MANIFEST = "_manifest.json"  # pandas.read_parquet(folder) skips names that begin with "_"
 BY_REFERENCES = "references_"  # and a number: folders with SCORES, see docs/sweeps.md
 AGAINST_HUMAN = "against_human"  # a folder with SCORES, of captioners against the other references
-
-_FIGURES = (
-    *("*-order", "*-density", "*-card", "accuracy", "forest", "slopes", "dose", "references"),
-    "sample_size",
-)
-
-# All that a run of any experiment may write, except `RUN`: what `clear` removes.
-WRITTEN = (
-    *(CONFIG, CAPTIONS, REFERENCES, SCORES, SEED_SCORES, STATISTICS, EXPLANATIONS, REPORT),
-    f"{BY_REFERENCES}*/{SCORES}",
-    *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE, JUDGES),
-    *(f"{FIGURES}/{name}.{suffix}" for name in _FIGURES for suffix in ("svg", "pdf")),
-    *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
-    *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/_idf-*.npz", f"{BLOCKS}/{MANIFEST}"),
-)
 
 FINISHED = "finished"  # the "status" in `RUN` of a run that reached its end
 
@@ -138,8 +123,10 @@ _ADDED_COLUMNS = {CAPTIONS: (SEVERITY,)}
 def atomic(path: Path, write: Callable[[Path], object]) -> None:
     """Call `write` on a temporary path in the folder of `path`, then rename it to `path`.
 
-    Raises InputError where the disk is full, or nothing can be written there.
+    Raises InputError where the disk is full, where nothing can be written there, and for a file in
+    the folder of a run that no run wrote.
     """
+    folder.add(path)
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,27 +141,6 @@ def atomic(path: Path, write: Callable[[Path], object]) -> None:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-
-
-def clear(folder: Path, keep: str | None = None) -> None:
-    """Remove what an earlier run wrote into a folder, and what a killed one left half-written.
-
-    `RUN` stays, and so does everything that no run writes, and what is in the folder `keep`.
-    """
-    for pattern in WRITTEN:
-        parent, _, name = pattern.rpartition("/")
-        if keep is not None and parent == keep:
-            continue
-        for path in (*folder.glob(pattern), *(folder / parent).glob(f".{name}.*")):
-            try:
-                path.unlink()
-            except OSError as error:
-                raise InputError(f"cannot be removed ({error.strerror})", file=path) from error
-    for path in folder.glob(f".{RUN}.*"):
-        path.unlink(missing_ok=True)
-    for name in (AGAINST_HUMAN, FIGURES, TABLES, BLOCKS):
-        with contextlib.suppress(OSError):  # it is not there, or holds something else
-            (folder / name).rmdir()
 
 
 def require_unicode(path: Path) -> None:

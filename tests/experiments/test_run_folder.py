@@ -57,14 +57,20 @@ def test_a_run_that_is_refused_leaves_an_earlier_one_as_it_was(tmp_path: Path) -
 
 
 def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> None:
+    """With every option that makes a file; what the user put next to it stays."""
     out = tmp_path / "OUT"
-    for name in files.WRITTEN:
-        path = out / name.replace("*", "BLEU-1")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("of an earlier run")
-    for stray in (".scores.parquet.abc123", "figures/.BLEU-1-order.svg.xyz", ".run.json.k"):
+    run_configured(configured(tmp_path, "report=default", "corruption.seeds=2"), out)
+    old = set(content(out))
+    assert {
+        files.REPORT,
+        files.EXPLANATIONS,
+        files.SEED_SCORES,
+        "figures/BLEU-4-order.svg",
+    } < old
+    assert set(files.read_json(out / files.RUN)["files"]) == old - {files.RUN}
+    for stray in (".scores.parquet.abc123", "figures/.BLEU-4-order.svg.xyz", ".run.json.k"):
         (out / stray).write_text("half")
-    mine = {"notes.txt": b"mine", "figures/mine.svg": b"mine too"}
+    mine = {"notes.txt": b"mine", "figures/mine.svg": b"mine", "tables/.mine.csv.k": b"mine"}
     for name, text in mine.items():
         (out / name).write_bytes(text)
     run_configured(configured(tmp_path), out)
@@ -73,7 +79,25 @@ def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> Non
     assert set(left) - set(mine) == {
         *(files.CONFIG, files.CAPTIONS, files.REFERENCES, files.SCORES, files.STATISTICS, files.RUN)
     }
-    assert b"of an earlier run" not in left.values()
+
+
+def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "OUT"
+    run_configured(configured(tmp_path), out)
+    (out / files.REPORT).write_text("mine")
+    with pytest.raises(StageError, match=r"report\.html: is there, and no run wrote it; move it"):
+        run_configured(configured(tmp_path, "report=default"), out)
+    assert (out / files.REPORT).read_text() == "mine"
+
+
+def test_what_an_earlier_run_wrote_is_not_read_by_the_one_that_removes_it(tmp_path: Path) -> None:
+    out = tmp_path / "OUT"
+    run_configured(configured(tmp_path), out)
+    before = content(out)
+    given = ["experiment=score", f"captions={out}/captions.parquet", *SMALL[3:]]
+    with pytest.raises(ConfigError, match=r"captions\.parquet' is read by this run, which would"):
+        run_configured(compose_config([*given, f"paths.cache={tmp_path / 'cache'}"]), out)
+    assert content(out) == before
 
 
 def test_until_the_end_a_run_is_unfinished_and_if_it_breaks_failed(
@@ -112,21 +136,6 @@ def test_the_refusal_is_recorded_without_a_run(tmp_path: Path) -> None:
     assert info["status"] == "failed"
     assert info["error"].startswith("seed: 'abc'")
     assert set(content(out)) == {files.RUN}
-
-
-def test_every_file_of_a_run_is_one_that_the_next_run_removes(tmp_path: Path) -> None:
-    """With every option that makes a file. (Judgements and captioners: in their own tests.)"""
-    out = tmp_path / "OUT"
-    run_configured(configured(tmp_path, "report=default", "corruption.seeds=2"), out)
-    written = {path for path in content(out) if path != files.RUN}
-    files.clear(out)
-    assert set(content(out)) == {files.RUN}
-    assert {
-        files.REPORT,
-        files.EXPLANATIONS,
-        files.SEED_SCORES,
-        "figures/BLEU-4-order.svg",
-    } < written
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

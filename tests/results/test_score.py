@@ -58,9 +58,9 @@ def test_every_number_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
         ]
     )  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()):
-        result = run_configured(config, tmp_path)
+        result = run_configured(config, tmp_path / "OUT")
     assert isinstance(result, ScoreResult)
-    assert read_result(tmp_path / files.STATISTICS) == result
+    assert read_result(tmp_path / "OUT" / files.STATISTICS) == result
 
     assert (result.experiment, result.dataset) == (before["experiment"], before["dataset"])
     assert (result.n_captions, result.n_empty) == (before["n_captions"], before["n_empty"])

@@ -21,11 +21,11 @@ from tests.metrics.judge.judge_cases import KEY, Served, completion
 SMALL = ("report=none", "stats.replicates=20")
 
 
-def _run(folder: Path, *overrides: str) -> str:
+def _run(folder: Path, *overrides: str, code: int = 0) -> str:
     more = [f"hydra.run.dir={folder / 'run'}", f"paths.cache={folder / 'cache'}"]
     options = (*overrides, *SMALL, "metric=[judge,length]", *more)
     done = run_command("metaeval", *options, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 
 
@@ -80,7 +80,7 @@ def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -
         ):
             assert f'<th scope="row">{line}' in page
         printed = _run(tmp_path, "experiment=replace", "dataset=scenes", "dataset.limit=2",
-                       *options, *more)  # fmt: skip
+                       *options, *more, code=1)  # fmt: skip
     assert "it compares two captions" in printed
     assert "experiment=pairs" in printed
 
