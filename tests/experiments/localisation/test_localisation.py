@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from scipy.stats import mannwhitneyu
 
 from metaeval.config import compose_config, override_texts
 from metaeval.data.judgments.table import load_table
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.experiments.localisation.words import MarkedCaption, outcome
 from metaeval.experiments.run import run_configured
 from metaeval.reports.localisation import page
@@ -176,7 +177,9 @@ def test_a_winner_is_named_only_where_the_test_separates_it(tmp_path: Path) -> N
 def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
     for metric, absent in (("pacscore", True), ("rouge_l", False)):
-        run_configured(compose_config(options(tmp_path, file, metrics=[metric])), tmp_path / "OUT")
+        config = compose_config(options(tmp_path, file, metrics=[metric]))
+        with pytest.raises(StrictError) if absent else nullcontext():
+            run_configured(config, tmp_path / "OUT")
         text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
         assert ("No metric ran." in text) == absent
 

@@ -13,7 +13,7 @@ import pytest
 
 from metaeval.config import build, compose_config, override_texts
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.retrieval import matrix
 from metaeval.experiments.retrieval.matrix import score_every_pair
 from metaeval.experiments.retrieval.ranks import ranks_of, recalls
@@ -146,7 +146,8 @@ def test_a_winner_is_named_only_where_its_interval_is_apart(tmp_path: Path) -> N
 @pytest.mark.falsifies("reports.retrieval.page.write_report")
 def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
     needs_weights = options(tmp_path, metrics=["pacscore"])
-    run_configured(compose_config(override_texts(needs_weights)), tmp_path / "OUT")
+    with pytest.raises(StrictError, match="no metric has scores: pacscore skipped: "):
+        run_configured(compose_config(override_texts(needs_weights)), tmp_path / "OUT")
     text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
     assert "No metric ran." in text
     run_configured(compose_config(override_texts(options(tmp_path))), tmp_path / "OUT")

@@ -31,6 +31,7 @@ from metaeval.reports.__main__ import main
 from metaeval.reports.sensitivity.dendrogram import dendrogram
 from metaeval.reports.sensitivity.findings import findings
 from metaeval.reports.sensitivity.page import write_report
+from metaeval.reports.shared.formatting import file_stem
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
@@ -137,7 +138,7 @@ def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
 
 def test_cards_for_print(run: Path, result: SensitivityResult) -> None:
     for metric in result.order:
-        stem = metric.replace(" ", "_") + "-card"
+        stem = f"{file_stem(metric)}-card"
         drawing = ElementTree.parse(run / "figures" / f"{stem}.svg").getroot()
         texts = [e.text for e in drawing.iter() if e.tag.endswith("text")]
         assert {metric, "Typing errors 30%", "Harmless"} <= set(texts)

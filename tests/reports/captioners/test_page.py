@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.errors import InputError
+from metaeval.errors import InputError, StrictError
 from metaeval.reports.__main__ import main
 from metaeval.reports.captioners.page import write_report
 from metaeval.reports.captioners.run import read_captioners_run
@@ -128,7 +128,9 @@ def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -
     "reports.captioners.templates.captioners_scores: No metric ran against Human.",
 )
 def test_a_run_whose_metrics_are_all_skipped(reader: Reader, tmp_path: Path) -> None:
-    path = write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
+    with pytest.raises(StrictError, match="no metric has scores: clipscore skipped: "):
+        write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
+    path = tmp_path / "run"
     write_report(path)
     words = Reader((path / "report.html").read_text()).words
     assert "No metric ran." in words
