@@ -23,6 +23,7 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.metrics.ngram.rouge_l import RougeL
+from tests.forked import run_command
 
 GTS = {
     7: ["two dogs run over the grass .", "dogs are running"],
@@ -114,6 +115,38 @@ def test_candidates_and_references_in_any_container() -> None:
         False,
         True,
     ]
+
+
+def test_rows_of_one_image_keep_their_references(tmp_path: Path) -> None:
+    """Each row against its own references, as pycocoevalcap scores it and as the command does."""
+    table = pd.DataFrame({
+        "image_id": [1, 1, 2, 1], "caption": ["a dog", "a cat", "a bus", "a dog"],
+        "references": [["a dog runs"], ["a cat sits", "cat"], ["a red bus"], ["a dog runs"]],
+    })  # fmt: skip
+    calls = []
+
+    def spy(captions: list[str], references: list[list[str]], image_ids: list[int]) -> list[float]:
+        calls.append(list(zip(image_ids, captions, map(list, references), strict=True)))
+        return [0.0] * len(captions)
+
+    scored = metaeval.score(table, metrics=["rouge_l", spy])
+    expected = [
+        Rouge().calc_score([caption], references)
+        for caption, references in zip(table["caption"], table["references"], strict=True)
+    ]
+    assert scored.table["ROUGE-L"].tolist() == pytest.approx(expected, abs=1e-12)
+    assert scored.table["image_id"].tolist() == [1, 1, 2, 1]
+    assert sorted(call for several in calls for call in several) == [
+        (1, "a cat", ["a cat sits", "cat"]),
+        (1, "a dog", ["a dog runs"]),
+        (2, "a bus", ["a red bus"]),
+    ]
+    table.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    run = ("experiment=score", f"captions={tmp_path}/t.jsonl", "metrics=[rouge_l]")
+    done = run_command("metaeval", *run, "report=none", "hydra.run.dir=OUT", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    command = pd.read_parquet(tmp_path / "OUT/scores/part-00000.parquet")
+    assert command["ROUGE-L"].tolist() == scored.table["ROUGE-L"].tolist()
 
 
 def test_a_corpus_score_is_no_mean_where_counts_add_up() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.identity import ImageIdRegistry, is_decimal
@@ -80,16 +80,14 @@ def own_dataset(rows: Sequence[CaptionRow]) -> tuple[CaptionDataset, npt.NDArray
     Rows with the same image id and references share an image of it. Ids are those of the rows or,
     where not all rows have one, places. Which photographs they are is not known to any weights.
     """
-    ids = [row.image_id for row in rows]
-    known = None not in ids and len(set(map(type, ids))) == 1
-    given = [(r.image_id if known else 0, r.references or ()) for r in rows]
-    items = sorted(set(given)) if known else list(dict.fromkeys(given))
-    groups = [references for _, references in items]
-    dataset = given_captions([""] * len(groups), groups, image_source="other").dataset
-    if known:
-        dataset = replace(dataset, image_ids=tuple(image_id for image_id, _ in items))  # type: ignore[misc]
-    place = {item: k for k, item in enumerate(items)}
-    return dataset, np.array([place[item] for item in given], dtype=np.intp)
+    ids: list[Any] = [row.image_id for row in rows]
+    references = [row.references or () for row in rows]
+    if None in ids or len(set(map(type, ids))) > 1:
+        place = {texts: k for k, texts in enumerate(dict.fromkeys(references))}
+        ids = [place[texts] for texts in references]
+    table = pd.DataFrame({"image_id": ids, "caption": "", "references": references})
+    given = given_captions(table, image_source="other")
+    return given.dataset, given.image_index
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

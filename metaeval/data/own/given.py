@@ -13,6 +13,7 @@ import pandas as pd
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.image_source import sources_of
+from metaeval.data.items import items_by_references
 from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.own.captions import images_by_id
 from metaeval.data.tidy import Tidy
@@ -74,12 +75,14 @@ def given_captions(
     Parameters
     ----------
     candidates
-        One of: a list of captions, each of an image of its own; a mapping from image ids to a
-        caption or a list of captions; a table with columns `image_id`, `caption` and perhaps
-        `references`; a file in COCO's results format.
+        One of: a list of captions (or an array, a Series, a generator), each of an image of its
+        own; a mapping from image ids to a caption or a list of captions; a table with columns
+        `image_id`, `caption` and perhaps `references`, which are those of the row; a file in
+        COCO's results format.
     references
-        As the candidates: a list with the references of each candidate (a string is one reference),
-        a mapping from image ids, or a captions file of COCO's. `None`: there are none.
+        As the candidates: a list with the references of each candidate (a string is one reference,
+        or several as in a cell of a table), a mapping from image ids, or a captions file of COCO's.
+        `None`: there are none.
     images, objects
         Image files and annotated objects, as a list or a mapping in the same way; or the folder of
         the image files, whose names without their endings are the ids. The objects of an
@@ -94,8 +97,6 @@ def given_captions(
     together.
     """
     tidy = Tidy()
-    if _is_table(candidates) and references is None and "references" in candidates:
-        references = dict(zip(candidates["image_id"], candidates["references"], strict=True))
     if not isinstance(candidates, str | Path | Mapping) and not _is_table(candidates):
         candidates = _in_order(candidates, "candidates")
     ids, texts = _candidates(candidates, tidy)
@@ -109,15 +110,20 @@ def given_captions(
     ]
     known = sorted(set(ids))
     by_image = _by_image(references, known, candidates, "references")
-    grouped = [
-        tidy.read_several(
-            _cell(by_image.get(i)), file=None, record=f"image {i!r}", field="references"
-        )
-        for i in known
-    ]
-    position = {image_id: k for k, image_id in enumerate(known)}
-    first = dict(reversed(list(zip(ids, captions, strict=True))))
-    human = tuple(first[i] for i in known)
+
+    def read(image_id: ImageId, cell: Any) -> tuple[str, ...]:
+        where = f"image {image_id!r}"
+        return tidy.read_several(_cell(cell), file=None, record=where, field="references")
+
+    if _is_table(candidates) and references is None and "references" in candidates:
+        # rows of one image may have different references
+        listed = [read(i, cell) for i, cell in zip(ids, candidates["references"], strict=True)]
+    else:
+        of_image = {i: read(i, by_image.get(i)) for i in known}
+        listed = [of_image[i] for i in ids]
+    any_ids: list[Any] = ids  # numbers or texts
+    items = items_by_references(any_ids, listed)
+    human = tuple(captions[c] for c in items.caption)
     paths = {
         i: user_path(path)
         for i, path in _by_image(images, known, candidates, "images").items()
@@ -126,17 +132,16 @@ def given_captions(
     sources = sources_of(
         known, {i: path.name for i, path in paths.items()}, declared=image_source, collection=NAME
     )
-    photographs = tuple(sources.values())
+    photographs = tuple(sources[i] for i in items.image_ids)
     dataset = CaptionDataset(
-        NAME, tuple(known), human, tuple(grouped), tuple(known), human,
+        NAME, items.image_ids, human, items.references, items.image_ids, human,
         parts=_parts(paths, _by_image(objects, known, candidates, "objects"), known),
         image_source=photographs, pool_source=photographs,
     )  # fmt: skip
     notes = list(tidy.notes())
     if unused := len(by_image) - sum(i in by_image for i in known):
         notes.append(f"{unused:,} images have references and no candidate: they are left out.")
-    index = np.array([position[i] for i in ids], dtype=np.intp)
-    return GivenCaptions(dataset, captions, index, tuple(notes))
+    return GivenCaptions(dataset, captions, items.of_caption, tuple(notes))
 
 
 def _is_table(value: Any) -> bool:
