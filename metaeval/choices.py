@@ -92,10 +92,23 @@ def metric_overrides(overrides: Sequence[str]) -> list[str]:
 
 
 # Hydra's flags that are followed by a value
-_VALUED_FLAGS = frozenset({
-    "--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn", "--package", "-p",
-    "--cfg", "-c", "--info", "-i", "--experimental-rerun",
-})  # fmt: skip
+_VALUED_FLAGS = frozenset(
+    {
+        "--config-dir",
+        "-cd",
+        "--config-path",
+        "-cp",
+        "--config-name",
+        "-cn",
+        "--package",
+        "-p",
+        "--cfg",
+        "-c",
+        "--info",
+        "-i",
+        "--experimental-rerun",
+    }
+)
 
 
 def hydra_arguments(arguments: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -119,10 +120,13 @@ def test_candidates_and_references_in_any_container() -> None:
 
 def test_rows_of_one_image_keep_their_references(tmp_path: Path) -> None:
     """Each row against its own references, as pycocoevalcap scores it and as the command does."""
-    table = pd.DataFrame({
-        "image_id": [1, 1, 2, 1], "caption": ["a dog", "a cat", "a bus", "a dog"],
-        "references": [["a dog runs"], ["a cat sits", "cat"], ["a red bus"], ["a dog runs"]],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "image_id": [1, 1, 2, 1],
+            "caption": ["a dog", "a cat", "a bus", "a dog"],
+            "references": [["a dog runs"], ["a cat sits", "cat"], ["a red bus"], ["a dog runs"]],
+        }
+    )
     calls = []
 
     def spy(captions: list[str], references: list[list[str]], image_ids: list[int]) -> list[float]:
@@ -403,21 +407,25 @@ def test_a_run_takes_records_and_a_table(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_values_of_numpy_and_pandas_in_records_are_written_as_they_are(tmp_path: Path) -> None:
-    table = pd.DataFrame({
-        "image_id": [1, 2, 3], "candidate": "a dog", "human": [0.1, np.inf, np.nan],
-        "references": [np.array(["a"]), ["b", "c"], None],
-        "n": pd.array([1, None, 3], dtype="Int64"),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "image_id": [1, 2, 3],
+            "candidate": "a dog",
+            "human": [0.1, np.inf, np.nan],
+            "references": [np.array(["a"]), ["b", "c"], None],
+            "n": pd.array([1, None, 3], dtype="Int64"),
+        }
+    )
     records = [
         {"image_id": np.int64(1), "human": np.float32(0.5), "references": np.array(["a", "b"])},
         {"image_id": "x", "human": [np.float64(1.0)], "ok": np.bool_(True), "none": pd.NA},
     ]
     written = []
     for given in (records, table):
-        overrides = {"dataset": given}
+        overrides: dict[str, Any] = {"dataset": given}
         _write_records("judgments", overrides, tmp_path)
         assert overrides.pop("dataset") == "table"
-        lines = Path(overrides["dataset__file"]).read_text().splitlines()  # type: ignore[arg-type]
+        lines = Path(overrides["dataset__file"]).read_text().splitlines()
         written.append([json.loads(line) for line in lines])
     of_records, of_table = written
     assert [row["human"] for row in of_table] == [0.1, np.inf, None]  # inf is then refused

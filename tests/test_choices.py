@@ -80,7 +80,7 @@ def test_overrides_are_added_once() -> None:
         (["seed=1", "metrics=[bleu,cider]"], {"seed": 1, "metrics": ["bleu", "cider"]}),
         (["dataset.file='a=b.csv'"], {"dataset.file": "a=b.csv"}),
     ],
-)  # fmt: skip
+)
 def test_what_hydras_grammar_cannot_read_is_quoted(
     arguments: list[str], read: dict[str, object]
 ) -> None:

@@ -42,8 +42,10 @@ def test_what_the_user_declares() -> None:
     assert sources_of([1], {}, declared="other", collection="mine") == {1: "other:mine/1"}
     named = ["COCO_val2014_000000000042.jpg", "000000391895.jpg", "7"]
     assert list(sources_of(named, {}, declared="coco").values()) == [
-        "coco:42", "coco:391895", "coco:7",
-    ]  # fmt: skip
+        "coco:42",
+        "coco:391895",
+        "coco:7",
+    ]
     with pytest.raises(ConfigError, match="'٧' is not a COCO id"):
         sources_of(["٧"], {}, declared="coco")
     with pytest.raises(ConfigError, match="'b7' is not a COCO id"):

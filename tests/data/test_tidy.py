@@ -56,7 +56,7 @@ def test_normal_forms_and_cases_of_one_caption_are_equal() -> None:
         (None, ()),
         ("[]", ()),
     ],
-)  # fmt: skip
+)
 def test_several_captions_in_a_cell(cell: object, captions: tuple[str, ...]) -> None:
     read = Tidy().read_several(cell, file=Path("t.csv"), record="line 2", field="references")
     assert read == captions
@@ -83,10 +83,18 @@ def test_every_reader_of_references_reads_a_cell_alike(
     form: str, suffix: str, tmp_path: Path
 ) -> None:
     row = {
-        "image_id": "i1", "candidate": "a dog", "human": 1, "caption": "a dog", "true": "a dog",
-        "false": "a cat", "first": "a dog", "second": "a cat", "winner": "first", "CIDEr": 0.5,
+        "image_id": "i1",
+        "candidate": "a dog",
+        "human": 1,
+        "caption": "a dog",
+        "true": "a dog",
+        "false": "a cat",
+        "first": "a dog",
+        "second": "a cat",
+        "winner": "first",
+        "CIDEr": 0.5,
         "references": CELLS[form],
-    }  # fmt: skip
+    }
     path = tmp_path / f"t{suffix}"
     if suffix == ".csv":
         pd.DataFrame([row]).to_csv(path, index=False)
