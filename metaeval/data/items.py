@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class Items(NamedTuple):
+class ReferenceItems(NamedTuple):
     """The distinct images with references of n captions.
 
     Attributes
@@ -39,7 +39,9 @@ class Items(NamedTuple):
         return tuple(totals.tolist())
 
 
-def items_by_references(images: Sequence[str], references: Sequence[tuple[str, ...]]) -> Items:
+def items_by_references(
+    images: Sequence[str], references: Sequence[tuple[str, ...]]
+) -> ReferenceItems:
     """The items of n captions: their distinct (image, references).
 
     >>> items = items_by_references(["b", "a", "b", "b"], [("x",), ("x",), ("y",), ("x",)])
@@ -51,7 +53,7 @@ def items_by_references(images: Sequence[str], references: Sequence[tuple[str, .
     order = sorted(first)
     place = {item: p for p, item in enumerate(order)}
     of_caption = np.array([place[item] for item in given], dtype=np.intp)
-    return Items(
+    return ReferenceItems(
         tuple(image for image, _ in order), tuple(texts for _, texts in order),
         [first[item] for item in order], of_caption,
     )  # fmt: skip

@@ -105,5 +105,5 @@ def _protocol(run: LoadedRun[PairsResult]) -> list[tuple[str, str]]:
         ("Near-copies among the references", f"in {count(facts.near_copies)} pairs{dropped}"),
         ("False caption among the references", f"in {count(facts.false_among_references)} pairs"),
         ("Pairs without references", count(facts.without_references)),
-        ("Documents of CIDEr's idf", f"{count(facts.documents)}: an image with its references"),
+        ("Documents of CIDEr's idf", f"{count(facts.documents)}: an image with all its references"),
     ]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.score_files import ScoreFiles, read_scores
+from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import OwnMetric
 from metaeval.metrics.base import Scorer, Scores
@@ -145,8 +146,8 @@ class FileScorer(Scorer):
         half, found = next(iter(unmatched.items()))
         ours, theirs = found[0]
         return (
-            f"{self.files.name}: {n:,} captions match no record ({counts}), for example {half} "
-            f"{ours!r:.80} in the dataset, {theirs!r:.80} in the file",
+            f"{self.files.name}: no record is of {count_captions(n)} ({counts}), for example "
+            f"{half} {ours!r:.80} in the dataset, {theirs!r:.80} in the file",
             "write image_id and caption as the run with metrics=[] exports them",
         )
 

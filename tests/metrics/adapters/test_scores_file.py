@@ -80,7 +80,7 @@ def test_scores_for_just_these_references(tmp_path: Path) -> None:
     other = scored(metric, small((("a third",),)), ["a man"], [0])
     assert (other.status, other.reason) == (
         "failed",
-        "s.jsonl: 1 captions match no record (1 by references), for example references "
+        "s.jsonl: no record is of 1 caption (1 by references), for example references "
         "['a third'] in the dataset, ['another'] in the file",
     )
 
@@ -100,10 +100,10 @@ def test_an_image_is_found_by_a_unique_last_part_and_counted(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("captions", "problem"),
     [
-        (["a man", "a bus"], "2 captions match no record (1 by image_id, 1 by caption), for example"
+        (["a man", "a bus"], "no record is of 2 captions (1 by image_id, 1 by caption), for example"
          " image_id 'd.jpg' in the dataset, 'c.jpg' in the file"),
-        (["a man", None], "1 captions match no record (1 by image_id), for example image_id"),
-        ([None, "a bus"], "1 captions match no record (1 by caption), for example caption 'a bus' "
+        (["a man", None], "no record is of 1 caption (1 by image_id), for example image_id"),
+        ([None, "a bus"], "no record is of 1 caption (1 by caption), for example caption 'a bus' "
          "in the dataset, 'a man' in the file"),
     ],
 )  # fmt: skip
