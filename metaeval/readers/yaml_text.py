@@ -28,7 +28,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(text, _StrictLoader)
     except _NOT_YAML as error:
-        raise InputError(f"is not YAML ({one_line(error)})", file=path) from None
+        mark, problem = (getattr(error, f"problem{name}", None) for name in ("_mark", ""))
+        where = f"line {mark.line + 1:,}" if mark else None
+        problem = f"is not YAML ({one_line(problem or error)})"
+        raise InputError(problem, file=path, record=where) from None
     if not isinstance(content, dict):
         raise InputError("is not a mapping", file=path)
     return {str(key): value for key, value in content.items()}
@@ -42,7 +45,10 @@ def read_declared(path: Path, model: type[_Declared]) -> _Declared:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or None
-        raise InputError(one_line(first["msg"]), file=path, field=field) from None
+        problem = first["msg"].removeprefix("Value error, ")
+        if isinstance(first["input"], str):
+            problem = f"{first['input']!r:.60}: {problem}"
+        raise InputError(one_line(problem), file=path, field=field) from None
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -75,6 +81,6 @@ class _StrictLoader(yaml.SafeLoader):
         if min(len(set(keys)), len(set(map(str, keys)))) < len(keys):  # 1 and 1.0, 1 and "1"
             twice = next((k for k in keys if [*map(str, keys)].count(str(k)) > 1), keys[-1])
             raise yaml.constructor.ConstructorError(
-                None, None, f"the key {twice!r:.40} occurs twice", node.start_mark
+                None, None, f"the key {twice!r:.40} occurs twice; keep one", node.start_mark
             )
         return super().construct_mapping(node, deep)
