@@ -1,0 +1,1 @@
+"""Reference runs of two commits, compared number by number."""

@@ -1,0 +1,258 @@
+"""Reference runs of two commits, compared number by number: scores, measures, statistics, tables.
+
+    python -m benchmarks.net OLD NEW [--only NAME …]
+
+makes the runs of each commit with that commit's code (in `build/net/COMMIT/`, kept between calls)
+and prints for each run "equal" or what differs. "." is the working tree, whose runs are made anew.
+Needs METAEVAL_DATA with COCO val2017, the Karpathy test split, and the benchmarks that the runs
+name. Ends with 1 where something differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "net"
+TOLERANCE = 1e-12  # relative: sums in another order
+SHOWN = 8
+
+_RULES = "metrics=[bleu,rouge_l,meteor,cider,controls]"
+_VAL = ("dataset=coco_val2017",)
+_SYSTEMS = "captions=[{data}/coco/captioners/" + ",{data}/coco/captioners/".join(
+    ["updown.json", "gat.json", "ssg.json", "magic.json]"]
+)
+RUNS: Mapping[str, tuple[str, ...]] = {
+    "replace": ("experiment=replace", *_VAL, "dataset.limit=500"),
+    "shuffle": ("experiment=shuffle", *_VAL, "dataset.limit=500"),
+    "flickr8k": ("experiment=judgments", "dataset=flickr8k_expert"),
+    "composite": ("experiment=judgments", "dataset=composite", _RULES),
+    "thumb": ("experiment=judgments", "dataset=thumb"),
+    "forced_choice": ("experiment=forced_choice", "dataset=pascal50s", _RULES),
+    "captioners": (
+        "experiment=captioners", "dataset=coco_karpathy_test", "dataset.limit=1000",
+        _SYSTEMS, _RULES,
+    ),
+    "sugarcrepe": ("experiment=pairs", "dataset=sugarcrepe", _RULES),
+    "rococo": ("experiment=pairs", "dataset=rococo", "dataset.limit=1000", _RULES),
+    "sensitivity": ("experiment=sensitivity", *_VAL, "dataset.limit=300", _RULES),
+    "references": ("experiment=references", *_VAL, "dataset.limit=200", _RULES),
+    "sample_size": ("experiment=sample_size", *_VAL, "dataset.limit=200", _RULES),
+    "attack": ("experiment=attack", "dataset=scenes", "dataset.limit=50", _RULES),
+    "localisation": ("experiment=localisation", "dataset.file={data}/hat/hat-trainval.json"),
+    "retrieval": ("experiment=retrieval", *_VAL, "dataset.limit=200", _RULES),
+    "arena": ("experiment=arena", "dataset=battles", "dataset.file={inputs}/battles.jsonl", _RULES),
+    "trust": ("experiment=trust", "trust.battery=quick"),
+    "score": ("experiment=score", "captions={inputs}/captions.jsonl", _RULES),
+    "sweep": (
+        "-m", "experiment=replace", *_VAL, "dataset.limit=100", "metrics=[rouge_l,cider]",
+        "seed=0,1,2", "corruption.rates=[0.2],[0.4]",
+    ),
+}  # fmt: skip
+
+
+def make_runs(commit: str, names: list[str]) -> Path:
+    """Make the missing runs of a commit; returns the folder with a folder for each run."""
+    here = commit == "."
+    sha = "tree" if here else _git("rev-parse", commit)
+    folder = BUILD / sha
+    if here:
+        shutil.rmtree(folder, ignore_errors=True)
+    code = ROOT if here else folder / "code"
+    if not code.exists():
+        code.mkdir(parents=True)
+        archive = subprocess.run(
+            ["git", "archive", sha], cwd=ROOT, stdout=subprocess.PIPE, check=True
+        )
+        subprocess.run(["tar", "-x", "-C", code], input=archive.stdout, check=True)
+    data = Path(os.environ["METAEVAL_DATA"]).resolve()
+    inputs = _write_inputs(BUILD / "inputs", data)
+    environment = os.environ | {
+        "PYTHONPATH": str(code), "METAEVAL_DATA": str(data),
+        "METAEVAL_CACHE": str(folder / "cache"),
+    }  # fmt: skip
+    for name in names:
+        out = folder / name
+        if (out / "done").exists():
+            continue
+        shutil.rmtree(out, ignore_errors=True)
+        arguments = [a.format(data=data, inputs=inputs) for a in RUNS[name]]
+        target = "hydra.sweep.dir" if "-m" in arguments else "hydra.run.dir"
+        command = [sys.executable, "-m", "metaeval", *arguments, f"{target}={out}"]
+        print(f"{sha[:8]} {name}", flush=True)
+        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        if ended.returncode:
+            print(
+                f"  exit code {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-300:]}"
+            )
+        if out.exists():
+            dump = [sys.executable, "-c", _DUMP, str(out)]
+            subprocess.run(dump, cwd=folder, env=environment, check=True)
+            (out / "done").write_text(str(ended.returncode))
+    return folder
+
+
+# Each commit reads its own result: the schema of statistics.json may change, measures stay.
+_DUMP = """
+import json, pathlib, sys
+import metaeval
+for file in sorted(pathlib.Path(sys.argv[1]).rglob("statistics.json")):
+    result = metaeval.load_run(file.parent).result
+    values = {}
+    for entry in result.metrics:
+        values[f"{entry.name}: status"] = entry.status
+        if entry.statistics is not None:
+            for measure, e in result.measures(entry):
+                values[f"{entry.name}: {measure.key}"] = [e.value, e.low, e.high]
+    file.with_name("measures.dump.json").write_text(json.dumps(values))
+"""
+
+
+def compare_runs(old: Path, new: Path) -> list[str]:
+    """What differs between two folders of a run, a line each."""
+    kinds = {
+        "measures.dump.json": _json,
+        "statistics.json": _json,
+        "*.parquet": _parquet,
+        "*.csv": _csv,
+    }
+    lines = ["exit codes differ"] * ((old / "done").read_text() != (new / "done").read_text())
+    for pattern, read in kinds.items():
+        files = {f.relative_to(side) for side in (old, new) for f in side.rglob(pattern)}
+        for file in sorted(files):
+            if not (old / file).exists() or not (new / file).exists():
+                lines.append(f"{file}: only in the {'new' if (new / file).exists() else 'old'} run")
+                continue
+            lines += [
+                f"{file}: {text}" for text in _differences(read(old / file), read(new / file))
+            ]
+    return lines
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    gone, added = [k for k in old if k not in new], [k for k in new if k not in old]
+    for keys, word in ((gone, "gone"), (added, "added")):
+        if keys:
+            yield f"{len(keys)} {word}: {', '.join(keys[:SHOWN])}"
+    different = [k for k in old if k in new and not _same(old[k], new[k])]
+    if different:
+        yield f"{len(different)} of {len(old) - len(gone)} differ:"
+        yield from (f"    {k}: {old[k]} -> {new[k]}" for k in different[:SHOWN])
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return (math.isnan(a) and math.isnan(b)) or math.isclose(
+            a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE
+        )
+    return bool(a == b)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return dict(_flat(json.loads(path.read_text(encoding="utf-8")), ""))
+
+
+def _flat(value: Any, at: str) -> Iterator[tuple[str, Any]]:
+    """Every number and text of nested values by its path; entries of lists by their names."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{at}/{key}")
+    elif isinstance(value, list):
+        for k, inner in enumerate(value):
+            column = inner.get("column", inner) if isinstance(inner, dict) else {}
+            name = column.get("name", k) if isinstance(column, dict) else k
+            yield from _flat(inner, f"{at}/{name}")
+    else:
+        yield at, float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _parquet(path: Path) -> dict[str, Any]:
+    """Numbers by column, row and, where the table has one, metric."""
+    table = pd.read_parquet(path)
+    groups = table.groupby("metric", sort=False) if "metric" in table else [("", table)]
+    return {
+        f"{metric}/{column}/{row}": value if isinstance(value, float) else str(value)
+        for metric, group in groups
+        for column in group.columns
+        for row, value in enumerate(group[column])
+    }
+
+
+def _csv(path: Path) -> dict[str, Any]:
+    """Cells by the first cell of their row, with its count, and their column."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    names = table.iloc[:, 0].astype(str)
+    rows = names + " #" + names.groupby(names).cumcount().astype(str)
+    return {
+        f"{row}/{column}": cell
+        for column in table.columns
+        for row, cell in zip(rows, table[column], strict=True)
+    }
+
+
+def _write_inputs(folder: Path, data: Path) -> Path:
+    """Battles and captions with references: captions of two captioners of the same images."""
+    folder.mkdir(parents=True, exist_ok=True)
+    captions = {
+        name: {r["image_id"]: r["caption"] for r in _load(data / f"coco/captioners/{name}.json")}
+        for name in ("updown", "gat")
+    }
+    references: dict[int, list[str]] = {}
+    for record in _load(data / "coco/annotations/captions_karpathy_test.json")["annotations"]:
+        references.setdefault(record["image_id"], []).append(record["caption"])
+    draw = random.Random(0)
+    battles, rows = [], []
+    for image in sorted(references)[:300]:
+        a, b = captions["updown"][image], captions["gat"][image]
+        shared = {"image_id": image, "references": references[image]}
+        winner = draw.choice(["first", "second", "tie"])
+        systems = {"first_system": "updown", "second_system": "gat"}
+        battles.append({**shared, **systems, "first": a, "second": b, "winner": winner})
+        rows.append({**shared, "caption": a})
+    for name, records in (("battles", battles), ("captions", rows)):
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+def _load(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.strip()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--only", nargs="+", choices=list(RUNS), default=list(RUNS), metavar="NAME")
+    options = parser.parse_args()
+    old, new = (make_runs(commit, options.only) for commit in (options.old, options.new))
+    differ = 0
+    for name in options.only:
+        lines = compare_runs(old / name, new / name)
+        differ += bool(lines)
+        print(f"{name}: equal" if not lines else f"{name}: {len(lines)} lines")
+        for line in lines:
+            print(f"  {line}")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
