@@ -33,8 +33,9 @@ Result = torch.Tensor | tuple[torch.Tensor, torch.Tensor]
 class CaptionTorchMetric(TorchMetric):
     """Collects captions and references, and scores them together.
 
-    `update(preds, target)` takes n captions and n lists of references. What was seen is a state of
-    bytes, so that it is reset, and gathered from several processes, as every state.
+    `update(preds, target)` takes n captions and the references of each: a list, or one string. What
+    was seen is a state of bytes, so that it is reset, and gathered from several processes, as every
+    state.
 
     Parameters
     ----------
@@ -54,11 +55,14 @@ class CaptionTorchMetric(TorchMetric):
         self.per_caption = per_caption
         self.add_state("seen", default=[], dist_reduce_fx=None)
 
-    def update(self, preds: Sequence[str], target: Sequence[Sequence[str]]) -> None:
+    def update(self, preds: Sequence[str], target: Sequence[str | Sequence[str]]) -> None:
         """Take in n captions and the references of each."""
+        if isinstance(preds, str) or isinstance(target, str):
+            raise ValueError("captions and references must be lists, not one string")
         if len(preds) != len(target):
             raise ValueError(f"{len(preds)} captions and references of {len(target)}")
-        record = json.dumps([list(preds), [list(group) for group in target]])
+        groups = [[group] if isinstance(group, str) else list(group) for group in target]
+        record = json.dumps([list(preds), groups])
         self.seen.append(torch.frombuffer(bytearray(record.encode()), dtype=torch.uint8))
 
     def compute(self) -> Result:

@@ -82,6 +82,24 @@ def test_a_torchmetric_resets_and_refuses_what_does_not_fit() -> None:
         metric.update(["a", "b"], [["c"]])
 
 
+def test_one_reference_may_be_a_string() -> None:
+    """As most metrics of torchmetrics take it; it was split into characters, and CIDEr was 0."""
+    captions = ["a dog runs on the grass", "two men ride a horse"]
+    references = ["a dog runs over the grass", "two people ride a horse"]
+    expected, _ = CocoCider().compute_score(
+        {i: [text] for i, text in enumerate(references)},
+        {i: [text] for i, text in enumerate(captions)},
+    )
+    metric = CiderScore()
+    metric.update(captions, references)
+    np.testing.assert_allclose(metric.compute().item(), expected, **exact)
+    assert expected == pytest.approx(4.04, abs=0.005)
+    with pytest.raises(ValueError, match="must be lists"):
+        metric.update("a dog", ["a"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected a list"):
+        CiderModule().compute(predictions=captions, references=references)
+
+
 @pytest.mark.parametrize("package", ["torchmetrics", "evaluate"])
 def test_a_missing_package_is_named_with_its_installation(package: str) -> None:
     code = (
