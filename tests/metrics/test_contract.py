@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,36 @@ def test_a_metric_travels_and_scoring_does_not_change_it(name: str, scenes: Capt
         assert theirs.scores is not None
         for k, column in enumerate(ours.columns):
             assert_same_scores(ours.scores[:, k], theirs.scores[:, k], column.precision)
+
+
+# a caption of an image without references has a score where other things are enough for one
+WITHOUT_REFERENCES = {
+    "bigram_model": "it reads the references of the other images",
+    "chair": "annotated objects are truth, too",
+    "faier": 'the paper puts "." in the place of a reference', "faier_corruptions": "likewise",
+    "faier_1": "likewise", "faier_4": "likewise", "faier_rel": "likewise",
+    "aier": "likewise", "fier_aier": "likewise",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_REFERENCES])
+def test_without_references_there_is_no_score_rather_than_0(
+    name: str, scenes: CaptionDataset
+) -> None:
+    """SPICE was 0 there, its parts not a number."""
+    config = compose_config(OFFLINE)
+    add_metric(config, name)
+    metric = build(name, config)
+    bare = replace(scenes, references=((), *scenes.references[1:]))
+    index = np.arange(len(scenes))
+    done, whole = (
+        score_captions(metric, data, scenes.human, index, MemoryStore()) for data in (bare, scenes)
+    )
+    if done.scores is None or whole.scores is None:
+        pytest.skip(str(done.reason))  # its weights are not here
+    for k, column in enumerate(done.columns):
+        reads_none = np.array_equal(done.scores[:, k], whole.scores[:, k], equal_nan=True)
+        assert reads_none or np.isnan(done.scores[0, k]), column.name
 
 
 @pytest.mark.parametrize("name", NAMES)

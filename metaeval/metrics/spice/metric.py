@@ -105,7 +105,7 @@ class SpiceScorer(ReferenceScorer):
             "tok": metric.tokenizer.signature if metric.tokenizer else "none",
             "syn": f"meteor-1.5-{spice_service.short_sha256(self._jar)}",
             **({"limits": limits} if metric.parser == "corenlp" else {}),
-            "v": 1,  # raised when this comes to give another number for the same caption
+            "v": 2,  # raised when this comes to give another number for the same caption
         }
         super().__init__(metric, settings, dataset)
         self._tokenizer = metric.tokenizer
@@ -128,10 +128,11 @@ class SpiceScorer(ReferenceScorer):
             tuples = [parsed[reference] for reference in group]
             known = [t for one in tuples if one is not None for t in one]
             # a graph without one of the references would give the score of another item
-            self._references.append(None if None in tuples else Graph(known, self._synonyms))
+            unknown = None in tuples or not group
+            self._references.append(None if unknown else Graph(known, self._synonyms))
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        """F-scores, float64 [n, 7]; NaN where the caption or a reference cannot be parsed."""
+        """F-scores, float64 [n, 7]; NaN without references, or where a text cannot be parsed."""
         texts = list(dict.fromkeys(captions))
         graphs = {
             text: None if tuples is None else Graph(tuples, self._synonyms)
