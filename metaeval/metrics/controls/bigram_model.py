@@ -68,7 +68,8 @@ def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
     """Image → its captions: the human ones of the whole file, and the references.
 
     An image is its source where that is known, otherwise its id. Documents of the same image (with
-    other references each) share captions: these count as often as in the one that has most.
+    other references each) share captions: these count as often as in the one that has most. So does
+    the human caption, which rated data have among the references.
     """
     captions: defaultdict[ImageId, Counter[str]] = defaultdict(Counter)
     pool = zip(photographs(dataset.pool_ids, dataset.pool_source), dataset.pool, strict=True)
@@ -76,7 +77,7 @@ def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
         captions[image] |= Counter([text])
     images = photographs(dataset.image_ids, dataset.image_source)
     for image, human, references in zip(images, dataset.human, dataset.references, strict=True):
-        captions[image] |= Counter([*([human] if human else []), *references])
+        captions[image] |= Counter(references) | Counter([human] if human else [])
     return {image: list(counts.elements()) for image, counts in captions.items()}
 
 

@@ -130,6 +130,21 @@ def test_an_images_own_captions_do_not_help_it() -> None:
     assert (scores[1] != scores[3]).any()  # but it helps another image's captions
 
 
+@pytest.mark.parametrize("references", [("a b", "a c"), ("a c", "a b")])
+def test_the_order_of_references_does_not_matter(references: tuple[str, ...]) -> None:
+    """Rated data have their first reference as the human caption; it counted twice."""
+    ids, human = (1, 2), (references[0], "z")
+    data = CaptionDataset("d", ids, human, (references, ("z",)), ids, human)
+    scorer = BigramModel(1.0, "whitespace").bind(data)
+    assert not isinstance(scorer, Absent)
+    scorer.prepare()
+    # "a b a" of image 2, by hand: V = a, b, c, z, the end and one unknown; after the start "a" 2 of
+    # 2, after "a" 1 "b" of 2, after "b" the end 1 of 1 and never "a", after "a" never the end
+    expected = np.log([(2 + 1) / (2 + 6), (1 + 1) / (2 + 6), 1 / (1 + 6), 1 / (2 + 6)]).sum()
+    found = scorer.score(["a b a"], np.array([1]))[0]
+    np.testing.assert_allclose(found, [expected, expected / 4], rtol=1e-15)
+
+
 def test_two_documents_of_one_photograph_are_one_image() -> None:
     """What the other document of the same photograph says does not help a caption, either, and a
     caption that is in both counts once."""
