@@ -11,6 +11,7 @@ import base64
 import io
 import pickle
 import struct
+import warnings
 import zipfile
 from argparse import Namespace
 from collections import Counter
@@ -474,6 +475,12 @@ def make_checkpoint(older: bool) -> Callable[[Path], None]:
     return lambda path: torch.save(value, path, _use_new_zipfile_serialization=not older)
 
 
+def make_scripted(path: Path) -> None:
+    with warnings.catch_warnings():  # PyTorch deprecates what writes the files that are read here
+        warnings.simplefilter("ignore", FutureWarning)
+        torch.jit.script(network()).save(str(path))
+
+
 def loaded(state: Any, path: Path) -> Any:
     """The network's numbers after it has taken these."""
     model = network()
@@ -760,7 +767,7 @@ LOADERS: Sequence[Loader] = (
              strict_checkpoint, base.ZIP),
     one_file("torch, older form", "c.pt", make_checkpoint(older=True), read_checkpoint,
              strict_checkpoint),
-    one_file("TorchScript", "s.pt", lambda p: torch.jit.script(network()).save(str(p)),
+    one_file("TorchScript", "s.pt", make_scripted,
              lambda p: loaded(read_torchscript(p), p), strict_scripted, base.ZIP),
     Loader("SCAN checkpoint", make_scan, read_scan, strict_scan, {".tar": base.ZIP}),
     one_file("vocabulary", "vocab.json", VOCABULARY, read_vocabulary, strict_vocabulary),

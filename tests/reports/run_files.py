@@ -159,6 +159,11 @@ def statistics_of(frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
 
     wide = frame.pivot(index="image_id", columns="level", values="score").to_numpy()
     k = wide.shape[1]
+
+    def within(rows: Any) -> float:
+        of_rows = [stats.spearmanr(range(k), row)[0] if np.ptp(row) else 0 for row in rows]
+        return float(np.mean(known)) if (known := [r for r in of_rows if r == r]) else float("nan")
+
     pairs = np.array([wide[:, b] - wide[:, a] for a in range(k) for b in range(a + 1, k)])
     _, counts = np.unique(score, return_counts=True)
     auc = []
@@ -184,11 +189,10 @@ def statistics_of(frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
         "rank_order_rho_tie_mean": float(np.mean(ties)),
         "rank_order_rho_tie_std": float(np.std(ties)),
         "rank_order_rho_bounds": [rho(-level.astype(float)), rho(level.astype(float))],
-        "rank_order_rho_within": float(np.nanmean(
-            [stats.spearmanr(range(k), row)[0] if np.ptp(row) else 0 for row in wide])),
-        "rank_order_rho_within_ci": ci(lambda d: float(np.nanmean(
-            [stats.spearmanr(range(k), row)[0] if np.ptp(row) else 0
-             for row in wide[np.unique(d[: max(len(d) // k, 1)] % len(wide))]]))),
+        "rank_order_rho_within": within(wide),
+        "rank_order_rho_within_ci": ci(
+            lambda d: within(wide[np.unique(d[: max(len(d) // k, 1)] % len(wide))])
+        ),
         "variance": parts_of(wide),
         "spearman_rho": float(stats.spearmanr(level, score, nan_policy="omit")[0]),
         "spearman_rho_ci": ci(lambda d: float(stats.spearmanr(level[d], score[d])[0])),

@@ -111,6 +111,7 @@ def test_equals_bert_score_on_odd_captions(layer: int, idf: bool) -> None:
     assert expected[1] > expected[0] * 0.5  # the oracle has something to say, not only zeros
 
 
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")  # bert_score's own
 def test_rescaling_is_bert_scores(tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.tsv"
     rows = ["LAYER,P,R,F", *(f"{k},0.2,0.25,{0.3 + k / 100}" for k in range(7))]
