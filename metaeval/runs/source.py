@@ -2,7 +2,7 @@
 
 A score is kept for ever under its metric's signature. Our own code raises a version there when a
 number changes; a user's metric does not do so. Therefore its signature carries a
-digest of the code itself: of the module and of those next to it.
+digest of the code itself: of the module and of those that it imports.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterator
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,11 +65,10 @@ def source_digest(thing: Any) -> str | None:
 
     Of a class those of the classes that it inherits from count too (of installed packages other
     than its own only the version: torch has thousands of files). What belongs to metaeval or to
-    Python has no effect: `None` where that is all. The source of a module is
-
-    - in a package: all code files of the outermost package;
-    - else: the code files in the module's folder, and the folders next to it that they import (of
-      an installed module its own file alone).
+    Python has no effect: `None` where that is all. The source of a module is its file and those of
+    the modules that it imports, and so on, except what is installed; an import by a computed name
+    is not seen. Of an installed module it is all code files of its package. Names and places of
+    files have no effect.
 
     `UNSAVED` where some of it is in no file (a notebook cell, standard input): then nothing can
     show whether it has changed.
@@ -85,18 +85,17 @@ def _digest(thing: Any) -> str | None:
     outside = [name for name in names if not _is_known(name)]
     if not outside:
         return None
-    digest = hashlib.sha256()
+    contents: set[bytes] = set()
     for name in outside:
         module = sys.modules.get(name)
         if module is None or not getattr(module, "__file__", None):
             return UNSAVED
         if name != outside[0] and (version := _installed_version(module)) is not None:
-            digest.update(version.encode())
-            continue
-        for label, path in sorted(_files(module)):
-            content = path.read_bytes()
-            digest.update(f"{label}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:12]
+            contents.add(version.encode())
+        else:
+            contents |= {path.read_bytes() for path in _files(module)}
+    digests = sorted(hashlib.sha256(content).digest() for content in contents)
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
 
 
 def _is_known(module: str) -> bool:
@@ -104,50 +103,77 @@ def _is_known(module: str) -> bool:
     return top in OURS or (top in sys.stdlib_module_names and top != "__main__")
 
 
+def _is_installed(path: Path) -> bool:
+    return bool(_INSTALLED & set(path.parts))
+
+
 def _installed_version(module: ModuleType) -> str | None:
     """Name and version of the installed package that a module is of; `None` where it is of none."""
-    if not _INSTALLED & set(Path(str(module.__file__)).parts):
+    if not _is_installed(Path(str(module.__file__))):
         return None
     top = module.__name__.partition(".")[0]
     version = getattr(sys.modules.get(top), "__version__", None)
     return None if version is None else f"{top} {version}"
 
 
-def _files(module: ModuleType) -> set[tuple[str, Path]]:
-    """The code files of a module and its siblings, with their names below the outermost folder."""
+def _files(module: ModuleType) -> set[Path]:
+    """The code files of an installed module's package, or of a module and all that it imports."""
     path = Path(str(module.__file__)).resolve()
+    if not _is_installed(path):
+        return _followed(path, module.__package__ or "")
     top = sys.modules.get(module.__name__.partition(".")[0], module)
-    if folders := list(getattr(top, "__path__", [])):
-        return {pair for folder in folders for pair in _below(Path(folder).resolve())}
-    if path.parent.name in _INSTALLED:
-        return {(path.name, path)}
-    siblings = [p for p in path.parent.iterdir() if p.suffix in _CODE and p.is_file()]
-    files = {(p.name, p) for p in {*siblings, path}}
-    for name in {name for p in (*siblings, path) for name in _imported(p)} - OURS:
-        folder = path.parent / name
-        if folder.is_dir():
-            files |= {(f"{name}/{label}", p) for label, p in _below(folder)}
+    below = (p for folder in getattr(top, "__path__", ()) for p in Path(folder).rglob("*"))
+    return {path} | {p for p in below if p.suffix in _CODE and p.is_file()}
+
+
+def _followed(path: Path, package: str) -> set[Path]:
+    """A file of a package and the files of the modules that it imports, directly or not."""
+    files, todo = {path}, [(path, package)]
+    while todo:
+        for name in _imported(*todo.pop()):
+            spec = None if _is_known(name) else _spec(name)
+            if spec is None or not spec.has_location:
+                continue
+            file = Path(str(spec.origin)).resolve()
+            if file not in files and file.suffix in _CODE and not _is_installed(file):
+                files.add(file)
+                todo.append((file, spec.parent or ""))
     return files
 
 
-def _below(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in folder.rglob("*"):
-        if path.suffix in _CODE and path.is_file():
-            yield path.relative_to(folder).as_posix(), path
-
-
-def _imported(path: Path) -> set[str]:
-    """The outermost names that a Python file imports; none of one that cannot be parsed."""
-    if path.suffix != ".py":
-        return set()
+def _spec(name: str) -> ModuleSpec | None:
+    """Where a module is, without importing it or the packages that it is in."""
+    top, *inner = name.split(".")
     try:
-        tree = ast.parse(path.read_bytes())
+        spec = find_spec(top)
+    except ValueError:  # it runs as a script
+        return None
+    for part in inner:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
+    return spec
+
+
+def _imported(path: Path, package: str) -> set[str]:
+    """The modules that a Python file of a package may import, and the packages that they are in.
+
+    Of `from a import b` both a and a.b. None of a file that cannot be parsed.
+    """
+    try:
+        tree = ast.parse(path.read_bytes()) if path.suffix == ".py" else ast.Module([], [])
     except (SyntaxError, ValueError):
         return set()
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
-    return names
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            try:
+                base = resolve_name(base, package) if node.level else base
+            except ImportError:  # beyond the outermost package
+                continue
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    parts = [name.split(".") for name in names]
+    return {".".join(of[:k]) for of in parts for k in range(1, len(of) + 1)}
