@@ -165,7 +165,8 @@ def _measure(
     next_file = _next_file(config, out)
     if not metrics:
         return summary
-    print(experiment.printout(summary, record, next_file), flush=True)
+    notes = [f"{p.scored.columns[-1].name} {p.scored.note}" for p in passes if p.scored.note]
+    print("\n".join([*notes, experiment.printout(summary, record, next_file)]), flush=True)
     _require_scores(_entries(passes), config)
     record.require_stages()
     return summary
@@ -226,6 +227,7 @@ def _stages(
                 n_scored=scored.n_scored,
                 n_cached=scored.n_cached,
                 n_damaged=scored.n_damaged,
+                note=scored.note,
             )
             for scored, label in passes
         ]

@@ -21,12 +21,21 @@ from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, join_pair, 
 from metaeval.metrics.summable import SummableMetric
 from metaeval.results.metric import MetricResult, Statistics, Status, TrainingRecord, TrainingSpread
 from metaeval.runs.digests import digest
-from metaeval.runs.records import ScoreColumn, Tally, TrainingFacts
+from metaeval.runs.records import (
+    BATCH_DEPENDENT,
+    NETWORK_PRECISION,
+    ScoreColumn,
+    Tally,
+    TrainingFacts,
+)
 from metaeval.runs.store import CacheError, Store, item_key
 
 log = logging.getLogger(__name__)
 
 _UNKNOWN_MS = 1.0  # a caption, by a metric that does not declare its speed
+CLOSE = 2 * NETWORK_PRECISION  # equal scores: what networks differ by, and a step of their grid
+_DEPENDENT = "metrics that depend on their batch"  # where the cache keeps them
+_CHECKED = 4  # captions of which a run looks whether they score the same in other company
 ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 
 
@@ -78,6 +87,11 @@ class MetricScores:
     n_damaged: int = 0
     seconds: float = 0.0
     citation: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str | None:
+        """What a reader of its scores must know, found while they were computed."""
+        return BATCH_DEPENDENT if any(c.batch_dependent for c in self.columns) else None
 
     def result(
         self,
@@ -149,6 +163,8 @@ def _bound(metric: Metric, dataset: CaptionDataset, store: Store, fetch: bool) -
             return MetricScores(
                 metric.name, metric.columns, nothing, "skipped", scorer.reason, remedy
             )
+        if scorer.foreign and store.get_many(_DEPENDENT, [_verdict_key(scorer)]):
+            mark_batch_dependent(scorer)
         return MetricScores(
             metric.name,
             scorer.columns,
@@ -420,6 +436,8 @@ def _compute(
         most, namespace = batch_size or scorer.batch_size, _namespace(scorer)
         if most < 1:
             raise ValueError(f"{most} captions at a time cannot be scored")
+        if scorer.foreign and batch_size:  # whole calls
+            most = max(1, batch_size // scorer.batch_size) * scorer.batch_size
         pace, start, line = Pace(scorer, most), 0, progress.current()
         with progress.progress_bar(
             total=len(todo), desc=lookup.bound.family, unit=" captions"
@@ -441,7 +459,7 @@ def _compute(
                 line.report(start, len(todo))
     if lookup.whole is not None and lookup.keys and not unsure:
         store.put_many(_namespace(scorer), {lookup.whole: table.tobytes()})
-    n = len(scorer.columns)
+    n, outcome = len(scorer.columns), with_verdict(lookup.bound, scorer, store)
     scores = table[inverse, :n]
     without = [lookup.items[row] for row in np.flatnonzero(np.isnan(table[:, :n]).all(axis=1))]
     places = np.array([image for _, image in without], dtype=np.intp)
@@ -449,11 +467,9 @@ def _compute(
     if len(scores) and np.isnan(scores).all():
         reason = why or f"none of the {len(scores):,} captions could be scored: all scores are NaN"
         remedy = remedy or "python -m metaeval.check calls the metric in every way"
-        return replace(
-            lookup.bound, status="failed", reason=reason, remedy=remedy, n_scored=len(todo)
-        )
+        return replace(outcome, status="failed", reason=reason, remedy=remedy, n_scored=len(todo))
     return replace(
-        lookup.bound,
+        outcome,
         scores=scores,
         unscored=(why, remedy),
         counts=_counts(scorer, table[inverse, n:], image_index, lookup.dataset),
@@ -475,7 +491,8 @@ class Pace:
 
     A batch is to take at most about eight seconds, so that a killed run loses no more. The time of
     one more caption is measured by the difference of two batches: a call may have a fixed cost, and
-    the first one may load a model.
+    the first one may load a model. A foreign scorer's batches all have `most` captions: its scores
+    may depend on them.
 
     Attributes
     ----------
@@ -486,16 +503,13 @@ class Pace:
     SECONDS, GROWTH = 8.0, 4
 
     def __init__(self, scorer: Scorer, most: int) -> None:
-        self._most, self._fixed = most, scorer.fixed_cost or scorer.saves_itself
+        self._most = most
+        self._fixed = scorer.fixed_cost or scorer.saves_itself or scorer.foreign
         self._last: tuple[int, float] | None = None
-        self._few = scorer.first_batch
         self.size = most
         if not self._fixed:
-            usual = scorer.usual_ms
-            first = (
-                scorer.first_batch if usual is None else int(1000 * self.SECONDS / max(usual, 1e-6))
-            )
-            self.size = max(1, min(most, first))
+            usual = max(scorer.usual_ms or _UNKNOWN_MS, 1e-6)
+            self.size = max(1, min(most, int(1000 * self.SECONDS / usual)))
 
     def update(self, n: int, seconds: float) -> None:
         """Choose the next size after a batch of n captions that took so long."""
@@ -503,9 +517,7 @@ class Pace:
             return
         size, last = self.GROWTH * n, self._last
         if last is None:
-            # where few captions are slow, the start may have been: one more shows it
-            least = n + 1 if n <= self._few else 1
-            size = min(size, max(least, int(n * self.SECONDS / max(seconds, 1e-9))))
+            size = min(size, max(1, int(n * self.SECONDS / max(seconds, 1e-9))))
         elif last[0] != n:
             each = (seconds - last[1]) / (n - last[0])
             if each > 0:
@@ -521,7 +533,9 @@ class Pace:
 def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
     """Scores rounded to their columns' precision, and counts: [n, columns + counted].
 
-    Raises TypeError or ValueError where the scorer breaks its contract.
+    The first call of a foreign scorer also finds whether its scores depend on the captions of the
+    call, and says so in its columns. Raises TypeError or ValueError where the scorer breaks its
+    contract.
     """
     scores = scorer.score(captions, images)
     expected = (len(captions), len(scorer.columns))
@@ -538,7 +552,70 @@ def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[
             f"tally() returned {list(tallies.shape)} "
             f"instead of {[len(captions), len(scorer.counted)]}"
         )
-    return np.concatenate([round_scores(scorer.columns, scores), tallies], axis=1)
+    scores = round_scores(scorer.columns, scores)
+    if scorer.foreign and not scorer.batch_checked and len(captions) > 1:
+        scorer.batch_checked = True
+        temporary = scorer.temporary
+        if _depends_on_batch(scorer, captions, images, scores):
+            mark_batch_dependent(scorer)
+        scorer.temporary = temporary
+    return np.concatenate([scores, tallies], axis=1)
+
+
+def _depends_on_batch(
+    scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp], scores: Scores
+) -> bool:
+    """Whether a few of these captions score otherwise in reverse order and alone.
+
+    Scores whose call fails for a time are left out; a call that raises has another outcome.
+    """
+    places = np.arange(len(captions))
+    if scorer.temporary is not None:
+        places = places[~scorer.temporary]
+    if len(places) < 2:
+        return False
+    few = places[np.unique(np.linspace(0, len(places) - 1, _CHECKED).astype(int))[::-1]]
+    alone = few[-1:] if scorer.fixed_cost else few
+    for rows in (few, *(alone[k : k + 1] for k in range(len(alone)))):
+        try:
+            other = scorer.score([captions[k] for k in rows], images[rows])
+        except Exception as error:
+            log.info("%s fails on other captions", scorer.columns[-1].name, exc_info=error)
+            return True
+        lasting = np.ones(len(rows), bool) if scorer.temporary is None else ~scorer.temporary
+        if not close(scores[rows[lasting]], round_scores(scorer.columns, other)[lasting]):
+            return True
+    return False
+
+
+def gaps(one: Scores, other: Scores) -> Scores:
+    """How far two arrays of scores are apart; infinite where only one is NaN."""
+    apart = np.where(one == other, 0.0, np.abs(one - other))
+    result: Scores = np.where(np.isnan(one) & np.isnan(other), 0.0, apart)
+    return np.nan_to_num(result, nan=np.inf, posinf=np.inf)
+
+
+def close(one: Scores, other: Scores) -> bool:
+    """Whether two arrays of scores of the same captions are equal, up to single precision."""
+    largest = float(np.nanmax(np.abs(one), initial=1.0))
+    return bool((gaps(one, other) <= CLOSE * largest).all())
+
+
+def mark_batch_dependent(scorer: Scorer) -> None:
+    """Note in a scorer's columns that its scores depend on the captions of a call."""
+    scorer.columns = tuple(replace(column, batch_dependent=True) for column in scorer.columns)
+
+
+def with_verdict(bound: MetricScores, scorer: Scorer, store: Store) -> MetricScores:
+    """The metric with the columns of its scorer, which has scored; a mark is kept in the cache, for
+    runs that find all scores there."""
+    if scorer.cacheable and any(column.batch_dependent for column in scorer.columns):
+        store.put_many(_DEPENDENT, {_verdict_key(scorer): b"1"})
+    return replace(bound, columns=scorer.columns)
+
+
+def _verdict_key(scorer: Scorer) -> bytes:
+    return digest(json.dumps(scorer.signatures))
 
 
 def _require_in_bounds(

@@ -99,8 +99,7 @@ def test_our_own_metrics_keep_it() -> None:
     ("name", "broken"),
     [
         ("good", set()),
-        # `workers` and `retries` divide its captions into other batches
-        ("by_batch", {"neighbours", "batch size", "options"}),
+        ("by_batch", {"neighbours", "batch size"}),
         ("by_order", {"neighbours", "batch size", "order"}),
         ("by_chance", {"neighbours", "batch size", "order", "repetition"}),
         ("by_call", {"neighbours", "batch size", "order", "repetition"}),

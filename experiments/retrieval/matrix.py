@@ -14,7 +14,7 @@ from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.progress import progress_bar
 from metaeval.runs.digests import digest
 from metaeval.runs.store import CacheError, Store, content_digest
-from metaeval.scoring import MetricScores, bind, checked_scores, failed_with
+from metaeval.scoring import MetricScores, bind, checked_scores, failed_with, with_verdict
 
 BLOCK = 20_000  # pairs that are scored together, and kept together in the cache
 
@@ -47,7 +47,7 @@ def score_every_pair(
         scorer.close()
     own = np.ascontiguousarray(table[:, np.arange(len(captions)), np.arange(len(captions))].T)
     outcome = replace(
-        bound,
+        with_verdict(bound, scorer, store),
         scorer=None,
         scores=own,
         n_scored=computed,

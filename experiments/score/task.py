@@ -120,7 +120,7 @@ class ScoreTables(Streaming):
             dataset=DatasetInfo(
                 name=name, n_captions=n, n_empty=empty, notes=tuple(tidy.notes()), sources=sources
             ),
-            metrics=[FamilyInfo(metric=s.family) for s in bound.values()],
+            metrics=[FamilyInfo(metric=s.family, note=s.note) for s in bound.values()],
         )
         return ScoreResult(
             experiment=self.name,

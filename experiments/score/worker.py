@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.experiments.score.rows import CaptionRow, own_dataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore, Store
-from metaeval.scoring import MetricScores, bind, checked_scores, distinct
+from metaeval.scoring import MetricScores, bind, checked_scores, distinct, with_verdict
 from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
@@ -64,20 +65,25 @@ class Worker:
                 scorer.close()
         if self._scorer is None:
             self._scorer = self._prepared(self.dataset)
-        index = np.array([self._place[row.image_id] for row in rows], dtype=np.intp)  # type: ignore[index]
-        return _scores(self._scorer, rows, index)
+        return _scores(self._scorer, rows, _places(rows, self._place))
 
     def _prepared(self, dataset: CaptionDataset) -> Scorer:
         bound = bind(self.metric, dataset, self.store)
         if bound.scorer is None:
             raise RuntimeError(bound.reason)
         bound.scorer.prepare()
+        bound.scorer.batch_checked = True  # by `bound_to`
         return bound.scorer
 
     def close(self) -> None:
         if self._scorer is not None:
             self._scorer.close()
             self._scorer = None
+
+
+def _places(rows: Sequence[CaptionRow], place: Mapping[ImageId, int]) -> npt.NDArray[np.intp]:
+    """The place [n] of each row's image in a dataset."""
+    return np.array([place[row.image_id] for row in rows], dtype=np.intp)  # type: ignore[index]
 
 
 def forget(store: Store) -> None:
@@ -110,8 +116,11 @@ def bound_to(
     If each row has its references, "skipped" if its signature is another on another block:
     such a score depends on all captions together, and blocks do not have them.
     """
-    whole = own_dataset(rows)[0] if dataset is None else dataset
-    bound = _bound(metric, whole, store)
+    if dataset is None:
+        whole, index = own_dataset(rows)
+    else:
+        whole, index = dataset, _places(rows, {i: k for k, i in enumerate(dataset.image_ids)})
+    bound = _bound(metric, whole, store, rows, index)
     if dataset is None and bound.status == "skipped":
         return replace(bound, remedy="give dataset=NAME, whose images the rows name by image_id")
     if dataset is not None or bound.status != "ok" or len(whole) < 2:
@@ -129,8 +138,20 @@ def bound_to(
     )
 
 
-def _bound(metric: Metric, dataset: CaptionDataset, store: Store) -> MetricScores:
+def _bound(
+    metric: Metric,
+    dataset: CaptionDataset,
+    store: Store,
+    rows: Sequence[CaptionRow] = (),
+    index: npt.NDArray[np.intp] | None = None,
+) -> MetricScores:
     bound = bind(metric, dataset, store, fetch=True)
-    if bound.scorer is not None:
-        bound.scorer.close()
+    if (scorer := bound.scorer) is not None:
+        if scorer.foreign and index is not None:  # do its scores depend on the batch?
+            few = [row.caption for row in rows[: scorer.batch_size]]
+            with suppress(Exception):  # one that breaks does so on its blocks, which say why
+                scorer.prepare()
+                checked_scores(scorer, few, index[: len(few)])
+                bound = with_verdict(bound, scorer, store)
+        scorer.close()
     return bound

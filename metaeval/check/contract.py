@@ -23,10 +23,9 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import MetaevalError
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import ROUNDING
+from metaeval.scoring import ROUNDING, close, gaps
 
 IMAGES = 16
-CLOSE = 1e-6  # what single precision may make of another order of additions
 SECONDS = 5.0  # for calls with one caption: a slow metric gets fewer captions
 
 
@@ -252,10 +251,9 @@ def _same(
     what: str, one: Scores, other: Scores, asked: ContractInput, here: str, there: str
 ) -> Observation:
     """Whether two arrays of scores of the same captions are equal, up to rounding."""
-    unequal = np.isnan(one) != np.isnan(other)
-    gap = np.where(unequal, np.inf, np.nan_to_num(np.abs(one - other)))
+    gap = gaps(one, other)
     worst = float(gap.max(initial=0.0))
-    if worst <= CLOSE * max(1.0, float(np.nanmax(np.abs(one), initial=1.0))):
+    if close(one, other):
         return Observation(what, True, "the same" if worst == 0 else f"the same to {worst:.1g}")
     k = int(np.argmax(gap.max(axis=1)))
     problem = (

@@ -28,6 +28,7 @@ from metaeval.text.language import UNSPACED, language_of, tokenizer_for
 
 Scores = npt.NDArray[np.float64]
 
+FOREIGN_BATCH = 64  # captions in a call of code that is not metaeval's
 CUT = "captions cut to the model's length"  # in `Scorer.counted`
 _PAIR = "\x1f"  # between a caption and its rival: no caption contains it
 
@@ -181,11 +182,15 @@ class Scorer(ABC):
     batch_size
         The most captions per call of `score`. Slow metrics are called with fewer, so that a killed
         run loses at most about ten seconds of work.
+    foreign
+        Whether code that is not metaeval's computes the scores. Its calls have `batch_size`
+        captions each (64 where its class does not say), however long they take, and a run checks
+        whether scores depend on the captions of a call.
+    batch_checked
+        Whether that has been checked.
     usual_ms
         What a new caption usually takes on two cores, in milliseconds; `None` where that is not
         known. The first batch and the first estimate of the remaining time are made with it.
-    first_batch
-        Captions in the first call where `usual_ms` is `None`.
     fixed_cost
         Whether a call takes about the same time for any number of captions: then it is always
         called with `batch_size` captions.
@@ -213,8 +218,9 @@ class Scorer(ABC):
     """
 
     batch_size: int = 5000
+    foreign: bool = False
+    batch_checked: bool = False
     usual_ms: ClassVar[float | None] = 0.05
-    first_batch: int = 8
     fixed_cost: ClassVar[bool] = False
     saves_itself: ClassVar[bool] = False
     temporary: npt.NDArray[np.bool_] | None = None
@@ -243,6 +249,9 @@ class Scorer(ABC):
 
     def add_source(self, digest: str) -> None:
         """Put the digest of code that is not metaeval's into the settings, next to others."""
+        if not self.foreign and not any("batch_size" in vars(kind) for kind in _below_scorer(self)):
+            self.batch_size = FOREIGN_BATCH
+        self.foreign = True
         known = self.settings.get("source", "").split("+")
         self.settings["source"] = "+".join(dict.fromkeys(d for d in (*known, digest) if d))
         self.cacheable = self.cacheable and digest != UNSAVED
@@ -346,6 +355,12 @@ class ReferenceScorer(Scorer):
 
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
+
+
+def _below_scorer(scorer: Scorer) -> Sequence[type]:
+    """The classes of a scorer that are more special than `Scorer`."""
+    kinds = type(scorer).__mro__
+    return kinds[: kinds.index(Scorer)]
 
 
 def _precision_part(column: ScoreColumn) -> list[str]:

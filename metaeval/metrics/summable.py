@@ -86,7 +86,7 @@ class _StatisticsScorer(Scorer):
 
     def __init__(self, columns: Sequence[ScoreColumn], scorer: SummableScorer) -> None:
         super().__init__(columns, scorer.settings)
-        self.batch_size = scorer.batch_size
+        self.batch_size, self.foreign = scorer.batch_size, scorer.foreign
         self._scorer = scorer
 
     def context(self, index: int) -> bytes:

@@ -220,13 +220,15 @@ class StageInfo(Model):
 
 
 class FamilyInfo(Model):
-    """The work of one metric: seconds, items computed, from the cache, damaged in the cache."""
+    """The work of one metric: seconds, items computed, from the cache, damaged in the cache; and
+    what was found about its scores."""
 
     metric: str
     seconds: float | None = None
     n_scored: int = 0
     n_cached: int = 0
     n_damaged: int = 0
+    note: str | None = None
 
 
 class GitInfo(Model):

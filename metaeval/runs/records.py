@@ -61,6 +61,8 @@ class ScoreColumn:
         What it reads of the image in place of pixels, as the name says in brackets: "gold objects"
         (annotated by people), "detected objects", "bottom-up features"; `None` where it reads
         pixels, or nothing of the image.
+    batch_dependent
+        A run found that its scores depend on the captions scored with it.
     signature_name
         What signatures call it, `None` if as tables do. A column that is renamed while its scores
         stay keeps its signature by it, and with that its cached scores.
@@ -78,8 +80,11 @@ class ScoreColumn:
     control: bool = False
     precision: float | None = None
     sees: str | None = None
+    batch_dependent: bool = False
     signature_name: str | None = None
 
+
+BATCH_DEPENDENT = "depends on the captions scored with it"
 
 GOLD_OBJECTS, DETECTED_OBJECTS = "gold objects", "detected objects"  # values of `sees`
 BOTTOM_UP_FEATURES = "bottom-up features"

@@ -11,6 +11,7 @@ from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.training import Footnote, marked
 from metaeval.results.base import Model
 from metaeval.results.metric import MetricResult
+from metaeval.runs.records import BATCH_DEPENDENT
 
 Result = TypeVar("Result", bound=Model)
 
@@ -36,7 +37,8 @@ def result_row(
     `cells_of` makes the cells of a metric's statistics, except that of the name.
     """
     name, kind = metric.name, kind_of(metric)
-    head = Cell("metric", name, name.lower())
+    note = BATCH_DEPENDENT if metric.column.batch_dependent else ""
+    head = Cell("metric", name, name.lower(), note=note)
     if metric.statistics is None:
         reason = f"{metric.status}: {metric.reason or ''}"
         return Row(name, kind, metric.column.part_of, "", (head,), reason, metric.remedy or "")

@@ -16,9 +16,9 @@ from metaeval.metrics.adapters.own import (
     OwnMetric,
     OwnScorer,
 )
-from metaeval.metrics.base import Scores
+from metaeval.metrics.base import FOREIGN_BATCH, Scores
 from metaeval.options import PositiveInt, checked
-from metaeval.runs.source import imported
+from metaeval.runs.source import UNSAVED, imported
 from metaeval.runs.store import Store
 
 # the names of parameters → what they are given, for many captions at once or for one
@@ -52,7 +52,8 @@ class FunctionMetric(OwnMetric):
     batched
         Whether it takes many captions at once.
     batch_size
-        How many.
+        How many. Calls do not depend on how long they take. A smaller number shows progress more
+        often, and less is lost with a run that is killed.
     workers
         How many calls are made at once, in threads.
     name, columns, bounds, higher_is_better, tokenizer, options, files, on_error, retries, timeout
@@ -65,7 +66,7 @@ class FunctionMetric(OwnMetric):
         function: str | Callable[..., Any] | None = None,
         name: str | None = None,
         batched: bool = True,
-        batch_size: PositiveInt = 5000,
+        batch_size: PositiveInt = FOREIGN_BATCH,
         workers: PositiveInt = 1,
         **own: Any,
     ) -> None:
@@ -80,6 +81,10 @@ class FunctionMetric(OwnMetric):
         self.batch_size = batch_size
         self.workers = workers
         self.is_class = inspect.isclass(self.function)
+        # of an object, or a function within one, the source does not contain all that it depends on
+        plain = self.is_class or inspect.isfunction(self.function)
+        closure = getattr(self.function, "__closure__", None)
+        self.has_state = not isinstance(function, str) and (not plain or bool(closure))
         self.title = str(getattr(self.function, "__name__", self.name))
         called: Any = self.function
         if self.is_class:
@@ -93,9 +98,13 @@ class FunctionMetric(OwnMetric):
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FunctionScorer | Absent:
         if (absent := self.missing_part(dataset) or self.missing_tokenizer()) is not None:
             return absent
-        return FunctionScorer(
-            self, self.settings(self.function, store), dataset, store, self.function, self.given
-        )
+        settings = self.settings(self.function, store)
+        if self.batched:
+            settings["batch"] = str(self.batch_size)
+        scorer = FunctionScorer(self, settings, dataset, store, self.function, self.given)
+        if self.has_state:
+            scorer.add_source(UNSAVED)
+        return scorer
 
 
 class FunctionScorer(OwnScorer):
@@ -105,8 +114,7 @@ class FunctionScorer(OwnScorer):
 
     def __init__(self, metric: FunctionMetric, *bound: Any) -> None:
         super().__init__(metric, *bound)
-        self.batch_size = metric.batch_size
-        self.first_batch = metric.workers * (self.first_batch if metric.batched else 1)
+        self.batch_size = metric.batch_size * metric.workers
 
     def prepare(self) -> None:
         super().prepare()
@@ -118,11 +126,8 @@ class FunctionScorer(OwnScorer):
     def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:
         metric, index = self.metric, image_index.tolist()
         given = {name: self._looked_up(what, index) for name, what in metric.parameters.items()}
-        n, parts = len(captions), list[list[int]]()
-        if metric.batched:
-            parts = [p.tolist() for p in np.array_split(np.arange(n), min(metric.workers, n))]
-        else:
-            parts = [[k] for k in range(n)]
+        n, size = len(captions), metric.batch_size if metric.batched else 1
+        parts = [list(range(k, min(k + size, n))) for k in range(0, n, size)]
 
         def scores_of(part: list[int]) -> Scores:
             def call() -> Any:

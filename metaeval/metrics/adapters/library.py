@@ -15,7 +15,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, as_scores
-from metaeval.metrics.base import Scores
+from metaeval.metrics.base import FOREIGN_BATCH, Scores
 from metaeval.readers.files import user_path
 from metaeval.runs.source import imported
 from metaeval.runs.store import Store
@@ -79,7 +79,7 @@ class LibraryScorer(OwnScorer):
     """A library's metric over a dataset's captions."""
 
     metric: LibraryMetric
-    batch_size = 1000
+    batch_size = FOREIGN_BATCH  # between two writes to the cache: each call has one caption
 
     def prepare(self) -> None:
         super().prepare()

@@ -122,6 +122,7 @@ class OwnScorer(Scorer):
         not scored if its image has no references or no image file, and it reads them.
     """
 
+    foreign = True
     usual_ms = None
 
     def __init__(

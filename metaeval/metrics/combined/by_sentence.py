@@ -111,7 +111,7 @@ class BySentenceScorer(Scorer):
         settings = {"of": scorer.signatures[0].replace("|", ";"), "take": metric.take, "v": 1}
         super().__init__(metric.columns_of(scorer.columns), settings)
         self.metric, self._scorer = metric, scorer
-        self.batch_size = scorer.batch_size
+        self.batch_size, self.foreign = scorer.batch_size, scorer.foreign
         self.usual_ms = scorer.usual_ms  # type: ignore[misc]
         self.cacheable, self.training = scorer.cacheable, scorer.training
         self.counted = MappingProxyType(dict(scorer.counted))

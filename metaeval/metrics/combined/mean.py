@@ -164,6 +164,7 @@ class MeanScorer(Scorer):
             settings["pool"] = self._pool.digest(dataset)
         super().__init__([metric.column_of(columns)], settings | {"v": 1})
         self.batch_size = min(scorer.batch_size for scorer in scorers)
+        self.foreign = any(scorer.foreign for scorer in scorers)
         times = [scorer.usual_ms for scorer in scorers]
         self.usual_ms = None if None in times else sum(t or 0.0 for t in times)  # type: ignore[misc]
         self.cacheable = all(scorer.cacheable for scorer in scorers)

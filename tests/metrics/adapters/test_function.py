@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pickle
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from metaeval.config import compose_config
 from metaeval.errors import ConfigError
+from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters import calls
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.runs.store import MemoryStore
@@ -98,7 +104,8 @@ def test_captions_that_cannot_be_scored_are_nan_and_not_passed_on() -> None:
 
     values = scores_of(FunctionMetric(score), data, ["a", "nothing", "c"], ALL)
     np.testing.assert_array_equal(values, [[0.5], [np.nan], [np.nan]])
-    assert asked == ["a", "nothing"]
+    assert asked[:2] == ["a", "nothing"]
+    assert "c" not in asked
     # without references a metric has no need of them
     assert scores_of(FunctionMetric(length), data, ["a", "b c", "c"], ALL).tolist() == [
         [1],
@@ -238,6 +245,109 @@ def test_an_edit_of_the_source_is_a_new_metric_and_no_old_score_answers(workplac
     assert run() == (6.0, edited[1], 0)
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_calls_have_one_size_however_long_they_take(workers: int) -> None:
+    sizes: list[int] = []
+
+    def slow(captions: list[str]) -> list[float]:
+        time.sleep(0.02 * (len(sizes) % 3))
+        sizes.append(len(captions))
+        return [float(len(c)) for c in captions]
+
+    captions, index = [f"caption {k}" for k in range(75)], [k % 3 for k in range(75)]
+    done = scored(FunctionMetric(slow, batch_size=20, workers=workers), small(), captions, index)
+    assert not done.columns[0].batch_dependent
+    assert sorted(s for s in sizes if s > 4) == [15, 20, 20, 20]
+    assert sorted(s for s in sizes if s <= 4) == [1, 1, 1, 1, 4]  # the check
+
+
+def test_the_size_of_calls_is_in_the_signature_where_there_are_several_captions() -> None:
+    sizes = (FunctionMetric(length, batch_size=k) for k in (1, 2))
+    one, two = (scored(metric, small(), ["a"], [0]).signatures[0] for metric in sizes)
+    assert one != two
+    single = FunctionMetric(overlap_of_one, batched=False, batch_size=7)
+    assert "batch" not in str(scored(single, small(), ["a"], [0]).signatures[0])
+
+
+def less_the_mean(captions: list[str]) -> Any:
+    lengths = np.array([float(len(c)) for c in captions])
+    return lengths - lengths.mean()
+
+
+def place(captions: list[str]) -> list[float]:
+    return [float(k) for k in range(len(captions))]
+
+
+def of_two_or_more(captions: list[str]) -> list[float]:
+    if len(captions) < 2:
+        raise ValueError("variance requires at least two data points")
+    return [float(len(c)) for c in captions]
+
+
+def in_single_precision(captions: list[str]) -> list[float]:
+    """As a network's scores: another order of additions in another batch."""
+    return [float(np.float32(len(c) / 7)) * (1 + 1e-6 * len(captions)) for c in captions]
+
+
+@pytest.mark.parametrize(
+    ("function", "depends"),
+    [
+        (length, False), (overlap, False), (in_single_precision, False),
+        (less_the_mean, True), (place, True), (of_two_or_more, True),
+    ],
+)  # fmt: skip
+def test_a_metric_that_depends_on_its_batch_is_marked(
+    function: Callable[..., Any], depends: bool
+) -> None:
+    captions, index, store = ["a", "a b c d", "a b", "b a b a b a"], [0, 1, 2, 0], MemoryStore()
+    for n_scored in (4, 0):  # computed, and from the cache
+        done = scored(FunctionMetric(function), small(), captions, index, store)
+        assert (done.status, done.n_scored) == ("ok", n_scored)
+        assert [column.batch_dependent for column in done.columns] == [depends]
+        assert done.note == ("depends on the captions scored with it" if depends else None)
+
+
+@pytest.mark.parametrize("name", ["batched", "fair"])
+def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
+    name: str, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Batches followed the clock: three runs gave three numbers, and none said why."""
+    (workplace / "timed_metric.py").write_text(
+        "import random, time\n"
+        "def batched(captions):\n"
+        "    time.sleep(random.uniform(0, 0.01))\n"
+        "    mean = sum(map(len, captions)) / len(captions)\n"
+        "    return [len(c) / mean for c in captions]\n"
+        "def fair(captions):\n"
+        "    return [len(c) for c in captions]\n"
+    )
+    rows = [
+        {"image_id": k // 2, "candidate": "a dog " * (1 + k * k % 7), "references": ["a dog"],
+         "human": k % 5}
+        for k in range(150)
+    ]  # fmt: skip
+    (workplace / "rated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    values = []
+    for out in (workplace / "1", workplace / "2"):
+        config = compose_config(
+            ["experiment=judgments", "dataset=table", "dataset.file=rated.jsonl",
+             "metric=[callable]", f"metric.callable.function=timed_metric.{name}",
+             "cache.enabled=false", "stats.replicates=20", "task.permutations=20",
+             f"paths.cache={workplace / 'cache'}"]
+        )  # fmt: skip
+        result: Any = run_configured(config, out)
+        values.append(result.metric(name).numbers.human["human"].kendall_tau_b.value)
+        line = "depends on the captions scored with it"
+        (family,) = json.loads((out / "run.json").read_text())["metrics"]
+        said = (
+            f"{name} {line}" in capsys.readouterr().out,
+            line in (out / "report.html").read_text(encoding="utf-8"),
+            family["note"] == line,
+        )
+        assert said == (name == "batched",) * 3
+    assert values[0] == values[1]
+
+
 def test_options_tokeniser_and_files_are_in_the_signature(tmp_path: Path) -> None:
     def score(captions: list[str], scale: int = 1) -> list[int]:
         return [scale] * len(captions)
@@ -269,6 +379,34 @@ def test_code_that_is_in_no_file_is_never_taken_from_the_cache() -> None:
         assert done.scores is not None
         assert (done.scores[0, 0], done.n_scored) == (factor, 1)
         assert str(done.signatures[0]).endswith("|source:unsaved")
+
+
+def scaled(scale: int) -> Callable[[list[str]], list[int]]:
+    return lambda captions: [scale * len(c) for c in captions]
+
+
+@pytest.mark.parametrize("make", [lambda k: partial(scale_by, scale=k), scaled, lambda k: Scale(k)])
+def test_an_object_with_values_of_its_own_is_never_taken_from_the_cache(
+    make: Callable[[int], Callable[..., Any]],
+) -> None:
+    """Two of one source and other values had one signature."""
+    store, data = MemoryStore(), small()
+    for factor in (1, 2):
+        done = scored(FunctionMetric(make(factor)), data, ["abc"], [0], store)
+        assert done.scores is not None
+        assert (done.scores[0, 0], done.n_scored) == (3 * factor, 1)
+
+
+def scale_by(captions: list[str], scale: int) -> list[int]:
+    return [scale * len(c) for c in captions]
+
+
+class Scale:
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    def __call__(self, captions: list[str]) -> list[int]:
+        return scale_by(captions, self.factor)
 
 
 def test_it_travels_to_another_process(workplace: Path) -> None:
@@ -315,6 +453,13 @@ class Unreliable:
         return float(len(caption))
 
 
+LINE = Unreliable(1)
+
+
+def on_the_line(caption: str) -> float:
+    return LINE(caption)
+
+
 def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -324,15 +469,15 @@ def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
     assert (broken.status, broken.reason) == ("failed", "ConnectionError: the line is dead")
     patient = FunctionMetric(Unreliable(2), batched=False, retries=2)
     assert scores_of(patient, small(), captions, ALL).tolist() == [[1], [1], [1]]
-    line = Unreliable(1)
-    metric = FunctionMetric(line, batched=False, on_error="nan", name="line")
+    metric = FunctionMetric(on_the_line, batched=False, on_error="nan", name="line")
     first = scored(metric, small(), captions, ALL, store)
     assert first.scores is not None
     assert np.isnan(first.scores[:, 0]).tolist() == [False, True, False]
     assert [str(count) for count in first.counts] == ["1 of 3 captions whose call failed (33.3%)"]
     # failures are not cached: the next run scores only these again
     assert scores_of(metric, small(), captions, ALL, store).tolist() == [[1], [1], [1]]
-    assert line.asked == ["a", "b", "c", "b"]
+    # of the first run, "a" and "c" in reverse and alone are asked once more
+    assert LINE.asked == ["a", "b", "c", *"ca", *"ca", "b"]
 
 
 def test_a_call_that_takes_too_long_has_failed() -> None:
