@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
             names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
             parser.error(f"the report of {directory} has no {names}")
         if (directory / files.RUN).is_file():
-            with lock(directory) as folder:
+            with lock(directory, replace=True) as folder:
                 print(_written(write, directory, options))
                 info = read_info(directory / files.RUN)
                 if info.files is not None:

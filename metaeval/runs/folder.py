@@ -46,10 +46,14 @@ def new_folder(path: Path) -> Path:
 
 
 class RunFolder:
-    """A folder that this process has locked; `path` is absolute."""
+    """A folder that this process has locked; `path` is absolute.
 
-    def __init__(self, path: Path) -> None:
-        self.given, self.path = path, Path(os.path.abspath(path))
+    With `replace`, files that no run wrote may be replaced, too.
+    """
+
+    def __init__(self, path: Path, replace: bool) -> None:
+        self.given, self.path, self._replace = path, Path(os.path.abspath(path)), replace
+        self._is_new = not self.path.exists()
         self._lock = _lock(self.path)
         self._listed = _listed(self.path)
         written = os.read(self._lock, os.fstat(self._lock).st_size).decode(errors="replace")
@@ -101,7 +105,8 @@ class RunFolder:
         name = self.name_of(path)
         if name in self._written or name == RUN:
             return
-        if self._listed is not None and not self.wrote(path) and path.exists():
+        foreign = self._listed is not None and not self._replace and not self.wrote(path)
+        if foreign and path.exists():
             raise InputError(f"is there, and no run wrote it; move it, or {_OTHER}", file=path)
         os.write(self._lock, f"{name}\n".encode(errors="replace"))
         self._written.add(name)
@@ -130,6 +135,9 @@ class RunFolder:
         of_older_version = listed is None and (self.path / RUN).exists()
         if of_older_version or set(self.files) <= (listed or set()):
             (self.path / LOCK).unlink(missing_ok=True)
+        if self._is_new:
+            with contextlib.suppress(OSError):  # of a run that was refused it is empty
+                self.path.rmdir()
         os.close(self._lock)
 
 
@@ -137,12 +145,12 @@ _locked: list[RunFolder] = []  # by this process, the outermost first
 
 
 @contextmanager
-def lock(path: Path) -> Iterator[RunFolder]:
-    """Lock the folder of a run, and make it where there is none.
+def lock(path: Path, replace: bool = False) -> Iterator[RunFolder]:
+    """Lock the folder of a run, and make it where there is none; `replace` as of `RunFolder`.
 
     Raises InputError where another run has it, or where nothing can be written.
     """
-    _locked.append(folder := RunFolder(path))
+    _locked.append(folder := RunFolder(path, replace))
     try:
         yield folder
     finally:

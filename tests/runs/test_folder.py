@@ -46,6 +46,9 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
     with lock(tmp_path):
         assert (tmp_path / LOCK).exists()
     assert content(tmp_path) == {}
+    with lock(tmp_path / "refused" / "OUT"):
+        pass
+    assert not (tmp_path / "refused" / "OUT").exists()
 
 
 def test_the_folder_of_a_killed_run_is_free_and_its_files_are_known(tmp_path: Path) -> None:
