@@ -63,7 +63,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if server.cut:
             body = body[: server.cut.pop(0)]
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):  # cut off by the client
+            self.wfile.write(body)
         self.close_connection = True
 
     def log_message(self, *args: object) -> None:
