@@ -702,7 +702,7 @@ def together(
 
 
 # relations whose faults are known, until they are mended
-NOT_YET = {("judgments", "rows"), ("judgments", "references"), ("trust", "references")}
+NOT_YET = {("judgments", "rows"), ("judgments", "references")}
 
 
 @pytest.mark.parametrize(

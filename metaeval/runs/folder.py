@@ -87,9 +87,11 @@ class RunFolder:
     def _is_inside(self, name: str) -> bool:
         """Whether a name is that of a file below the folder; a list from elsewhere may say more."""
         here = self.path.resolve()
-        if not name or "\0" in name or (here / name).is_dir():
+        try:
+            path = (here / name).resolve()
+            return path.is_relative_to(here) and not path.is_dir()
+        except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a null byte
             return False
-        return (here / name).resolve().is_relative_to(here)
 
     def name_of(self, path: Path) -> str:
         """The name of a file in the folder, as `files` has it."""

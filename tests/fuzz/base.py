@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,8 @@ class Loader:
         File name (or its ending) → harm besides that to plain bytes, where it is not that of HARM.
     spared
         Files that are never damaged.
+    harm_folder
+        Changes which files there are, and returns one of them; `None` where only files are damaged.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Loader:
     strict: Read | None
     harm: Mapping[str, Harm] = field(default_factory=dict)
     spared: tuple[str, ...] = ()
+    harm_folder: Callable[[Path, random.Random], Path] | None = None
 
 
 def one_file(

@@ -56,6 +56,7 @@ from metaeval.weights import shipped
 from tests.fuzz import base, strict
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
+from tests.fuzz.joins_and_folders import JOINED_LOADERS
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -786,4 +787,5 @@ LOADERS: Sequence[Loader] = (
     Loader("files of a run", lambda f: write_run(f / "run", IMAGES[:4]), read_run, None),
     Loader("images", make_images, read_images, strict_images),
     *JUDGE_LOADERS,
+    *JOINED_LOADERS,
 )  # fmt: skip

@@ -216,12 +216,61 @@ def _other_form(raw: bytes, rng: random.Random) -> bytes:
     one, place = rng.choice(found), rng.choice(found)
     place = one if rng.random() < 0.5 else place
     word = one.group()
-    form = rng.choice((
-        b"0" + word, b"000000" + word, word + b".jpg", b"a/" + word, word.upper(), b" " + word,
-        word.rsplit(b".", 1)[0] + b".png", word.rsplit(b"/", 1)[-1], word + b".0", b"+" + word,
-        word,
-    ))  # fmt: skip
-    return raw[: place.start()] + form + raw[place.end() :]
+    return raw[: place.start()] + rng.choice(_forms(word)) + raw[place.end() :]
+
+
+def _forms(word: bytes) -> tuple[bytes, ...]:
+    """Other written forms of an id, among them those that an engine may derive from it."""
+    return (
+        *(b"0" + word, b"000000" + word, word + b".jpg", b"a/" + word, word.upper(), b" " + word),
+        *(word.rsplit(b".", 1)[0] + b".png", word.rsplit(b"/", 1)[-1], word + b".0", b"+" + word),
+        *(word, b"00000 " + word, word + b"\\t2", word + b"\t2", word + b" 2", word + b"#1"),
+    )
+
+
+def harm_ids(raw: bytes, rng: random.Random) -> bytes:
+    """One id in another written form, wherever it is in the file."""
+    if not (found := [match.group() for match in _ID.finditer(raw)]):
+        return raw
+    word = rng.choice(found)
+    form = rng.choice(_forms(word))
+    return _ID.sub(lambda match: form if match.group() == word else match.group(), raw)
+
+
+# -- numbers that are not known, and numbers that are equal on paper ------------------------------
+
+_NUMBER = re.compile(rb"(?<![\w.\"'/-])-?[0-9]+(?:\.[0-9]+)?(?![\w.\"'-])")
+_ABSENT_IS_ZERO = ("iscrowd", "sample")  # members of which a format says so
+_UNKNOWN = (b"", b"nan", b"null", b"None", b"NA", b"-", b"?")
+
+
+def harm_unknown(raw: bytes, rng: random.Random, known: bytes | None = None) -> bytes:
+    """A number that is not known any more: empty, NaN, null; of JSON also a member that is gone.
+
+    With `known`, that number in the same place.
+    """
+    found = [
+        match for match in _NUMBER.finditer(raw)
+        if not raw[: match.start()].rstrip(b": ").endswith(tuple(
+            b'"%s"' % name.encode() for name in _ABSENT_IS_ZERO))
+    ]  # fmt: skip
+    if not found:
+        return raw
+    place, value = rng.choice(found), rng.choice(_UNKNOWN)
+    if raw[:1] in b"[{" and value not in (b"null",):
+        value = b"NaN" if value == b"nan" else b"null"
+    return raw[: place.start()] + (value if known is None else known) + raw[place.end() :]
+
+
+def harm_rounding(raw: bytes, rng: random.Random) -> bytes:
+    """A number with a fraction as a sum leaves it: 0.30000000000000004; or two in other order."""
+    found = [match for match in _NUMBER.finditer(raw) if b"." in match.group()]
+    if not found:
+        return raw
+    place = rng.choice(found)
+    number = float(place.group())
+    near = rng.choice((np.nextafter(number, np.inf), np.nextafter(number, -np.inf)))
+    return raw[: place.start()] + repr(float(near)).encode() + raw[place.end() :]
 
 
 def _lines_moved(raw: bytes, rng: random.Random) -> bytes:
@@ -315,9 +364,9 @@ def _either(*harms: Harm) -> Harm:
     return lambda raw, rng: rng.choice(harms)(raw, rng)
 
 
-_TEXT = _either(_other_form, _other_form, _lines_moved)
+_TEXT = _either(_other_form, harm_ids, _lines_moved, harm_rounding)
 _MEANING: dict[tuple[str, ...], Harm] = {
-    (".json", ".jsonl"): _either(_other_form, _other_form, _json_meaning),
+    (".json", ".jsonl"): _either(_other_form, harm_ids, _json_meaning, harm_rounding),
     (".csv", ".tsv", ".txt"): _TEXT,
     (".parquet",): _parquet_meaning,
     (".jpg", ".png"): _wide_image,

@@ -393,10 +393,10 @@ def strict_to_score(path: Path) -> Any:
     for row in strict.rows(path):
         given = row.get("image_id")
         image = "None" if given is None else strict.image_id(given)
-        references = strict.cell_list(row.get("references"))
-        strict.require(isinstance(references, list) and references)
+        references = strict.texts(row.get("references"))
+        strict.require(references)
         caption = row["caption"] if "caption" in row else row.get("candidate")
-        out.append([image, strict.caption(caption), [strict.caption(r) for r in references]])
+        out.append([image, strict.caption(caption), references])
     return out
 
 

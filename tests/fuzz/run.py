@@ -34,6 +34,8 @@ TRACEBACK, UNNAMED, SILENT = "traceback", "unnamed", "silent difference"
 HANG, MEMORY_OVER, DIED = "hang", "over memory", "died"
 BAD = (TRACEBACK, UNNAMED, SILENT, HANG, MEMORY_OVER, DIED)
 
+TEXTS = (".json", ".jsonl", ".csv", ".tsv")  # endings of files of numbers that people write
+
 Outcome = dict[str, Any]  # loader, case, what, and for bad ones `why`
 
 
@@ -115,7 +117,7 @@ def _work(loader: Loader, cases: list[int], into: int) -> None:
 def one_case(loader: Loader, case: int, folder: Path, whole: Any) -> Outcome:
     """Harm a file in a folder, and read it."""
     rng = random.Random(f"{loader.name} {case}")
-    harmed = harm(loader, folder, rng)
+    harmed, known = harm(loader, folder, rng)
     outcome: Outcome = {"loader": loader.name, "case": case, "file": harmed.name}
     started = time.process_time()
     try:
@@ -146,14 +148,41 @@ def one_case(loader: Loader, case: int, folder: Path, whole: Any) -> Outcome:
             "what": SILENT,
             "why": f"{refused}{value!r:.200} instead of {right!r:.200}",
         }
+    if known is not None:
+        with suppress(MetaevalError):
+            zero, one = (_reading(loader, folder, harmed, raw) for raw in known)
+            if _same(value, zero) and not _same(zero, one):
+                why = f"a number that is not known is read as 0: {value!r:.200}"
+                return {**outcome, "what": SILENT, "why": why}
     return {**outcome, "what": ACCEPTED}
 
 
-def harm(loader: Loader, folder: Path, rng: random.Random) -> Path:
-    """Change one of the folder's files; which, and how, the generator says."""
+def _reading(loader: Loader, folder: Path, file: Path, raw: bytes) -> Any:
+    file.write_bytes(raw)
+    return loader.read(folder)
+
+
+def harm(
+    loader: Loader, folder: Path, rng: random.Random
+) -> tuple[Path, tuple[bytes, bytes] | None]:
+    """Change one of the folder's files, or which there are; how, the generator says.
+
+    Returns the file and, where a number in it is not known any more, its bytes with 0 and with 1
+    in that place.
+    """
+    if loader.harm_folder is not None and rng.random() < 0.7:
+        return loader.harm_folder(folder, rng), None
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in loader.spared)
     path = rng.choice(files)
     raw = path.read_bytes()
+    if path.name.endswith(TEXTS) and rng.random() < 0.1:
+        seed = rng.random()
+        after, zero, one = (
+            mutations.harm_unknown(raw, random.Random(seed), known) for known in (None, b"0", b"1")
+        )
+        if after != raw:
+            path.write_bytes(after)
+            return path, (zero, one)
     harms = {**HARM, **loader.harm}
     own = next((h for end, h in harms.items() if path.name.endswith(end)), None)
     meaning = mutations.harm_meaning(path.name)
@@ -166,13 +195,13 @@ def harm(loader: Loader, folder: Path, rng: random.Random) -> Path:
         if after != raw:
             break
     path.write_bytes(after)
-    return path
+    return path, None
 
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two readings are the same, numbers to the last bits of float32."""
     if isinstance(one, float) and isinstance(other, int | float):
-        if one != one and other != other:
+        if one == other or (one != one and other != other):
             return True
         return abs(one - other) <= 1e-6 * max(1.0, abs(one), abs(other))
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):

@@ -94,7 +94,7 @@ def test_only_what_is_listed_and_inside_is_removed(tmp_path: Path) -> None:
     assert info["files"] == [
         *("answers.parquet", "b.svg", "tables/a.csv", "tables/kept/part-0.parquet")
     ]
-    bad = ["../other/a.csv", str(other / "a.csv"), "link/a.csv", "", "a\0b", "tables"]
+    bad = ["../other/a.csv", str(other / "a.csv"), "link/a.csv", "", "a\0b", "tables", "9" * 999]
     (out / files.RUN).write_text(json.dumps({"files": info["files"] + bad}))
     with lock(out) as held:
         held.clear(keep="tables/kept")
