@@ -141,7 +141,7 @@ class RunRecord:
 def nothing_ran(metrics: Sequence[MetricResult[Any]]) -> str | None:
     """Why there is no result: no metric, apart from controls, has scores; `None` where one has."""
     wanted = [m for m in metrics if not m.column.control] or metrics
-    if not wanted or any(m.ok for m in wanted):
+    if not wanted or any(m.ok or m.on_request for m in wanted):
         return None
     return f"no metric has scores: {'; '.join(reasons(wanted))}"
 

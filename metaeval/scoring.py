@@ -54,6 +54,8 @@ class MetricScores:
     status, reason, remedy
         "ok", "skipped" (something it needs is not there) or "failed" (it broke); why, and what
         would help.
+    on_request
+        Whether it was skipped as the user asked for no scores (a dry run).
     training
         What its models have learned from.
     scorer
@@ -77,6 +79,7 @@ class MetricScores:
     status: Status
     reason: str | None = None
     remedy: str | None = None
+    on_request: bool = False
     training: TrainingFacts | None = None
     scorer: Scorer | None = None
     scores: Scores | None = None
@@ -122,6 +125,7 @@ class MetricScores:
             status=self.status,
             reason=self.reason,
             remedy=self.remedy,
+            on_request=self.on_request,
             counts=self.counts,
             training=training,
             statistics=statistics,
@@ -376,7 +380,8 @@ def _without_rivals(metric: Metric) -> MetricScores:
 def failed_with(bound: MetricScores, error: Exception) -> MetricScores:
     """The same metric with the status, reason and remedy of an error that it raised."""
     if isinstance(error, NotScored):
-        return replace(bound, status="skipped", reason=str(error), remedy=error.remedy or None)
+        remedy = error.remedy or None
+        return replace(bound, status="skipped", reason=str(error), remedy=remedy, on_request=True)
     log.info("%s failed", bound.family, exc_info=error)  # a run's metaeval.log has the traceback
     message = str(error).strip().splitlines()
     reason = message[0] if message else "no message"

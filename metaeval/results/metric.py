@@ -69,6 +69,8 @@ class MetricResult(Model, Generic[Statistics]):
         Its exact identity; `None` where the metric did not run.
     status, reason, remedy
         "ok", "skipped" (an input is missing) or "failed" (it raised an error), why, and what helps.
+    on_request
+        Whether it was skipped as the user asked for no scores (a dry run).
     counts
         What the metric counted besides its scores.
     training
@@ -84,6 +86,7 @@ class MetricResult(Model, Generic[Statistics]):
     status: Status = "ok"
     reason: str | None = None
     remedy: str | None = None
+    on_request: bool = False
     counts: tuple[Tally, ...] = ()
     training: TrainingRecord | None = None
     statistics: Statistics | None = None
