@@ -603,7 +603,8 @@ def fewer_metrics(given: Input) -> Input:
     return given.having(metrics=[m for m in METRICS if m not in ("twin", "minus")])
 
 
-# intervals, p-values, ties broken at random, folds of fitted controls, examples
+# intervals, p-values, ties broken at random, folds of fitted controls and so which control is best,
+# examples
 DRAWN = frozenset(
     {
         "low",
@@ -615,6 +616,7 @@ DRAWN = frozenset(
         "soft_pairwise_accuracy",
         "Fitted text",
         "Fitted references",
+        "accuracy_controls",
         "worst_images",
         "examples",
         "power",
