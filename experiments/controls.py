@@ -56,7 +56,7 @@ def control_lines(controls: Mapping[str, AgainstControl] | None) -> Iterator[str
         verdict = {
             "nothing": "no metric is above the best control",
             "unsure": "no metric is significantly above the best control",
-            "undecidable": "cannot be decided with so few replicates",
+            "undecidable": "cannot be decided with so few replicates or images",
         }[each.shows]
         yield (
             f"{group}: {verdict} ({each.control} {percent(each.control_value) or 'undefined'}, "

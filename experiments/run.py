@@ -166,6 +166,8 @@ def _measure(
     if not metrics:
         return summary
     notes = [f"{p.scored.columns[-1].name} {p.scored.note}" for p in passes if p.scored.note]
+    if record.info.dataset and (too_few := record.info.dataset.too_few):
+        notes.append(f"no intervals and no tests by resampling: {too_few}")
     print("\n".join([*notes, experiment.printout(summary, record, next_file)]), flush=True)
     _require_scores(_entries(passes), config)
     record.require_stages()

@@ -36,6 +36,9 @@ _UNKNOWN_MS = 1.0  # a caption, by a metric that does not declare its speed
 CLOSE = 2 * NETWORK_PRECISION  # equal scores: what networks differ by, and a step of their grid
 _DEPENDENT = "metrics that depend on their batch"  # where the cache keeps them
 _CHECKED = 4  # captions of which a run looks whether they score the same in other company
+# the controls that runs compute themselves, next to the metrics: experiments/fitted.py, ceiling.py
+RUN_COLUMNS = ("Fitted text", "Fitted references", "Fitted image", "Ceiling")
+GREATEST = 1e150  # of scores of which statistics are computed: their squares are representable
 ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 
 
@@ -627,23 +630,27 @@ def _require_in_bounds(
     column: ScoreColumn, values: npt.NDArray[np.float64], captions: Sequence[str]
 ) -> None:
     """Raise ValueError, with score and caption, for one that its column rules out."""
-    low, high = (
-        bound + sign * ROUNDING for bound, sign in zip(column.bounds, (-1, 1), strict=True)
-    )
-    wrong = np.flatnonzero(np.isinf(values) | (values < low) | (values > high))
+    bounds = np.clip(column.bounds, -GREATEST, GREATEST)
+    wrong = np.flatnonzero((values < bounds[0] - ROUNDING) | (values > bounds[1] + ROUNDING))
     if len(wrong):
         k = int(wrong[0])
         raise ValueError(
             f"{column.name} gives {captions[k]!r:.100} the score {values[k]:.6g}, which is outside "
-            f"its bounds {column.bounds[0]:g} to {column.bounds[1]:g}"
+            f"its bounds {bounds[0]:g} to {bounds[1]:g}"
         )
 
 
 def refuse_equal_columns(columns: Iterable[tuple[str, Sequence[ScoreColumn]]]) -> None:
-    """Raise ConfigError where two metrics have a column of one name; (metric, columns) of each."""
+    """Raise ConfigError where two metrics have a column of one name, or one has the name of a
+    control that runs compute (`RUN_COLUMNS`); (metric, columns) of each."""
     owner: dict[str, str] = {}
     for metric, of_metric in columns:
         for column in of_metric:
+            if column.name in RUN_COLUMNS:
+                raise ConfigError(
+                    f"metric.{metric}: '{column.name}' is the name of a control that runs compute; "
+                    "give the column another name"
+                )
             if (other := owner.get(column.name)) is not None:
                 raise ConfigError(
                     f"two columns are called '{column.name}', of the metrics '{other}' and "

@@ -15,6 +15,8 @@ import metaeval
 from metaeval.config import compose_config, selected
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
+from metaeval.experiments.fitted import IMAGE, REFERENCES, TEXT
+from metaeval.experiments.graded.ceiling import COLUMN as CEILING
 from metaeval.metrics.base import ScoreColumn
 from metaeval.runs import files
 from metaeval.scoring import refuse_equal_columns
@@ -78,6 +80,13 @@ def test_two_columns_of_one_name_are_refused_before_any_work(tmp_path: Path) -> 
     )
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
     refuse_equal_columns([("a", [ScoreColumn("x")]), ("b", [ScoreColumn("y")])])
+
+
+@pytest.mark.parametrize("name", ["Fitted text", "Fitted references", "Fitted image", "Ceiling"])
+def test_the_names_of_controls_that_runs_compute_are_refused(name: str) -> None:
+    assert name in {TEXT, REFERENCES, IMAGE, CEILING.name}
+    with pytest.raises(ConfigError, match=rf"metric\.scores: '{name}' is the name of a control"):
+        refuse_equal_columns([("scores", [ScoreColumn(name)])])
     with pytest.raises(ConfigError, match="called 'x', of the metrics 'a' and 'b'"):
         refuse_equal_columns([("a", [ScoreColumn("x")]), ("b", [ScoreColumn("x")])])
 

@@ -251,6 +251,11 @@ def _or_never(value: float | None) -> str:
 
 TABLES = (
     Table(
+        "few-images",
+        (Command("-m benchmarks.judgments.few_images --simulations 3000"),),
+        lambda results: results[0].printed,
+    ),
+    Table(
         "noticed",
         (
             Command(

@@ -118,7 +118,9 @@ def rank_agreement(
     values, resampled = system_correlations(*point), system_correlations(*drawn)
 
     def estimate(value: Floats, replicates: Floats) -> Estimate:
-        return Estimate.of(interval_estimate(float(value[0]), replicates, settings.confidence))
+        return Estimate.of(
+            interval_estimate(float(value[0]), replicates, settings.confidence, made.n_images)
+        )
 
     return RankAgreement(
         spearman=estimate(_spearman(*point), _spearman(*drawn)),

@@ -102,8 +102,15 @@ def statistics(
         settings=settings,
         facts=ArenaFacts(
             battles=int((~np.isnan(winner)).sum()),
-            images=len(set(battles.image)),
-            systems=len({name for pair in arena.systems for name in pair}),
+            images=len(set(arena.image[~np.isnan(winner)].tolist())),
+            systems=len(
+                {
+                    name
+                    for pair, won in zip(arena.systems, winner, strict=False)
+                    if not np.isnan(won)
+                    for name in pair
+                }
+            ),
             raters=len({r for r in getattr(battles, "raters", ()) if r is not None}),
             tied=int((winner == 0.5).sum()),
             without_references=sum(not references for references in battles.references),
@@ -154,7 +161,10 @@ def _arena(
     names = list(dict.fromkeys(battles.category))
     groups = {ALL: np.ones(len(battles), dtype=np.bool_)}
     if len(names) > 1:
-        groups |= {name: category == name for name in names}
+        # a category can have the name of all battles
+        groups |= {
+            f"{name} (category)" if name == ALL else name: category == name for name in names
+        }
     return BattleArrays(
         battles, winner, image,
         bootstrap_counts(int(image.max()) + 1, settings.replicates, settings.seed), groups,
@@ -192,7 +202,13 @@ def of_column(
         noticed=_noticed(arena, gap),
         systems=None
         if winners is None
-        else rank_agreement(arena.battles, arena.systems, preferences(gap), winners, settings),
+        else rank_agreement(
+            arena.battles,
+            arena.systems,
+            np.where(np.isnan(arena.winner), np.nan, preferences(gap)),
+            winners,
+            settings,
+        ),
     )
 
 
@@ -208,7 +224,8 @@ def mean_of(
     sizes = np.bincount(arena.image[rows], minlength=units).astype(np.float64)
     drawn = resampled_sums(np.stack([sums, sizes], axis=1), arena.counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = percentile_interval(drawn[:, 0] / drawn[:, 1], arena.settings.confidence)
+        shares = drawn[:, 0] / drawn[:, 1]
+    low, high = percentile_interval(shares, arena.settings.confidence, int((sizes > 0).sum()))
     return Estimate(value=float(outcome[rows].mean()), low=low, high=high, n=n)
 
 
@@ -249,17 +266,21 @@ def rater_agreement(battles: ForcedChoice) -> ArenaPeople | None:
 
 
 def _votes(battles: ForcedChoice) -> list[list[float]]:
-    """Of each battle the ratings of its first caption: 1, 0.5 or 0."""
+    """Of each battle the ratings of its first caption, from 0 to 1: one a rater, the mean of the
+    rater's records; a record of an unknown rater is of a rater of its own."""
     if not isinstance(battles, Battles) or battles.winner is None:
         return [[1.0] * a + [0.0] * b for a, b in battles.votes.tolist()]
-    by_battle: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for image, a, b, winner in zip(
-        battles.image, battles.first, battles.second, battles.winner.tolist(), strict=True
-    ):
+    by_battle: dict[tuple[str, str, str], dict[str | int, list[float]]] = defaultdict(dict)
+    records = zip(
+        battles.image, battles.first, battles.second, battles.winner.tolist(), battles.raters,
+        strict=True,
+    )  # fmt: skip
+    for n, (image, a, b, winner, rater) in enumerate(records):
         if not np.isnan(winner):
             key = (image, a, b) if a <= b else (image, b, a)
-            by_battle[key].append(winner if a <= b else 1 - winner)
-    return list(by_battle.values())
+            of_rater = by_battle[key].setdefault(n if rater is None else rater, [])
+            of_rater.append(winner if a <= b else 1 - winner)
+    return [[float(np.mean(r)) for r in raters.values()] for raters in by_battle.values()]
 
 
 def _controls(

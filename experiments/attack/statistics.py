@@ -19,6 +19,7 @@ from metaeval.results.attack import (
 )
 from metaeval.results.base import Estimate
 from metaeval.search.beam import SearchLimits, Trace, Trial
+from metaeval.stats.resampling.bootstrap import percentile_interval
 
 Floats = npt.NDArray[np.float64]
 _REPLICATES = 1000
@@ -36,11 +37,11 @@ def share(successes: npt.NDArray[np.bool_]) -> Estimate:
 def mean(values: Floats, seed: int) -> Estimate:
     """A mean over images with its 95 % percentile bootstrap interval."""
     values = values[~np.isnan(values)]
-    if len(values) < 2:
-        return Estimate(value=values.mean() if len(values) else None, n=len(values))
+    if not len(values):
+        return Estimate(value=None, n=0)
     rng = np.random.default_rng(seed)
     draws = rng.integers(len(values), size=(_REPLICATES, len(values)))
-    low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975])
+    low, high = percentile_interval(values[draws].mean(axis=1), 0.95, len(values))
     return Estimate(value=values.mean(), low=low, high=high, n=len(values))
 
 

@@ -56,18 +56,20 @@ def agreement(
     signs = np.array([1.0 if score.column.higher_is_better else -1.0 for score in whole])
     drawn = answers(np.array([score.upward for score in whole])).tau_of_each()
     within = answers(np.array([score.upward for score in sentences]))
-    names = tuple(score.name for score in sentences)
+    names, n_images = tuple(score.name for score in sentences), counts.shape[1]
     every = kendall_matrix([score.upward for score in sentences])
     return Agreement(
         systems=AgreementMatrix(
             metrics=tuple(score.name for score in whole),
             n=systems.shape[1],
-            tau_b=_estimates(answers(systems * signs[:, None, None]).tau(), drawn, confidence),
+            tau_b=_estimates(
+                answers(systems * signs[:, None, None]).tau(), drawn, confidence, n_images
+            ),
         ),
         within_image=AgreementMatrix(
             metrics=names,
             n=sentences[0].values.shape[1],
-            tau_b=_estimates(within.tau(), within.tau_resampled(counts), confidence),
+            tau_b=_estimates(within.tau(), within.tau_resampled(counts), confidence, n_images),
         ),
         captions=AgreementMatrix(
             metrics=names, tau_b=tuple(tuple(Estimate(value=x) for x in row) for row in every)
@@ -99,12 +101,12 @@ def disagreements(
 
 
 def _estimates(
-    values: Floats, replicates: Floats, confidence: float
+    values: Floats, replicates: Floats, confidence: float, n_images: int
 ) -> tuple[tuple[Estimate, ...], ...]:
     """Values [m, m] with their intervals from [m, m, replicates]."""
     rows = []
     for row, drawn in zip(values, replicates, strict=True):
-        ends = [percentile_interval(cell, confidence) for cell in drawn]
+        ends = [percentile_interval(cell, confidence, n_images) for cell in drawn]
         pairs = zip(row, ends, strict=True)
         rows.append(tuple(Estimate(value=x, low=low, high=high) for x, (low, high) in pairs))
     return tuple(rows)

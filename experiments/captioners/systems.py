@@ -100,8 +100,8 @@ def system_results(
         there = ~np.isnan(scale.parts[:, :, c if scale.aggregate == MEAN else 0])
         estimates = {}
         for s in names:
-            low, high = percentile_interval(drawn[s, c], config.stats.confidence)
             n = int(there[:, s].sum())
+            low, high = percentile_interval(drawn[s, c], config.stats.confidence, n)
             estimates[systems[s]] = Estimate(value=points[c, s], low=low, high=high, n=n)
         tests = [differences[pair][c] for pair in pairwise(order)]
         numbers = CaptionersStatistics(

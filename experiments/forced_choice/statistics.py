@@ -145,7 +145,7 @@ def _agreement(
     """Accuracy by category and their mean, with intervals by resampling images."""
     category, weights = np.array(pairs.category), counts.astype(np.float64)
     categories: dict[str, Estimate] = {}
-    points, replicates = [], []
+    points, replicates, images = [], [], []
     for name in categories_of(pairs):
         scored = (category == name) & ~np.isnan(outcome)
         right = np.bincount(image[scored], outcome[scored], minlength=counts.shape[1])
@@ -154,7 +154,8 @@ def _agreement(
             resampled = np.einsum("ru,u->r", weights, right) / np.einsum("ru,u->r", weights, total)
         points.append(float(outcome[scored].mean()) if scored.any() else float("nan"))
         replicates.append(resampled)
-        low, high = percentile_interval(resampled, confidence)
+        images.append(int((total > 0).sum()))
+        low, high = percentile_interval(resampled, confidence, images[-1])
         categories[name] = Estimate(value=points[-1], low=low, high=high, n=int(scored.sum()))
     n = int((~np.isnan(outcome)).sum())
     if pairs.average == "pairs":
@@ -164,9 +165,10 @@ def _agreement(
         with np.errstate(invalid="ignore"):
             resampled = np.einsum("ru,u->r", weights, right) / np.einsum("ru,u->r", weights, total)
         value = float(outcome[scored].mean()) if n else float("nan")
+        images = [int((total > 0).sum())]
     else:
         resampled, value = np.mean(replicates, axis=0), float(np.mean(points))
-    low, high = percentile_interval(resampled, confidence)
+    low, high = percentile_interval(resampled, confidence, min(images))
     mean = Estimate(value=value, low=low, high=high, n=n)
     return ChoiceAgreement(n_references=n_references, draws=draws, categories=categories, mean=mean)
 

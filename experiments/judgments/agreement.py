@@ -29,7 +29,7 @@ from metaeval.stats.correlation.correlations import (
 )
 from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within, tie_calibration
 from metaeval.stats.resampling.bootstrap import Counts, interval_estimate, percentile_interval
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.items import Floats, scaled, without_rounding
 from metaeval.stats.resampling.means import resampled_sums
 
 
@@ -46,8 +46,10 @@ def agreement_of(
     resampled = weighted.of(sample.counts)
     values = correlations(x, given.value)
 
+    n_images = given.images_of(column.scores)
+
     def estimate(value: float, replicates: Floats) -> Estimate:
-        return Estimate.of(interval_estimate(value, replicates, confidence))
+        return Estimate.of(interval_estimate(value, replicates, confidence, n_images))
 
     agreement = HumanAgreement(
         n=int((~np.isnan(x)).sum()),
@@ -87,11 +89,14 @@ def _accuracy(
     calibrated = tie_calibration(column.scores, given.mean, given.image)
     replicates = _accuracy_replicates(column.scores, given, calibrated.epsilon, counts)
     return CalibratedAccuracy(
-        accuracy=Estimate.of(interval_estimate(calibrated.accuracy, replicates, confidence)),
+        accuracy=Estimate.of(
+            interval_estimate(calibrated.accuracy, replicates, confidence, calibrated.n_groups)
+        ),
         epsilon=calibrated.epsilon,
         uncalibrated=calibrated.uncalibrated,
         tied=_share_tied(column, given, calibrated.epsilon),
         n_pairs=calibrated.n_pairs,
+        total_pairs=calibrated.total,
         n_images=calibrated.n_groups,
     )
 
@@ -132,8 +137,9 @@ def _system(
     metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
     point = system_correlations(metric, human)
     resampled = system_correlations(*_system_means(tables, sample.counts))
+    n_images = int(tables[2].any(axis=1).sum())
     estimates = [
-        Estimate.of(interval_estimate(float(values[0]), replicates, confidence))
+        Estimate.of(interval_estimate(float(values[0]), replicates, confidence, n_images))
         for values, replicates in zip(point, resampled, strict=True)
     ]
     pearson, kendall_tau_b, accuracy = estimates
@@ -189,14 +195,17 @@ def system_correlations(metric: Floats, human: Floats) -> SystemCorrelations:
     """Correlations over systems from means [r, systems].
 
     Pairwise accuracy (Kocmi et al. 2021): the share of pairs of systems that metric and people put
-    in the same order.
+    in the same order. Means of people that differ by rounding alone are equal.
     """
-    x, y = (v - v.mean(axis=1, keepdims=True) for v in (metric, human))
+    people = without_rounding(human)
+    x, y = (scaled(v) for v in (metric, human))
+    x, y = (v - v.mean(axis=1, keepdims=True) for v in (x, y))
     first, second = np.triu_indices(metric.shape[1], 1)
     a = np.sign(metric[:, first] - metric[:, second])
-    b = np.sign(human[:, first] - human[:, second])
+    b = np.sign(people[:, first] - people[:, second])
     with np.errstate(invalid="ignore", divide="ignore"):
         pearson = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+        pearson[(people == people[:, :1]).all(axis=1)] = np.nan
         tau = (a * b).sum(axis=1) / np.sqrt((a != 0).sum(axis=1) * (b != 0).sum(axis=1))
     undefined = np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)
     accuracy = np.where(undefined, np.nan, (a == b).mean(axis=1))
@@ -215,7 +224,8 @@ def of_view(
     rows = view.captions[given.row]
     x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
     weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
-    low, high = percentile_interval(getattr(weighted.of(counts), statistic), confidence)
+    n_images = len(np.unique(unit[~np.isnan(x)]))
+    low, high = percentile_interval(getattr(weighted.of(counts), statistic), confidence, n_images)
     values = correlations(x, y)
     estimates = CorrelationEstimates(
         n=int((~np.isnan(x)).sum()),

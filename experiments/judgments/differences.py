@@ -141,10 +141,9 @@ def accuracy_against_controls(
             if np.isnan(a - b):
                 tests.append(PairTest(np.nan, np.nan, np.nan, np.nan, "bootstrap, normal", 0, 1.0))
                 continue
+            n = given.images_of(by_name[metric] + by_name[control])
             tests.append(
-                resampled_difference(
-                    a, b, first, second, given.n_images, confidence=settings.confidence
-                )
+                resampled_difference(a, b, first, second, n, confidence=settings.confidence)
             )
         return tests
 
@@ -181,7 +180,7 @@ def _resampled(
     if (np.isnan(a.scores) == np.isnan(b.scores)).all():
         first, second = (getattr(replicates[c.name], statistic) for c in (a, b))
         return resampled_difference(
-            difference, 0.0, first, second, given.n_images, method="bootstrap",
+            difference, 0.0, first, second, given.images_of(a.scores), method="bootstrap",
             confidence=confidence,
         )  # fmt: skip
     # captions that one of the two could not score are left out of both

@@ -29,7 +29,8 @@ def score_groups(
     if len(labels) < 2 or not known.any():
         return ()
     scores = column.scores[known]
-    spread = float(scores.std())
+    size = float(np.abs(scores).max()) or 1.0  # of small scores the squares would be 0
+    spread = size * float((scores / size).std())
     cell = given.image[known] * len(labels) + group[known]
     size = given.n_images * len(labels)
     sums = np.bincount(cell, scores, minlength=size).reshape(given.n_images, -1)
@@ -40,7 +41,7 @@ def score_groups(
         replicates = both[:, : len(labels)] / both[:, len(labels) :]
     groups = []
     for k, label in enumerate(labels):
-        low, high = percentile_interval(replicates[:, k], confidence)
+        low, high = percentile_interval(replicates[:, k], confidence, int((n[:, k] > 0).sum()))
         step = (means[k] - means[k - 1]) / spread if k and spread else float("nan")
         groups.append(
             ScoreGroup(

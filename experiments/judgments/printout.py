@@ -67,6 +67,7 @@ def _ratings(result: JudgmentsResult) -> Iterator[str]:
         yield from _systems(result, rows, dimension)
         yield tests_line(result.differences[dimension])
         yield from _not_above(result, dimension)
+        yield from _drawn_pairs(rows, dimension)
         yield from _nearly_all_tied(rows, dimension)
         yield from _few_values(rows, dimension, statistic)
     yield from result.outside_intervals()
@@ -204,6 +205,17 @@ def _not_above(result: JudgmentsResult, dimension: str) -> Iterator[str]:
         yield from control_lines({dimension: against})
 
 
+def _drawn_pairs(rows: Sequence[Metric], dimension: str) -> Iterator[str]:
+    """A line where the accuracies are of pairs that were drawn."""
+    accuracies = [m.numbers.human[dimension].accuracy for m in rows]
+    most = max(accuracies, key=lambda a: a.total_pairs, default=None)
+    if most is not None and most.n_pairs < most.total_pairs:
+        yield (
+            f"accuracy: of {most.n_pairs:,} of {most.total_pairs:,} pairs of captions of an image, "
+            "drawn at random"
+        )
+
+
 def _nearly_all_tied(rows: Sequence[Metric], dimension: str) -> Iterator[str]:
     def tied(agreement: HumanAgreement) -> bool:
         return agreement.accuracy.tied is not None and agreement.accuracy.tied >= NEARLY_ALL
@@ -240,10 +252,12 @@ def too_few_draws(pairs: int, permutations: int, replicates: int, alpha: float) 
 
 
 def tests_line(comparisons: Comparisons) -> str:
-    """How many pairs each test finds significant."""
+    """How many pairs each test that was made finds significant."""
     significant: dict[str, int] = {}
     for pair in comparisons.pairs:
         for test in pair.tests:
+            if test.p is None:
+                continue
             significant.setdefault(test.method, 0)
             significant[test.method] += is_significant(test.p_adjusted, comparisons.alpha)
     by_test = ", ".join(f"{n} by {method}" for method, n in significant.items())

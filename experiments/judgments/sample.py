@@ -45,6 +45,10 @@ class Ratings(NamedTuple):
     image: npt.NDArray[np.int64]
     n_images: int
 
+    def images_of(self, scores: Floats) -> int:
+        """How many images have a caption with a rating and a score [n]."""
+        return len(np.unique(self.image[~(np.isnan(self.mean) | np.isnan(scores))]))
+
 
 class Columns(NamedTuple):
     """The columns that ran, and which of them are ranked or are controls."""

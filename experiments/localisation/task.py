@@ -318,7 +318,8 @@ def _mean(values: Floats, image: np.ndarray, counts: Counts, confidence: float) 
     sums = np.bincount(image[known], values[known], minlength=counts.shape[1])
     sizes = np.bincount(image[known], minlength=counts.shape[1])
     with np.errstate(invalid="ignore"):
-        low, high = percentile_interval((counts @ sums) / (counts @ sizes), confidence)
+        drawn = (counts @ sums) / (counts @ sizes)
+    low, high = percentile_interval(drawn, confidence, int((sizes > 0).sum()))
     return Estimate(value=values[known].mean(), low=low, high=high, n=int(known.sum()))
 
 

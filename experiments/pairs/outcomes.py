@@ -87,13 +87,14 @@ class Groups(NamedTuple):
 class Shares(NamedTuple):
     """The mean of a value by kind, with bootstrap replicates.
 
-    `point` [kinds], `replicates` [r, kinds], and `n` [kinds], the number of pairs. NaN for a kind
-    without pairs.
+    `point` [kinds], `replicates` [r, kinds], and `n` and `images` [kinds], the numbers of pairs and
+    of their images. NaN for a kind without pairs.
     """
 
     point: Floats
     replicates: Floats
     n: Ints
+    images: Ints
 
     def mean(self, kinds: npt.NDArray[np.bool_] | None = None) -> tuple[float, Floats]:
         """The mean over the chosen kinds (all by default) and its replicates [r]."""
@@ -119,4 +120,4 @@ def shares_of(
     once = np.ones((1, groups.n_images))
     with np.errstate(invalid="ignore"):
         point, replicates = ((w @ sums) / (w @ sizes) for w in (once, weights))
-    return Shares(point[0], replicates, sizes.sum(axis=0).astype(np.int64))
+    return Shares(point[0], replicates, sizes.sum(axis=0).astype(np.int64), (sizes > 0).sum(axis=0))

@@ -170,23 +170,26 @@ def accuracies(
     """The accuracies by kind, their mean, and the mean over the kinds that are `shown`."""
     confidence = shared.settings.confidence
 
-    def accuracy(value: float, replicates: Floats, right: float, tied: float, n: int) -> Accuracy:
-        low, high = percentile_interval(replicates, confidence)
+    def accuracy(
+        value: float, replicates: Floats, right: float, tied: float, n: int, images: int
+    ) -> Accuracy:
+        low, high = percentile_interval(replicates, confidence, images)
         untied = right / (1 - tied) if tied < 1 else float("nan")
         return Accuracy(value=value, low=low, high=high, n=n, ties=tied, untied=untied)
 
     def mean(chosen: npt.NDArray[np.bool_] | None) -> Accuracy:
         value, replicates = counted.credit.mean(chosen)
-        n = counted.credit.n if chosen is None else counted.credit.n[chosen]
+        kinds = slice(None) if chosen is None else chosen
+        n, images = counted.credit.n[kinds], counted.credit.images[kinds]
         right, tied = counted.right.mean(chosen)[0], counted.tied.mean(chosen)[0]
-        return accuracy(value, replicates, right, tied, int(n.sum()))
+        return accuracy(value, replicates, right, tied, int(n.sum()), int(images.min()))
 
     return AccuracyByKind(
         kinds={
             kind: accuracy(
                 float(counted.credit.point[k]), counted.credit.replicates[:, k],
                 float(counted.right.point[k]), float(counted.tied.point[k]),
-                int(counted.credit.n[k]),
+                int(counted.credit.n[k]), int(counted.credit.images[k]),
             )
             for k, kind in enumerate(shared.groups.kinds)
         },
@@ -267,10 +270,11 @@ def differences(
     resampled = {}
     for a, b in pairs:
         difference = credits_of[a] - credits_of[b]
-        value, replicates = shares_of(difference, groups, shared.weights).mean()
+        shares = shares_of(difference, groups, shared.weights)
+        value, replicates = shares.mean()
         n = len(np.unique(groups.image[~np.isnan(difference)]))
         resampled[a, b] = resampled_difference(
-            value, 0.0, replicates, np.zeros(len(shared.weights)), groups.n_images,
+            value, 0.0, replicates, np.zeros(len(shared.weights)), int(shares.images.min()),
             confidence=settings.confidence,
         )._replace(method="bootstrap", n=n)  # fmt: skip
     family = "pairs of metrics"

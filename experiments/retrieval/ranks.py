@@ -55,6 +55,6 @@ def recalls(ranks: Ints, replicates: int, confidence: float, seed: int) -> Mappi
     estimates = {}
     for k in DEPTHS:
         hits = (ranks < k).astype(np.float64)
-        low, high = percentile_interval(counts @ hits / len(ranks), confidence)
+        low, high = percentile_interval(counts @ hits / len(ranks), confidence, len(ranks))
         estimates[f"R@{k}"] = Estimate(value=hits.mean(), low=low, high=high, n=len(ranks))
     return estimates

@@ -26,6 +26,7 @@ from metaeval.runs import files
 from metaeval.runs.columns import IMAGE_ID, METRIC
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
+from metaeval.stats.resampling.bootstrap import MIN_UNITS
 from metaeval.stats.sample_size.order_stability import order_stability
 from metaeval.stats.sample_size.power import images_for_power, power_at
 
@@ -73,7 +74,8 @@ class SampleSize(Graded):
         return SampleSizeResult(**dict(graded), sample_size=self._sample_size(graded, record))
 
     def _sample_size(self, graded: GradedResult, record: RunRecord) -> OrderStabilityResult | None:
-        """Stability of the order by ρ within an image; `None` with fewer than two metrics."""
+        """Stability of the order by ρ within an image; `None` with fewer than two metrics or
+        `MIN_UNITS` images."""
         metrics = [m for m in graded.metrics if m.ok and is_compared(m.column)]
         names = [m.name for m in metrics]
         if len(names) < 2:
@@ -81,7 +83,7 @@ class SampleSize(Graded):
         values = _of_images(record.out, metrics)
         values = values[~np.isnan(values).any(axis=1)]
         n = len(values)
-        sizes = sorted({size for size in SIZES if size < n} | ({n} if n > 1 else set()))
+        sizes = sorted({size for size in SIZES if size < n} | ({n} if n >= MIN_UNITS else set()))
         if not sizes:
             return None
         seed = record.config.stats.seed
@@ -123,7 +125,7 @@ class SampleSize(Graded):
     def printout(self, summary: SampleSizeResult, record: RunRecord, file: Path) -> str:
         stability = summary.sample_size
         if stability is None:
-            return f"fewer than two metrics to compare\n{file.stem}: {file}"
+            return f"fewer than two metrics or {MIN_UNITS} images to compare\n{file.stem}: {file}"
         lines = [
             {"metric": f"{p.better} > {p.worse}", "difference": f"{p.difference.value:.4f}",
              "same order": _images(p.images_same_sign),

@@ -154,5 +154,5 @@ def _difference(a: Combination, b: Combination) -> float:
 
 
 def _estimate(value: float, drawn: Floats, confidence: float, n: int) -> Estimate:
-    low, high = central_intervals(drawn[:, None], confidence)[0]
+    low, high = central_intervals(drawn[:, None], confidence, n)[0]
     return Estimate(value=value, low=low, high=high, n=n)

@@ -41,7 +41,7 @@ class ResampledMean(NamedTuple):
         """With its percentile interval; without a value where no image counts."""
         if not self.n:
             return Estimate(value=None, n=0)
-        low, high = central_intervals(self.replicates[:, None], confidence)[0]
+        low, high = central_intervals(self.replicates[:, None], confidence, self.n)[0]
         return Estimate(value=self.value, low=low, high=high, n=self.n)
 
 

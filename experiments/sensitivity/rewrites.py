@@ -172,4 +172,5 @@ def _ratio_interval(
     with np.errstate(invalid="ignore", divide="ignore"):
         means = total / n
         ratio = means[:, [0]] / means[:, [1]]
-    return central_intervals(np.where(np.isfinite(ratio), ratio, np.nan), confidence)[0]
+    ratio = np.where(np.isfinite(ratio), ratio, np.nan)
+    return central_intervals(ratio, confidence, known.sum(axis=0).min())[0]

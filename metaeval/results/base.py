@@ -101,7 +101,8 @@ class Test(Model):
     family
         The hypotheses of the correction, in words: "17 metrics, each pair".
     decidable
-        False where no data could have given a significant result with so few replicates.
+        False where no test was made, or no data could have given a significant result with so few
+        replicates.
     """
 
     __test__ = False  # pytest should not collect it

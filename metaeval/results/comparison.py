@@ -170,8 +170,8 @@ class AgainstControl(Model):
         One for each metric: a is the metric, b the control.
     shows
         "nothing" where the control is at least as high as every metric; "something" where a metric
-        is significantly higher; "undecidable" where no metric could be, with so few replicates;
-        otherwise "unsure".
+        is significantly higher; "undecidable" where no metric could be, with so few replicates or
+        units; otherwise "unsure".
     """
 
     control: str

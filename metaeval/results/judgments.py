@@ -62,8 +62,9 @@ class CalibratedAccuracy(Model):
         The same accuracy at ε = 0.
     tied
         The share of the pairs that ε makes ties.
-    n_pairs, n_images
-        The pairs, and the images that have some.
+    n_pairs, total_pairs, n_images
+        The pairs that were compared, all that there are (more where pairs were drawn), and the
+        images that have some.
     """
 
     accuracy: Estimate
@@ -71,6 +72,7 @@ class CalibratedAccuracy(Model):
     uncalibrated: Number
     tied: Number
     n_pairs: int
+    total_pairs: int
     n_images: int
 
 

@@ -10,6 +10,7 @@ from pydantic import field_validator
 
 from metaeval.results.base import Estimate, Model, Number
 from metaeval.results.metric import MetricResult, Statistics
+from metaeval.stats.resampling.bootstrap import MIN_UNITS
 
 SCHEMA: Final = 2
 
@@ -176,6 +177,13 @@ class DatasetInfo(Model):
     records: RecordCounts | None = None
     systems: Mapping[str, RecordCounts] | None = None
     language: LanguageInfo | None = None
+
+    @property
+    def too_few(self) -> str | None:
+        """Of a dataset with too few images for intervals and tests by resampling: how few."""
+        if self.n_images is None or self.n_images >= MIN_UNITS:
+            return None
+        return f"too few images ({self.n_images} < {MIN_UNITS})"
 
 
 class PublishedInfo(Model):

@@ -18,6 +18,7 @@ from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.judgments import JudgmentsResult
 from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, METRIC, SCORE
+from metaeval.stats.resampling.items import without_rounding
 
 SHOWN = 3  # examples of each kind for each metric
 HEADS = ("Metric", "The score is", "Image", "Caption", "People", "above", "Score", "above")
@@ -58,7 +59,9 @@ def examples(run: LoadedRun[JudgmentsResult]) -> list[Examples]:
     metrics = [m for m in run.result.visible if kind_of(m) == "result" and m.column.headline]
     by_dimension = []
     for dimension in dimensions:
-        ratings = judged[f"human_{dimension}"].map(_mean).to_numpy(dtype=np.float64)
+        ratings = without_rounding(
+            judged[f"human_{dimension}"].map(_mean).to_numpy(dtype=np.float64)
+        )
         rows = []
         for metric in metrics:
             part = scores[scores[METRIC] == metric.name]

@@ -117,7 +117,7 @@ def _controls(
         return [
             capital(
                 f"{where}whether {which} is above {control} cannot be decided with so few "
-                "replicates."
+                "replicates or images."
             )
         ]
     if len(below) == len(ranked):

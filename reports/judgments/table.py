@@ -192,7 +192,13 @@ def _common_cells(common: CommonRows | None) -> list[Cell]:
 
 def _accuracy_cells(accuracy: CalibratedAccuracy) -> list[Cell]:
     low, high = accuracy.accuracy.low, accuracy.accuracy.high
-    hover = f"{count(accuracy.n_pairs)} pairs of captions of {count(accuracy.n_images)} images"
+    drawn = accuracy.n_pairs < accuracy.total_pairs
+    n = (
+        f"{count(accuracy.n_pairs)} of {count(accuracy.total_pairs)} (drawn)"
+        if drawn
+        else (count(accuracy.n_pairs))
+    )
+    hover = f"{n} pairs of captions of {count(accuracy.n_images)} images"
     if known(low) and known(high):
         hover += f"; interval {percent(low)} to {percent(high)}"
     notes = [] if accuracy.epsilon is None else [f"ε = {accuracy.epsilon:.3g}"]

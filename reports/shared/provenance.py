@@ -45,7 +45,9 @@ def language_date_and_version(info: RunInfo) -> list[tuple[str, str]]:
     """Facts for the head of a page: the captions' language where it is known, and of the run."""
     commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
     language = info.dataset.language if info.dataset else None
+    too_few = info.dataset.too_few if info.dataset else None
     return [
+        *([] if too_few is None else [("Intervals and tests", f"none: {too_few}")]),
         *([] if language is None else [("Language", _language(language))]),
         ("Date", (info.finished or "")[:10]),
         ("Version", f"metaeval {info.metaeval}{commit}"),

@@ -37,7 +37,9 @@ def test_a_control_is_not_beaten_or_nothing_can_be_decided() -> None:
     values = "(Length 60.0, best metric CIDEr 50.0)"
     assert line("nothing") == [f"HC: no metric is above the best control {values}"]
     assert line("unsure") == [f"HC: no metric is significantly above the best control {values}"]
-    assert line("undecidable") == [f"HC: cannot be decided with so few replicates {values}"]
+    assert line("undecidable") == [
+        f"HC: cannot be decided with so few replicates or images {values}"
+    ]
     assert line("something") == []
     assert list(control_lines(None)) == []
 

@@ -1,4 +1,4 @@
-"""The BLEU of the files that earlier versions wrote."""
+"""What the files that earlier versions wrote are of: another BLEU, and intervals of few images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,18 @@ from typing import Any
 
 import pytest
 
+from metaeval.experiments.sample_size import task
 from metaeval.metrics.ngram import bleu
+from metaeval.stats.ordering import detection, selected
+from metaeval.stats.resampling import bootstrap
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_floor() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (bootstrap, detection, selected, task):
+            patch.setattr(module, "MIN_UNITS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def human_agreement(
         **correlation_estimates(n, value),
         accuracy=CalibratedAccuracy(
             accuracy=Estimate(value=None), epsilon=None, uncalibrated=None, tied=None, n_pairs=0,
-            n_images=0,
+            total_pairs=0, n_images=0,
         ),
         views={
             name: CorrelationEstimates(**correlation_estimates(*part))

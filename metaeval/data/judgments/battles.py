@@ -383,8 +383,16 @@ def _winner(
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if text in systems:
         return 1.0 - systems.index(text)
-    if text.lower() in outcomes:
-        return outcomes[text.lower()]
+    outcome = outcomes.get(text.lower())
+    names = [name and name.lower() for name in systems]
+    if outcome is not None and text.lower() in names and outcome != 1.0 - names.index(text.lower()):
+        raise InputError(
+            f"'{text:.60}' can be the system '{systems[names.index(text.lower())]}' or the other "
+            "caption; use the systems' names as they are, or first, second and tie",
+            file=path, record=where, field="winner",
+        )  # fmt: skip
+    if outcome is not None:
+        return outcome
     raise InputError(
         f"'{text:.60}' is neither system of the battle, nor first, second or tie; "
         "dataset.winners={VALUE: first} says what a value means",

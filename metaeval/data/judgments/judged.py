@@ -23,6 +23,7 @@ from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError
 from metaeval.options import is_unicode
 from metaeval.runs.columns import HUMAN
+from metaeval.stats.resampling.items import without_rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +113,18 @@ class Judgments:
 
         With `ratings: each` a caption has as many rows as ratings, with `mean` one.
         """
-        caption: list[int] = []
-        value: list[float] = []
-        for j, judged in enumerate(self.judged):
-            ratings = judged.human.get(dimension, ())
-            if self.protocol.ratings == "mean":
-                ratings = (float(np.mean(ratings)),) if ratings else ()
-            caption += [j] * len(ratings)
-            value += ratings
-        return np.array(caption, dtype=np.intp), np.array(value, dtype=np.float64)
+        if self.protocol.ratings == "mean":
+            means = self.means(dimension)
+            rated = np.flatnonzero(~np.isnan(means))
+            return rated, means[rated]
+        ratings = [judged.human.get(dimension, ()) for judged in self.judged]
+        caption = np.repeat(np.arange(len(ratings), dtype=np.intp), list(map(len, ratings)))
+        return caption, np.array([value for r in ratings for value in r], dtype=np.float64)
 
     def means(self, dimension: str) -> npt.NDArray[np.float64]:
-        """The mean rating of each caption, NaN where it has none."""
+        """The mean rating of each caption (`without_rounding`), NaN where it has none."""
         ratings = (judged.human.get(dimension, ()) for judged in self.judged)
-        return np.array([float(np.mean(r)) if r else np.nan for r in ratings])
+        return without_rounding([float(np.mean(r)) if r else np.nan for r in ratings])
 
 
 def arrange(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -94,10 +94,12 @@ def load_table(
         The file's names of `image_id`, `candidate`, `references`, `human`, `system`,
         `image_path`, `rater`, `subset` and `words`, if they differ. All except `system` and
         `image_path` are also recognised by common names, which is logged. With `rater` there is a
-        record per rating: those of one caption of one image (and system) are combined. The parts
-        that `subset` names have separate numbers. `words` lists [word, whether it is wrong] or
-        whether each is, for the words of the candidate at white space; without the column of
-        ratings, a caption's rating is whether no word is wrong.
+        record per rating: those of one caption of one image (and system, and subset) are combined;
+        several of one rater count as one, with their mean. The parts that `subset` names have
+        separate numbers. `words` lists [word, whether it is wrong] or
+        whether each is, for the words of the candidate at white space; of several raters, a word is
+        wrong where at least half marked it. Without the column of ratings, a caption's rating is
+        whether no word is wrong.
     references
         A file with the references of the images (COCO's captions file, or one of `dataset=own`),
         for records without references.
@@ -214,6 +216,8 @@ class _RecordReader:
         if not ratings:
             return None
         raters: tuple[str, ...] = ()
+        if self.has_raters and (rater := record.get("rater")) not in (None, ""):
+            raters = (str(check_id(rater, path, where, "rater")),)
         if self.dimension is not None:
             if all(len(values) == 1 for values in ratings.values()):
                 raters = tuple(ratings)
@@ -295,17 +299,56 @@ def _is_coco(path: Path) -> bool:
 
 
 def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[JudgedCaption]:
-    """One entry per caption, with the ratings of all records that judge it, in their order."""
-    ratings: dict[tuple[str, str, str | None], dict[str, tuple[float, ...]]] = {}
-    first: dict[tuple[str, str, str | None], JudgedCaption] = {}
-    for j in judged:
-        key = (j.image, j.candidate, j.system)
-        first.setdefault(key, j)
-        of_caption = ratings.setdefault(key, {})
-        for dimension, values in j.human.items():
-            of_caption[dimension] = of_caption.get(dimension, ()) + values
-    notes.append(f"{len(judged):,} ratings are of {len(first):,} captions (dataset.fields.rater).")
-    return [replace(j, human=ratings[key], raters=()) for key, j in first.items()]
+    """One entry per caption (of an image, system and subset), with all records that judge it."""
+    records: dict[tuple[str | None, ...], dict[str, list[JudgedCaption]]] = {}
+    for n, j in enumerate(judged):
+        rater = j.raters[0] if j.raters else f"\n{n}"  # an unknown rater is one of its own
+        of_caption = records.setdefault((j.image, j.candidate, j.system, j.subset), {})
+        of_caption.setdefault(rater, []).append(j)
+    combined = [_combined(list(of_caption.values())) for of_caption in records.values()]
+    notes.append(
+        f"{len(judged):,} ratings are of {len(combined):,} captions (dataset.fields.rater)."
+    )
+    if again := len(judged) - sum(map(len, records.values())):
+        notes.append(f"{again:,} records rate a caption again by the same rater: averaged.")
+    if several := sum(len(_reference_sets(of.values())) > 1 for of in records.values()):
+        notes.append(f"References of {several:,} captions differ between records: all are used.")
+    if divided := sum(differ for _, differ in combined):
+        notes.append(
+            f"Raters mark different words of {divided:,} captions: a word is wrong where at least "
+            "half of them marked it."
+        )
+    return [caption for caption, _ in combined]
+
+
+def _combined(by_rater: Sequence[Sequence[JudgedCaption]]) -> tuple[JudgedCaption, bool]:
+    """The caption of the records of each rater, and whether their marks of words differ.
+
+    The records of one rater count once, with their mean.
+    """
+    every = [j for records in by_rater for j in records]
+    human = {}
+    for dimension in dict.fromkeys(d for j in every for d in j.human):
+        given = [[r for j in records for r in j.human.get(dimension, ())] for records in by_rater]
+        human[dimension] = tuple(
+            rating
+            for records, ratings in zip(by_rater, given, strict=True)
+            for rating in ([float(np.mean(ratings))] if len(records) > 1 and ratings else ratings)
+        )
+    marks = [[j.wrong for j in records if j.wrong] for records in by_rater]
+    shares = np.mean([np.mean(of_rater, axis=0) for of_rater in marks if of_rater] or [[]], axis=0)
+    sets = _reference_sets(by_rater)
+    references = sets[0] if len(sets) == 1 else tuple(dict.fromkeys(r for s in sets for r in s))
+    caption = replace(
+        every[0], human=human, raters=(), references=references,
+        wrong=tuple((shares >= 0.5).tolist()),
+    )  # fmt: skip
+    return caption, bool(((shares > 0) & (shares < 1)).any())
+
+
+def _reference_sets(by_rater: Iterable[Sequence[JudgedCaption]]) -> list[tuple[str, ...]]:
+    """The different references of the records that have some."""
+    return list(dict.fromkeys(j.references for r in by_rater for j in r if j.references))
 
 
 def _repeated(judged: Sequence[JudgedCaption]) -> list[str]:

@@ -13,7 +13,7 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.concordance import concordance
 from metaeval.stats.correlation.correlations import NAMES, correlation
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.items import Floats, encode
+from metaeval.stats.resampling.items import Floats, Ints, encode, scaled, without_rounding
 from metaeval.stats.resampling.means import resampled_sums
 
 _STREAM = 0x5B17  # separates the random halves from other uses of the same seed
@@ -145,14 +145,16 @@ def rater_agreement(
     left, right, row = [], [], []
     for j in range(k):
         others = np.delete(table, j, axis=1)
-        compared = others.mean(axis=1, keepdims=True) if averaged else others
+        compared: Floats = (
+            without_rounding(others.mean(axis=1, keepdims=True)) if averaged else others
+        )
         left.append(np.repeat(table[:, j], compared.shape[1]))
         right.append(compared.ravel())
         row.append(np.repeat(np.arange(n), compared.shape[1]))
     if identified:
         each = [correlation(statistic, a, b) for a, b in zip(left, right, strict=True)]
         return RaterAgreement(float(np.mean(each)), np.array(each), False, n, k)
-    x, y, of = (np.concatenate(part) for part in (left, right, row))
+    x, y, of = np.concatenate(left), np.concatenate(right), np.concatenate(row)
     if statistic.startswith("kendall"):
         value = _tau_between_rows(x, y, of, k, statistic)
     else:
@@ -160,7 +162,7 @@ def rater_agreement(
     return RaterAgreement(value, np.full(k, np.nan), True, n, k)
 
 
-def _tau_between_rows(x: Floats, y: Floats, row: Floats, k: int, statistic: str) -> float:
+def _tau_between_rows(x: Floats, y: Floats, row: Ints, k: int, statistic: str) -> float:
     """τ of a random choice a row: pairs of choices of the same row (of k) count only within one."""
     total = concordance(x, y)
     # choices j and j' of one row never occur together, unless j = j'
@@ -298,7 +300,8 @@ def split_half_reliability(
     rng, values = np.random.default_rng([_STREAM, seed]), []
     for _ in range(splits):
         mixed = rng.permuted(table, axis=1)
-        first, second = mixed[:, :half].mean(axis=1), mixed[:, half : 2 * half].mean(axis=1)
+        halves = (mixed[:, :half], mixed[:, half : 2 * half])
+        first, second = (without_rounding(part.mean(axis=1)) for part in halves)
         values.append(correlation(statistic, first, second))
     r = float(np.mean(values))
     single = r / (half - (half - 1) * r)
@@ -384,6 +387,7 @@ def disattenuated_correlation(
         nan = math.nan
         return DisattenuatedCorrelation(nan, nan, nan, nan, nan, nan, nan, nan, n, k)
     x, table, unit = x[known], table[known], unit[known]
+    x = scaled(x)
     x = x - x.mean()
     mean = table.mean(axis=1)
     inside = ((table - mean[:, None]) ** 2).sum(axis=1)
@@ -399,8 +403,9 @@ def disattenuated_correlation(
         corrected = drawn / np.sqrt(drawn_reliability)
         value = float(r[0] / np.sqrt(reliability[0]))
         ceiling = float(np.sqrt(reliability[0]))
-    low, high = percentile_interval(drawn, confidence)
-    corrected_low, corrected_high = percentile_interval(corrected, confidence)
+    images = len(np.unique(unit))
+    low, high = percentile_interval(drawn, confidence, images)
+    corrected_low, corrected_high = percentile_interval(corrected, confidence, images)
     return DisattenuatedCorrelation(
         float(r[0]), low, high, value, corrected_low, corrected_high, ceiling,
         float(reliability[0]), n, k,

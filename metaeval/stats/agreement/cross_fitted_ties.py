@@ -108,7 +108,7 @@ def cross_fitted_tie_calibration(
         return CrossFittedTies(nan, nan, nan, epsilons, nan, 0, 0)
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
-    low, high = percentile_interval(resampled_means(accuracy, counts), confidence)
+    low, high = percentile_interval(resampled_means(accuracy, counts), confidence, int(known.sum()))
     return CrossFittedTies(
         float(accuracy[known].mean()), low, high, epsilons,
         tie_calibration(x, y, unit).accuracy, len(pairs.distance), int(known.sum()),

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
-from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, defined_replicates
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
 from metaeval.stats.resampling.means import resampled_sums
 
 
@@ -101,6 +101,7 @@ def label_efficiency(
         nan = math.nan
         return LabelEfficiency(nan, nan, nan, n_labels, nan, nan, n)
     x, y, unit = x[known], y[known], unit[known]
+    x, y = scaled(x), scaled(y)
     x, y = x - x.mean(), y - y.mean()
     parts = (np.ones(n), x, y, x * x, y * y, x * y)
     sums = [np.bincount(unit, part, minlength=len(labels)).astype(np.float64) for part in parts]
@@ -109,7 +110,8 @@ def label_efficiency(
         counts = bootstrap_counts(len(labels), replicates, seed)
     r = _r(table.sum(axis=0, keepdims=True))
     share = 0.0 if n_scored is None else n_labels / n_scored
-    low_r, high_r = _interval_of_r(float(r[0]), _r(resampled_sums(table, counts)), confidence)
+    drawn = defined_replicates(_r(resampled_sums(table, counts)), len(np.unique(unit)))
+    low_r, high_r = _interval_of_r(float(r[0]), drawn, confidence)
     ends = np.abs([low_r, high_r])
     least = 0.0 if low_r < 0 < high_r else float(ends.min())
     low, high = (
@@ -146,6 +148,8 @@ def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[flo
     with np.errstate(divide="ignore"):
         drawn = np.arctanh(replicates)
     drawn = drawn[np.isfinite(drawn)]
+    if not len(replicates):
+        return math.nan, math.nan
     if len(drawn) < 2 or not abs(r) < 1:
         return r, r
     half = -float(ndtri((1 - confidence) / 2)) * float(drawn.std(ddof=1))

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.stats.ordering.group_pairs import group_pairs
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 from metaeval.stats.resampling.means import resampled_sums
@@ -189,14 +189,15 @@ def length_matched_accuracy(
         sizes = np.bincount(unit[rows], minlength=len(labels)).astype(np.float64)
         drawn = resampled_sums(np.stack([sums, sizes], axis=1), counts)
         with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = percentile_interval(drawn[:, 0] / drawn[:, 1], confidence)
+            shares = drawn[:, 0] / drawn[:, 1]
+        low, high = percentile_interval(shares, confidence, len(np.unique(unit[rows])))
         n = int(rows.sum())
         parts += [float(right[rows].mean()) if n else float("nan"), low, high, n]
     return MatchedAccuracy(*parts)  # type: ignore[arg-type]
 
 
 class PairTable(NamedTuple):
-    """All pairs of items of the same image that people do not tie.
+    """The pairs (`group_pairs`) of items of the same image that people do not tie.
 
     Attributes
     ----------
@@ -233,22 +234,8 @@ def pair_table(
     unit = encode(image)[1]
     require_aligned(scores=x, human=y, length=z, image=unit)
     known = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-    known = known[np.argsort(unit[known], kind="stable")]
-    sizes = np.bincount(unit[known])
-    if int((sizes * (sizes - 1) // 2).sum()) > 50_000_000:
-        raise InputError("more than 50 million pairs within images", field="image")
-    starts = np.cumsum(sizes) - sizes
-    one, other = [], []
-    for size in np.unique(sizes[sizes > 1]):
-        i, j = np.triu_indices(size, 1)
-        base = starts[sizes == size]
-        one.append((base[:, None] + i).ravel())
-        other.append((base[:, None] + j).ravel())
-    empty = np.empty(0, dtype=np.int64)
-    a = known[np.concatenate([empty, *one])]
-    b = known[np.concatenate([empty, *other])]
-    order = np.lexsort((b, a, unit[a]))
-    a, b = a[order], b[order]
+    pairs = group_pairs(unit[known])
+    a, b = known[pairs.first], known[pairs.second]
     differ = y[a] != y[b]
     a, b = a[differ], b[differ]
     first, second = np.where(y[a] > y[b], a, b), np.where(y[a] > y[b], b, a)

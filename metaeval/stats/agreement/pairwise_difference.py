@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
 from metaeval.stats.resampling.means import resampled_sums
 
 
@@ -83,7 +83,7 @@ def pairwise_difference_pearson(
         means = np.bincount(unit, values, minlength=len(labels)) / np.maximum(size, 1)
         return np.asarray(values - means[unit], dtype=np.float64)
 
-    a, b = centred(x), centred(y)
+    a, b = centred(scaled(x)), centred(scaled(y))
     products = [size * np.bincount(unit, p, minlength=len(labels)) for p in (a * b, a * a, b * b)]
     table = np.stack(products, axis=1)
     pairs = int((size * (size - 1)).sum()) // 2
@@ -93,7 +93,8 @@ def pairwise_difference_pearson(
         return DifferencePearson(nan, nan, nan, 0, 0)
     if counts is None:
         counts = bootstrap_counts(len(labels), replicates, seed)
-    low, high = percentile_interval(_ratio(resampled_sums(table, counts)), confidence)
+    drawn = _ratio(resampled_sums(table, counts))
+    low, high = percentile_interval(drawn, confidence, with_pair)
     r = float(_ratio(table.sum(axis=0, keepdims=True))[0])
     return DifferencePearson(r, low, high, pairs, with_pair)
 

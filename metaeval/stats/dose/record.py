@@ -55,16 +55,18 @@ def dose_record(
     # the replicate that holds every image once comes first: it is the statistic itself
     once = np.ones((1, counts.shape[1]), dtype=counts.dtype)
     few = np.vstack([once, counts[:RHO_REPLICATES]])
+    known: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=0))  # [images, doses]
     for k in range(1, values.shape[2]):
         by_seed = [rank_order_replicates(v[:, [k, 0]], [0, 1], few) for v in values]
         resampled = np.mean(by_seed, axis=0)
-        rho.append(interval_estimate(float(resampled[0]), resampled[1:], confidence))
+        n = int((known[:, k] | known[:, 0]).sum())
+        rho.append(interval_estimate(float(resampled[0]), resampled[1:], confidence, n))
         seeds = [rhos[0] for rhos in by_seed]
         rho_seed_sd.append(float(np.std(seeds, ddof=1)) if len(seeds) > 1 else None)
     # the rank-order ρ of two versions of an image
     signs = np.sign(values[:, :, :1] - values[:, :, 1:]).mean(axis=0)
     within = [
-        interval_estimate(_mean(column), replicates, confidence)
+        interval_estimate(_mean(column), replicates, confidence, int((~np.isnan(column)).sum()))
         for column, replicates in zip(signs.T, resampled_means(signs, counts).T, strict=True)
     ]
     return DoseRecord(response, rho, rho_seed_sd, within)

@@ -13,6 +13,7 @@ from metaeval.stats.resampling.items import Floats, as_scores
 from metaeval.stats.resampling.means import resampled_means
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"
+FEW_IMAGES = "too few images"
 
 
 class HalfEffect(NamedTuple):
@@ -27,6 +28,7 @@ class HalfEffect(NamedTuple):
     why
         "not reached": half the effect lies beyond the largest dose. "no fall": the interval of the
         whole effect does not exclude 0 or a rise. "no images": none has every version scored.
+        "too few images": fewer than `MIN_UNITS` have.
     """
 
     dose: float | None
@@ -132,8 +134,8 @@ def dose_response(
     Examples
     --------
     >>> from metaeval.stats.resampling.bootstrap import bootstrap_counts
-    >>> scores = [[[3.0, 2.0, 1.0], [6.0, 4.0, 2.0]]]
-    >>> response = dose_response(scores, [0, 0.5, 1], bootstrap_counts(2, 100, 0))
+    >>> scores = [[[3.0, 2.0, 1.0], [6.0, 4.0, 2.0]] * 5]
+    >>> response = dose_response(scores, [0, 0.5, 1], bootstrap_counts(10, 100, 0))
     >>> response.change.round(3).tolist(), response.half.dose, response.falls_throughout
     ([0.0, -1.225, -2.449], 0.5, True)
     """
@@ -156,18 +158,19 @@ def dose_response(
     by_seed[:, ~whole] = np.nan
     change = by_seed.mean(axis=0)
     replicates = _resampled(change, counts)
-    if not whole.any():
+    n = int(whole.sum())
+    if not n:
         return _nothing(k, len(values), floor is not None)
 
     def intervals(columns: Floats, level: float) -> Floats:
-        return np.array([percentile_interval(column, level) for column in columns.T])
+        return np.array([percentile_interval(column, level, n) for column in columns.T])
 
     means = change[whole].mean(axis=0)
     steps = np.diff(replicates[:, :k], axis=1)
     seeds = by_seed[:, whole, :k].mean(axis=1)
-    effect = percentile_interval(replicates[:, -1], confidence)
+    effect = percentile_interval(replicates[:, -1], confidence, n)
     return DoseResponse(
-        int(whole.sum()),
+        n,
         len(values),
         means[:k],
         intervals(replicates[:, :k], confidence),
@@ -209,6 +212,8 @@ def _half_effect(
     doses: Floats, means: Floats, replicates: Floats, effect: list[float], confidence: float
 ) -> HalfEffect:
     """See `HalfEffect`; the last column of `means` and `replicates` is the whole effect."""
+    if np.isnan(effect[1]):
+        return HalfEffect(None, [None, None], FEW_IMAGES)
     if not effect[1] < 0:
         return HalfEffect(None, [None, None], NO_FALL)
     reached = _crossings(doses, means[None])[0]

@@ -88,18 +88,17 @@ def classification(
     ]
     none: Floats = np.empty(0)
     auroc_ci, precision_ci = (
-        _interval(np.concatenate([none, *(d[k] for d in drawn)]), confidence) for k in range(2)
+        _interval(np.concatenate([none, *(d[k] for d in drawn)]), confidence, len(np.unique(unit)))
+        for k in range(2)
     )
     return Classification(
         len(x), int(label.sum()), float(auroc[0]), auroc_ci, float(precision[0]), precision_ci
     )
 
 
-def _interval(replicates: Floats, confidence: float) -> Interval:
-    if not len(replicates):
-        return float("nan"), float("nan")
-    low, high = percentile_interval(replicates, confidence)
-    return float(low), float(high)
+def _interval(replicates: Floats, confidence: float, n_units: int) -> Interval:
+    low, high = percentile_interval(replicates, confidence, n_units)
+    return low, high
 
 
 def _weighted(

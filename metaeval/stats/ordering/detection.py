@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr
 
-from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.bootstrap import MIN_UNITS, Counts
 from metaeval.stats.resampling.buffers import replicates_at_a_time
 from metaeval.stats.resampling.items import Floats
 
@@ -143,7 +143,7 @@ def auc_within_images(
     known, wins = ~np.isnan(gaps), won(gaps)
     n, total = drawn_sums([known, np.where(known, wins, 0.0)], counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        intervals = central_intervals(total / n, confidence)
+        intervals = central_intervals(total / n, confidence, known.sum(axis=0))
     return [
         Auc(int(k.sum()), float(w[k].mean()) if k.any() else float("nan"), interval)
         for k, w, interval in zip(known.T, wins.T, intervals, strict=True)
@@ -179,7 +179,7 @@ def _intervals(gaps: Floats, counts: Counts, confidence: float) -> tuple[list[In
         spread = np.sqrt(np.maximum(square - cost * mean, 0) / (n - 1))
         effect = np.where(spread > 1e-9, mean / spread, np.nan)
         tables = (detected / n, auc / n, mean * unit, effect)
-    return tuple(central_intervals(table, confidence) for table in tables)
+    return tuple(central_intervals(table, confidence, known.sum(axis=0)) for table in tables)
 
 
 def whole_bits(n_images: int) -> int:
@@ -202,11 +202,16 @@ def drawn_sums(tables: list[npt.NDArray[np.generic]], counts: Counts) -> list[Fl
     return np.split(sums, len(tables), axis=1)
 
 
-def central_intervals(replicates: Floats, confidence: float) -> list[Interval]:
-    """Per column of [replicates, k] the percentile interval; undefined replicates are left out."""
+def central_intervals(
+    replicates: Floats, confidence: float, n_units: npt.ArrayLike
+) -> list[Interval]:
+    """Per column of [replicates, k] the percentile interval; undefined replicates are left out.
+
+    A column of fewer than `MIN_UNITS` units (`n_units` [k]) has none.
+    """
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     ends = np.full((2, replicates.shape[1]), np.nan)
-    missing = np.isnan(replicates)
+    missing = np.isnan(replicates) | (np.asarray(n_units) < MIN_UNITS)
     if len(replicates):
         whole = ~missing.any(axis=0)
         ends[:, whole] = np.quantile(replicates[:, whole], tails, axis=0)

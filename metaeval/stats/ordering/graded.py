@@ -145,7 +145,7 @@ def graded_statistics(
     GradedRecord
         What is undefined is NaN: Spearman's ρ and τ-b of constant scores (their rank-order ρ is 0),
         everything without scores, the standard deviation of one score, both ends of an interval
-        where no replicate defines the statistic.
+        where no replicate defines the statistic or fewer than `MIN_UNITS` images have a score.
 
     Raises
     ------
@@ -208,8 +208,10 @@ def graded_result(
     within = resampled_means(rhos, counts)
     of_images = rhos[~np.isnan(rhos)]
 
+    n_images = int((~np.isnan(values)).any(axis=1).sum())
+
     def estimate(value: float, replicates: Floats) -> IntervalEstimate:
-        return interval_estimate(value, replicates, confidence)
+        return interval_estimate(value, replicates, confidence, n_images)
 
     labels = [
         " + ".join(str(n) for n, grade in zip(set_names, grades, strict=True) if grade == level)

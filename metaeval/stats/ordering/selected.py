@@ -12,7 +12,7 @@ from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.ordering.monotone import monotone_flags
 from metaeval.stats.ordering.pairwise import pair_counts
-from metaeval.stats.resampling.bootstrap import IntervalEstimate
+from metaeval.stats.resampling.bootstrap import MIN_UNITS, IntervalEstimate
 from metaeval.stats.resampling.items import Floats, as_table
 
 
@@ -20,8 +20,8 @@ class SelectedRecord(NamedTuple):
     """What `selected_statistics` returns; the pooled ρ has no interval.
 
     The last three are means over images, so their interval is mean ± z · sd/√n, clipped to the
-    range of the statistic; NaN below two images. An image with a share of its pairs counts once,
-    however many of them are scored.
+    range of the statistic; NaN below `MIN_UNITS` images. An image with a share of its pairs counts
+    once, however many of them are scored.
     """
 
     n_images: int
@@ -71,7 +71,7 @@ def _mean(per_image: Floats, lowest: float, confidence: float) -> IntervalEstima
     if not len(known):
         return IntervalEstimate(nan, nan, nan)
     mean = float(known.mean())
-    if len(known) < 2:
+    if len(known) < MIN_UNITS:
         return IntervalEstimate(mean, nan, nan)
     half = float(ndtri((1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(len(known)))
     return IntervalEstimate(mean, max(mean - half, lowest), min(mean + half, 1.0))

@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.errors import InputError
+from metaeval.stats.ordering.group_pairs import group_pairs
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 
 # Means of fractions that are equal on paper differ by roundings; below this they are one.
 _SAME = 1e-12
-_MOST_PAIRS = 200_000_000
 
 
 class TieCalibration(NamedTuple):
@@ -28,6 +27,8 @@ class TieCalibration(NamedTuple):
         The accuracy at ε = 0.
     n_pairs, n_groups
         How many pairs were compared, and how many groups have a pair.
+    total
+        How many pairs there are; more than `n_pairs` where these were drawn (`group_pairs`).
     """
 
     accuracy: float
@@ -35,16 +36,19 @@ class TieCalibration(NamedTuple):
     uncalibrated: float
     n_pairs: int
     n_groups: int
+    total: int
 
 
 class ItemPairs(NamedTuple):
     """All pairs of items within groups: float64 [p] distances in score, bool [p] whether the
-    judgements are tied, bool [p] whether the scores are in the judgements' order, int [p] group."""
+    judgements are tied, bool [p] whether the scores are in the judgements' order, int [p] group;
+    and how many pairs there are, more than p where they were drawn."""
 
     distance: Floats
     tied: npt.NDArray[np.bool_]
     concordant: npt.NDArray[np.bool_]
-    group: npt.NDArray[np.intp]
+    group: npt.NDArray[np.int64]
+    total: int
 
 
 def tie_calibration(
@@ -75,7 +79,7 @@ def tie_calibration(
     Missing
         An item without score or judgement is left out; a group without a pair counts nowhere.
     Time
-        O(p log p) for p pairs, O(p) memory; p is refused above 200 million.
+        O(p log p) for p pairs, O(p) memory; of more than `MOST_PAIRS` some are drawn.
     Interval
         By resampling groups at the ε found on all of them (`pair_outcomes`).
     Source
@@ -96,7 +100,7 @@ def tie_calibration(
     n = len(pairs.distance)
     if not n:
         nan = float("nan")
-        return TieCalibration(nan, nan, nan, 0, 0)
+        return TieCalibration(nan, nan, nan, 0, 0, 0)
     sizes = np.bincount(pairs.group)
     n_groups = int((sizes > 0).sum())
     weight = 1 / (sizes[pairs.group] * n_groups)  # of one pair in the mean over the groups
@@ -113,7 +117,12 @@ def tie_calibration(
         epsilons, curve = np.append(0.0, epsilons), np.append(start, curve)
     epsilon = float(epsilons[np.flatnonzero(curve >= curve.max() - _SAME)[0]])
     return TieCalibration(
-        _mean_accuracy(pairs, epsilon), epsilon, _mean_accuracy(pairs, 0.0), n, n_groups
+        _mean_accuracy(pairs, epsilon),
+        epsilon,
+        _mean_accuracy(pairs, 0.0),
+        n,
+        n_groups,
+        pairs.total,
     )
 
 
@@ -126,25 +135,17 @@ def _mean_accuracy(pairs: ItemPairs, epsilon: float) -> float:
 def pairs_within(
     scores: npt.ArrayLike, human: npt.ArrayLike, groups: npt.ArrayLike | None = None
 ) -> ItemPairs:
-    """Every pair of scored items of the same group; arguments as in `tie_calibration`."""
+    """The pairs (`group_pairs`) of scored items of the same group, arguments as in
+    `tie_calibration`."""
     x, y = as_scores(scores), as_scores(human)
     group = encode(np.zeros(len(x)) if groups is None else groups)[1]
     require_aligned(scores=x, judgements=y, groups=group)
-    complete = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-    complete = complete[np.argsort(group[complete], kind="stable")]
-    sizes = np.bincount(group[complete])
-    if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
-        raise InputError("more than 200 million pairs: compare within groups", field="groups")
-    # item i of a group is paired with those after it: i is repeated, its partners are counted off
-    ends = np.repeat(np.cumsum(sizes), sizes)
-    partners = ends - np.arange(len(complete)) - 1
-    first = np.repeat(np.arange(len(complete)), partners)
-    skipped = np.cumsum(partners) - partners
-    second = first + 1 + np.arange(len(first)) - np.repeat(skipped, partners)
+    complete = ~(np.isnan(x) | np.isnan(y))
     x, y, group = x[complete], y[complete], group[complete]
+    first, second, total = group_pairs(group)
     dx, dy = x[first] - x[second], y[first] - y[second]
     agree = (dx > 0) & (dy > 0) | (dx < 0) & (dy < 0)
-    return ItemPairs(np.abs(dx), dy == 0, agree, group[first])
+    return ItemPairs(np.abs(dx), dy == 0, agree, group[first], total)
 
 
 def pair_outcomes(pairs: ItemPairs, epsilon: float, n_groups: int) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.resampling.items import as_table
+from metaeval.stats.resampling.items import as_table, scaled
 
 
 class VarianceParts(NamedTuple):
@@ -69,6 +69,7 @@ def variance_parts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> VariancePart
     nan = float("nan")
     if n < 2 or k < 2:
         return VarianceParts(nan, nan, nan, n)
+    values = scaled(values.reshape(-1)).reshape(n, k)
     values = values - values.mean()
     of_images, of_sets = values.mean(axis=1, keepdims=True), values.mean(axis=0, keepdims=True)
     image, level = k * float((of_images**2).sum()), n * float((of_sets**2).sum())

@@ -167,14 +167,15 @@ def bradley_terry(
     ).reshape(replicates, columns.shape[1])  # fmt: skip
     k = len(names)
     ranked = np.argsort(-start[:k], kind="stable")
-    ends = np.array([percentile_interval(drawn[:, s], confidence) for s in ranked])
+    n_images = len(np.unique(unit))
+    ends = np.array([percentile_interval(drawn[:, s], confidence, n_images) for s in ranked])
     covariates = {}
     for place, name in enumerate(extra, start=k):
-        low, high = percentile_interval(drawn[:, place], confidence)
+        low, high = percentile_interval(drawn[:, place], confidence, n_images)
         covariates[name] = (float(start[place]), low, high)
     return BradleyTerry(
         [str(names[s]) for s in ranked], start[:k][ranked], ends[:, 0], ends[:, 1],
-        drawn[:, :k][:, ranked], tie, covariates, int(known.sum()), len(np.unique(unit)),
+        drawn[:, :k][:, ranked], tie, covariates, int(known.sum()), n_images,
     )  # fmt: skip
 
 
@@ -232,7 +233,7 @@ def _fit(
         if np.abs(size * step).max() < 1e-10:
             break
     beta[:k] -= beta[:k].mean()
-    return beta, float(np.exp(log_tie))
+    return np.round(beta, 9), float(np.exp(log_tie))  # equal systems come out equal
 
 
 def _require_connected(first: Ints, second: Ints, names: npt.NDArray[np.str_]) -> None:

@@ -10,7 +10,12 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.preference.isotonic import isotonic_fit
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    defined_replicates,
+    percentile_interval,
+)
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 
 _NUMBERS = 2**22  # pairs times replicates fitted at a time
@@ -135,7 +140,8 @@ def preference_curve(
         odds_on_grid = slopes[:, None] * grid
     odds_on_grid[np.isinf(slopes)[:, None] & (grid == 0)] = 0.0  # ∞ · 0
     curves = 1 / (1 + np.exp(-np.clip(odds_on_grid, -700, 700)))
-    low, high = _band(curves[1:], confidence)
+    n_images = len(np.unique(unit))
+    low, high = _band(curves[1:], confidence, n_images)
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = math.log(share / (1 - share))
         noticed = np.where(slopes > 0, odds / slopes, np.where(np.isnan(slopes), np.nan, np.inf))
@@ -143,14 +149,15 @@ def preference_curve(
     drawn = [
         _isotonic(x, y, row[unit].astype(np.float64), grid) for row in counts[:isotonic_replicates]
     ]
-    step_low, step_high = _band(np.array([d[0] for d in drawn]).reshape(-1, points), confidence)
+    step_curves = np.array([d[0] for d in drawn]).reshape(-1, points)
+    step_low, step_high = _band(step_curves, confidence, n_images)
     reached = np.flatnonzero(steps[2] >= share - 1e-12)
-    ends = _interval_with_infinity(noticed[1:], confidence)
+    ends = _interval_with_infinity(defined_replicates(noticed[1:], n_images), confidence)
     return PreferenceCurve(
         grid, curves[0], low, high, steps[0], step_low, step_high,
         float(noticed[0]), *ends,
         float(steps[1][reached[0]]) if len(reached) else math.inf,
-        share, float(slopes[0]), len(x), len(np.unique(unit)),
+        share, float(slopes[0]), len(x), n_images,
     )  # fmt: skip
 
 
@@ -257,14 +264,14 @@ def _isotonic(x: Floats, y: Floats, w: Floats, grid: Floats) -> tuple[Floats, Fl
     return on_grid, points[positive], fitted[positive]
 
 
-def _band(curves: Floats, confidence: float) -> tuple[Floats, Floats]:
-    ends = np.array([percentile_interval(column, confidence) for column in curves.T])
+def _band(curves: Floats, confidence: float, n_units: int) -> tuple[Floats, Floats]:
+    ends = np.array([percentile_interval(column, confidence, n_units) for column in curves.T])
     return ends[:, 0], ends[:, 1]
 
 
 def _interval_with_infinity(values: Floats, confidence: float) -> tuple[float, float]:
     """Percentiles by order, without interpolation: an end may be infinite."""
-    ordered = np.sort(values[~np.isnan(values)])
+    ordered = np.sort(values)
     if not len(ordered):
         return math.nan, math.nan
     tail = (1 - confidence) / 2

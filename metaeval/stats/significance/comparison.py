@@ -87,7 +87,8 @@ class TestedDifference(NamedTuple):
     alpha
         The threshold of `p_adjusted`.
     decidable
-        False where no data could have given a significant result: `is_undecidable`.
+        False where no test was made (too few units, say) or where no data could have given a
+        significant result: `is_undecidable`.
     """
 
     a: str
@@ -234,11 +235,11 @@ def correlation_difference(
 
     Examples
     --------
-    >>> human = [1, 1, 2, 2, 3, 3, 4, 4]
-    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8], [5, 2, 8, 1, 4, 7, 3, 6]
+    >>> human = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [5, 2, 8, 1, 4, 9, 7, 3, 10, 6]
     >>> test = correlation_difference(good, poor, human)
     >>> round(test.difference, 4), test.low > 0, test.n
-    (0.9167, True, 8)
+    (0.65, True, 10)
     """
     x, y = on_common_items(a, b)
     drawn = paired_bootstrap(
@@ -340,7 +341,7 @@ def resampled_difference(
         The two statistics and their replicates, **computed on the items that both have**: where
         NaN differ, mask with `on_common_items` before computing them.
     n
-        How many units were resampled.
+        How many units were resampled; of fewer than `MIN_UNITS` there is no test.
     method
         "normal": p = 2 Φ(-|difference| / error), without a floor by the number of replicates
         (`paired_difference`); "bootstrap": twice the smaller tail (`difference_of`).
@@ -357,7 +358,7 @@ def resampled_difference(
         return PairTest(
             r.difference, r.low, r.high, r.p, "bootstrap, normal", n, min(1.0, 2.0 ** (1 - n))
         )
-    d = difference_of(a, b, a_replicates, b_replicates, confidence)
+    d = difference_of(a, b, a_replicates, b_replicates, confidence, n)
     usable = int(
         (~np.isnan(np.asarray(a_replicates, float) - np.asarray(b_replicates, float))).sum()
     )
@@ -412,7 +413,7 @@ def compare_each(
     return [
         TestedDifference(
             a, b, t.difference, t.low, t.high, t.p, adjusted[k], t.method, family, size, t.n, alpha,
-            not is_undecidable(t.smallest_p, size, alpha),
+            not (math.isnan(t.p) or is_undecidable(t.smallest_p, size, alpha)),
         )
         for k, ((a, b), t) in enumerate(zip(pairs, tests, strict=True))
     ]  # fmt: skip
@@ -431,8 +432,8 @@ class ControlTest(NamedTuple):
         One a metric: a is the metric, b the control.
     shows
         "nothing" where the control is at least as high as every metric; "something" where a metric
-        is significantly higher; "undecidable" where no metric could be, with so few replicates;
-        otherwise "unsure".
+        is significantly higher; "undecidable" where no metric could be, with so few replicates or
+        units; otherwise "unsure".
     """
 
     control: str

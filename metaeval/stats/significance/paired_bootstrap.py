@@ -9,7 +9,12 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    defined_replicates,
+    percentile_interval,
+)
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode
 from metaeval.stats.resampling.means import resampled_sums
 
@@ -68,7 +73,8 @@ def paired_bootstrap(
         p_greater = (1 + replicates with a difference ≤ 0) / (1 + replicates), and two-sided twice
         the smaller tail, at most 1. Replicates that leave the statistic undefined are left out.
     Unit
-        The image: its captions share references and difficulty.
+        The image: its captions share references and difficulty. Of fewer than `MIN_UNITS` with all
+        three there is neither interval nor test.
     Source
         P. Koehn (2004), Statistical significance tests for machine translation evaluation, EMNLP;
         D. Deutsch, R. Dror, D. Roth (2021), TACL 9.
@@ -76,11 +82,11 @@ def paired_bootstrap(
     Examples
     --------
     >>> from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
-    >>> human = [1, 1, 2, 2, 3, 3, 4, 4]
-    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8], [5, 2, 8, 1, 4, 7, 3, 6]
+    >>> human = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [5, 2, 8, 1, 4, 9, 7, 3, 10, 6]
     >>> result = paired_bootstrap(good, poor, human)
     >>> round(result.difference, 4), result.low > 0
-    (0.9167, True)
+    (0.65, True)
     """
     if statistic not in NAMES:
         raise InputError(f"unknown statistic '{statistic}': {', '.join(NAMES)}", field="statistic")
@@ -96,7 +102,8 @@ def paired_bootstrap(
         weighted = WeightedCorrelations(scores, z, unit, n_units, names=(statistic,))
         observed.append(float(getattr(weighted.of(once), statistic)[0]))
         resampled.append(getattr(weighted.of(counts), statistic))
-    return difference_of(observed[0], observed[1], resampled[0], resampled[1], confidence)
+    n = len(np.unique(unit[~incomplete]))
+    return difference_of(observed[0], observed[1], resampled[0], resampled[1], confidence, n)
 
 
 def bootstrap_of_means(
@@ -114,8 +121,8 @@ def bootstrap_of_means(
     units.
 
     >>> from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
-    >>> result = bootstrap_of_means([0.5, 0.7, 0.9, 0.6], [0.4, 0.7, 0.5, 0.3])
-    >>> round(result.difference, 4), result.low >= 0
+    >>> result = bootstrap_of_means([0.5, 0.7, 0.9, 0.6] * 3, [0.4, 0.7, 0.5, 0.3] * 3)
+    >>> round(result.difference, 4), result.low > 0
     (0.2, True)
     """
     gaps = as_scores(a) - as_scores(b)
@@ -125,27 +132,33 @@ def bootstrap_of_means(
     sizes = np.bincount(unit[scored], minlength=n_units).astype(np.float64)
     counts = bootstrap_counts(max(n_units, 1), replicates, seed)
     if not scored.any():
-        return difference_of(float("nan"), 0.0, np.empty(0), np.empty(0), confidence)
+        return difference_of(float("nan"), 0.0, np.empty(0), np.empty(0), confidence, 0)
     sums = resampled_sums(np.stack([totals, sizes], axis=1), counts)
     with np.errstate(invalid="ignore"):
         means = sums[:, 0] / sums[:, 1]
     mean = float(totals.sum() / sizes.sum())
-    return difference_of(mean, 0.0, means, np.zeros_like(means), confidence)
+    n = len(np.unique(unit[scored]))
+    return difference_of(mean, 0.0, means, np.zeros_like(means), confidence, n)
 
 
 def difference_of(
-    a: float, b: float, a_replicates: npt.ArrayLike, b_replicates: npt.ArrayLike, confidence: float
+    a: float,
+    b: float,
+    a_replicates: npt.ArrayLike,
+    b_replicates: npt.ArrayLike,
+    confidence: float,
+    n_units: int,
 ) -> Paired:
-    """The result from two statistics and their replicates over the same resampled images.
+    """The result from two statistics and their replicates over the same `n_units` images.
 
-    >>> difference_of(0.5, 0.4, [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], 0.5)
+    >>> difference_of(0.5, 0.4, [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], 0.5, 30)
     Paired(difference=0.09999999999999998, low=0.05000000000000002, high=0.2, p_greater=0.5, \
 p_two_sided=1.0)
     """
     gaps: Floats = np.asarray(a_replicates, np.float64) - np.asarray(b_replicates, np.float64)
-    gaps = gaps[~np.isnan(gaps)]
-    low, high = percentile_interval(gaps, confidence)
-    if np.isnan(a - b):
+    gaps = defined_replicates(gaps, n_units)
+    low, high = percentile_interval(gaps, confidence, n_units)
+    if np.isnan(a - b) or not len(gaps):
         return Paired(a - b, low, high, float("nan"), float("nan"))
     n = 1 + len(gaps)
     not_greater = (1 + int((gaps <= 0).sum())) / n

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.bootstrap import percentile_interval
+from metaeval.stats.resampling.bootstrap import defined_replicates, percentile_interval
 from metaeval.stats.resampling.items import Floats
 
 
@@ -57,7 +57,7 @@ def paired_difference(
     a_replicates, b_replicates
         float64 [replicates], from the same `bootstrap_counts`.
     n_images
-        How many images there are.
+        How many images there are; of fewer than `MIN_UNITS` there is no test.
 
     Notes
     -----
@@ -68,7 +68,7 @@ def paired_difference(
         the smallest that an exchange of the two metrics image by image can give. Without any
         spread the p-value is that bound, or 1 where the difference is 0 as well.
     Unit
-        The image. Fewer than about 30 make the normal law doubtful.
+        The image.
     Source
         B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, section 12.3; the
         pairing, P. Koehn (2004), Statistical significance tests for machine translation
@@ -83,8 +83,8 @@ def paired_difference(
     (0.2, 0.05, True)
     """
     gaps: Floats = np.asarray(a_replicates, np.float64) - np.asarray(b_replicates, np.float64)
-    gaps = gaps[~np.isnan(gaps)]
-    low, high = percentile_interval(gaps, confidence)
+    gaps = defined_replicates(gaps, n_images)
+    low, high = percentile_interval(gaps, confidence, n_images)
     difference, nan = a - b, float("nan")
     if math.isnan(difference) or len(gaps) < 2:
         return PairedDifference(difference, low, high, nan, nan, nan)

@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
-from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode, require_aligned
+from metaeval.stats.resampling.items import (
+    Floats,
+    Ints,
+    as_scores,
+    encode,
+    require_aligned,
+    scaled,
+)
 from metaeval.stats.significance.swapped_kendall import SwappedKendall
 
 _STREAM = 0x5A4B  # keeps the swaps apart from the resampling under the same seed
@@ -276,6 +283,7 @@ def _paired(
 def _standardised(values: Floats) -> Floats:
     if not len(values) or (values == values[0]).all():
         return np.full_like(values, np.nan)
+    values = scaled(values)
     standardised: Floats = (values - values.mean()) / values.std()
     return standardised
 

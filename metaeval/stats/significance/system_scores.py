@@ -212,7 +212,7 @@ def _difference(
 ) -> SystemDifference:
     """The result of one pair and score from two scores, their replicates, and permuted gaps."""
     a, b = (float(score) for score in observed)
-    paired = difference_of(a, b, *drawn, confidence)
+    paired = difference_of(a, b, *drawn, confidence, n_images)
     p = share_as_extreme(abs(a - b), abs(gaps))
     low, high = paired.low, paired.high
     return SystemDifference(paired.difference, low, high, paired.p_two_sided, p, n_images)

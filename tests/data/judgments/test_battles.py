@@ -107,6 +107,16 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         load(first_system="x", second_system="x")
     with pytest.raises(InputError, match="field 'first'"):
         load(first=7)
+    # "B" is the second caption, and the system b wrote the first one
+    with pytest.raises(InputError, match="'B' can be the system 'b' or the other caption; use"):
+        load(first_system="b", second_system="a", winner="B")
+    for winner, expected in (("b", 1.0), ("a", 0.0), ("second", 0.0)):
+        data = load(first_system="b", second_system="a", winner=winner)
+        assert data.winner is not None
+        assert data.winner.tolist() == [expected]
+    data = load(first_system="a", second_system="b", winner="B")
+    assert data.winner is not None
+    assert data.winner.tolist() == [0.0]
     with pytest.raises(ConfigError, match=r"dataset.winners: 'me' is not one of first, second"):
         load_battles(tmp_path / "b.jsonl", winners={"1": "me"})
     with pytest.raises(ConfigError, match="needs a file"):

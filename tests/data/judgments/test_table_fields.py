@@ -101,6 +101,46 @@ def test_a_record_a_rating_becomes_one_caption_with_several_raters(tmp_path: Pat
     assert "5 ratings are of 2 captions (dataset.fields.rater)." in data.dataset.notes
 
 
+def test_several_records_of_one_rater_count_once(tmp_path: Path) -> None:
+    rows = [
+        {**ROWS[0], "who": who, "stars": stars}
+        for who, stars in (("x", 1), ("y", 4), ("x", 1), ("x", 4), (None, 5), (None, 5))
+    ]
+    data = load_table(written(tmp_path / "t.json", rows), fields={**FIELDS, "rater": "who"})
+    (caption,) = data.judged
+    assert caption.human["human"] == (2.0, 4.0, 5.0, 5.0)  # x: (1 + 1 + 4) / 3
+    assert "2 records rate a caption again by the same rater: averaged." in data.dataset.notes
+    once = load_table(written(tmp_path / "t.json", rows[:2]), fields={**FIELDS, "rater": "who"})
+    assert [j.human["human"] for j in once.judged] == [(1.0, 4.0)]
+    assert not any("again" in note for note in once.dataset.notes)
+
+
+def test_marks_of_several_raters_do_not_depend_on_the_order_of_the_records(tmp_path: Path) -> None:
+    """A word is wrong where at least half marked it; only the first record's marks counted."""
+    marks = {"x": [0, 1, 0], "y": [0, 0, 1], "z": [0, 1, 0]}
+    rows = [
+        {**ROWS[0], "mt": "a dog runs", "who": who, "stars": 3, "words": [bool(m) for m in of],
+         "refs": ["one dog"] if who == "x" else ["one dog", "the dog"]}
+        for who, of in marks.items()
+    ]  # fmt: skip
+    read = []
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
+        path = written(tmp_path / "t.json", [rows[k] for k in order])
+        data = load_table(path, fields={**FIELDS, "rater": "who"})
+        (caption,) = data.judged
+        read.append((caption.wrong, set(caption.references)))
+        assert (
+            "Raters mark different words of 1 captions: a word is wrong where at least half of "
+            "them marked it."
+        ) in data.dataset.notes
+        assert "References of 1 captions differ between records: all are used." in (
+            data.dataset.notes
+        )
+    assert read == [((False, True, False), {"one dog", "the dog"})] * 3
+    two = load_table(written(tmp_path / "t.json", rows[:2]), fields={**FIELDS, "rater": "who"})
+    assert two.judged[0].wrong == (False, True, True)
+
+
 def test_columns_of_raters_are_ratings_of_one_dimension(tmp_path: Path) -> None:
     rows = [{**row, "a": 1, "b": 2 + k, "c": None if k else 3} for k, row in enumerate(ROWS)]
     path = written(tmp_path / "t.jsonl", rows)

@@ -181,6 +181,75 @@ def test_raters_of_one_battle(tmp_path: Path) -> None:
     assert result.unranked == "the systems of the battles are not known"
 
 
+def test_one_rater_twice_is_not_two_raters(tmp_path: Path) -> None:
+    """Ann says first and tie (mean .75), Bob second: agreement 1 − .75, of one pair."""
+    path = tmp_path / "b.csv"
+    path.write_text(
+        "image_id,first,second,winner,rater\n"
+        "1,a dog,a cat,first,ann\n1,a cat,a dog,tie,ann\n1,a dog,a cat,second,bob\n"
+        "2,a dog,a cat,first,ann\n2,a dog,a cat,first,ann\n"
+    )
+    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
+                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    assert result.people is not None
+    assert (result.people.value, result.people.pairs_of_ratings) == (0.25, 1)
+
+
+def test_battles_without_a_winner_change_nothing(tmp_path: Path) -> None:
+    """Unjudged battles of the same images, with a further system: only judged ones are counted."""
+    rows = pd.read_csv(random_battles(tmp_path, 120))
+    # in these the weaker system has the longer caption, and a system of no other battle
+    more = rows.assign(
+        first=rows["second"], second=rows["first"], winner=None,
+        first_system=["new" if k % 2 else s for k, s in enumerate(rows["first_system"])],
+    )  # fmt: skip
+    results = []
+    for name, table in (("judged", rows), ("more", pd.concat([rows, more]))):
+        path = tmp_path / f"{name}.csv"
+        table.to_csv(path, index=False)
+        results.append(
+            run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
+                      "dataset.image_source=other", "metrics=[rouge_l,length]", out=name)
+        )  # fmt: skip
+    before, after = results
+    assert after.facts == before.facts
+    assert after.ranking == before.ranking
+    for name in ("ROUGE-L", "Length"):
+        assert after.metric(name).numbers.systems == before.metric(name).numbers.systems
+
+
+def test_a_category_called_all_battles_is_one_of_the_categories(tmp_path: Path) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(
+        "image_id,first,second,winner,category\n"
+        + "".join(
+            f"{k},a dog runs,a cat,{'first' if k % 2 else 'second'},"
+            f"{'all battles' if k % 2 else 'other'}\n"
+            for k in range(8)
+        )
+    )
+    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
+                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    agreement = result.metric("Length").numbers.agreement
+    assert {name: (e.value, e.n) for name, e in agreement.items()} == {
+        ALL: (0.5, 8), "other": (0.0, 4), f"{ALL} (category)": (1.0, 4),
+    }  # fmt: skip
+
+
+def test_one_battle_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(
+        "image_id,first,second,winner,first_system,second_system\n1,a dog runs,a cat,first,p,q\n"
+    )
+    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
+                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    assert result.ranking is not None
+    assert [s.strength.interval for s in result.ranking.systems] == [None, None]
+    assert [s.rank for s in result.ranking.systems] == [1, 1]
+    assert result.metric("Length").numbers.agreement[ALL].interval is None
+    assert "too few images (1 < 10)" in capsys.readouterr().out
+
+
 def test_the_layout_of_caparena_in_a_run(tmp_path: Path) -> None:
     path = caparena(tmp_path)
     result = run_arena(

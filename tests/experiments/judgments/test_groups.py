@@ -11,7 +11,7 @@ from metaeval.experiments.judgments.sample import RankedScores, Ratings
 
 def ratings(means: np.ndarray) -> Ratings:
     n = len(means)
-    return Ratings(np.arange(n), means, means, np.arange(n) % 7, 7)
+    return Ratings(np.arange(n), means, means, np.arange(n) % 12, 12)
 
 
 def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
@@ -19,7 +19,7 @@ def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
     means = rng.integers(1, 6, 200).astype(np.float64)
     scores = means + rng.normal(size=200)
     scores[:9], means[9:12] = np.nan, np.nan
-    counts = np.ones((3, 7), dtype=np.int8)
+    counts = np.ones((3, 12), dtype=np.int8)
     groups = score_groups(RankedScores("M", scores), ratings(means), counts, 0.95)
     assert [g.rating for g in groups] == ["1", "2", "3", "4", "5"]
     known = ~np.isnan(scores) & ~np.isnan(means)

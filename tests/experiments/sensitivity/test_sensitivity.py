@@ -276,11 +276,11 @@ def test_invariance_by_hand() -> None:
         entry("mild", "objects"), entry("worse", "numbers"), entry("unseen", "people"),
         entry("larger", "logic", edits=3.0), entry("rewrite", "harmless", "same"),
     ]  # fmt: skip
-    table = np.array([[9.0, 7.0, 5.0, 8.9, 8.8, 8.0], [9.0, 7.0, 5.0, 9.0, 8.8, 8.0]])
+    table = np.array([[9.0, 7.0, 5.0, 8.9, 8.8, 8.0], [9.0, 7.0, 5.0, 9.0, 8.8, 8.0]] * 5)
     costs = {e.set: float((table[:, 0] - table[:, k]).mean()) for k, e in enumerate(sets, 1)}
     cells = {name: cell("sees", cost) for name, cost in costs.items()}
     cells["unseen"] = cell("blind", costs["unseen"])
-    counts = np.array([[2, 0], [1, 1]], dtype=np.int8)
+    counts = np.array([[2, 0] * 5, [1, 1] * 5], dtype=np.int8)
     made = invariance(table, sets, cells, counts, 0.95)["rewrite"]
     assert made is not None
     assert made.against == "mild"

@@ -19,11 +19,11 @@ DOSES = [0.0, 0.2, 0.4, 0.8]
 
 
 def curve(*means: float, floor: float | None = None, seeds: int = 1) -> DoseCurve:
-    """What four images give whose scores are these, one image's shifted against another's."""
-    scores = [[[m + i + 0.01 * s * k for k, m in enumerate(means)] for i in range(4)]
+    """What ten images give whose scores are these, one image's shifted against another's."""
+    scores = [[[m + i + 0.01 * s * k for k, m in enumerate(means)] for i in range(10)]
               for s in range(seeds)]  # fmt: skip
-    lowest = None if floor is None else [[floor + i for i in range(4)]] * seeds
-    return DoseCurve.of(dose_record(scores, DOSES, bootstrap_counts(4, 50, 0), floor=lowest))
+    lowest = None if floor is None else [[floor + i for i in range(10)]] * seeds
+    return DoseCurve.of(dose_record(scores, DOSES, bootstrap_counts(10, 50, 0), floor=lowest))
 
 
 def made(**curves: DoseCurve) -> Panel:

@@ -40,7 +40,7 @@ def result(metrics: Mapping[str, Mapping[str, object]]) -> JudgmentsResult:
             **correlation_estimates(9, 0.5),
             accuracy=CalibratedAccuracy(
                 accuracy=estimate(0.62, 0.1), epsilon=0.1, uncalibrated=0.5, tied=0.1, n_pairs=9,
-                n_images=3,
+                total_pairs=9, n_images=3,
             ),
             further=FurtherAgreement.model_validate(fields),
         )  # fmt: skip

@@ -301,7 +301,7 @@ def test_an_accuracy_of_nearly_all_ties_is_marked(run: Path, statistics: dict[st
 def test_controls_are_not_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Here length follows people better than ROUGE-L does: it is neither counted nor named among
     the metrics, and stands below them."""
-    path = own_table(tmp_path, 8)
+    path = own_table(tmp_path, 12)
     records = [json.loads(line) for line in path.read_text().splitlines()]
     for record in records:  # the better people find a caption, the longer it is
         record["candidate"] += " and" * int(sum(record["human"]))
@@ -338,7 +338,7 @@ def test_controls_are_not_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     other["controls"]["human"]["shows"] = "undecidable"
     known = {key: value for key, value in other.items() if key != "schema"}
     printed = printout(JudgmentsResult.model_validate(known), Path("x"))
-    assert "human: cannot be decided with so few replicates (Length" in printed
+    assert "human: cannot be decided with so few replicates or images (Length" in printed
     assert "not significantly above" not in printed
     assert "not above" not in sentences(other, tmp_path / "OUT")
     assert "cannot be decided with so few replicates" in sentences(other, tmp_path / "OUT")

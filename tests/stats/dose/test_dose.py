@@ -8,22 +8,28 @@ from scipy.stats import norm, rankdata
 
 from metaeval.errors import InputError
 from metaeval.stats.dose.record import dose_record
-from metaeval.stats.dose.response import NO_FALL, NO_IMAGES, NOT_REACHED, dose_response
+from metaeval.stats.dose.response import (
+    FEW_IMAGES,
+    NO_FALL,
+    NO_IMAGES,
+    NOT_REACHED,
+    dose_response,
+)
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 DOSES = [0.0, 0.25, 0.5, 1.0]
 
 
 def test_a_case_worked_by_hand() -> None:
-    """Two images, the second the first times ten: standardised they are one.
+    """Ten images, every second the first times ten: standardised they are one.
 
     8, 6, 4, 2 and the floor 0 have the mean 4 and the standard deviation sqrt(8): the changes are
     −2, −4, −6 and −8 over sqrt(8). Half of the floor's, −4, is that of the dose 0.5.
     """
     row = np.array([8.0, 6, 4, 2])
-    scores = np.stack([row, 10 * row])[None]
-    counts = bootstrap_counts(2, 50, 0)
-    response = dose_response(scores, DOSES, counts, floor=np.zeros((1, 2)))
+    scores = np.stack([row, 10 * row] * 5)[None]
+    counts = bootstrap_counts(10, 50, 0)
+    response = dose_response(scores, DOSES, counts, floor=np.zeros((1, 10)))
     np.testing.assert_allclose(response.change, np.array([0, -2, -4, -6]) / np.sqrt(8))
     np.testing.assert_allclose(response.change_ci, np.stack([response.change] * 2, axis=1))
     assert response.floor == pytest.approx(-8 / np.sqrt(8))
@@ -31,14 +37,18 @@ def test_a_case_worked_by_hand() -> None:
     assert response.half.ci == pytest.approx([0.5, 0.5])
     assert response.falls_throughout
     assert response.rises == []
+    few = dose_response(scores[:, :9], DOSES, bootstrap_counts(9, 50, 0))
+    assert (few.half.dose, few.half.why, few.falls_throughout) == (None, FEW_IMAGES, False)
+    assert np.isnan([*few.change_ci.ravel(), *few.steps_ci.ravel()]).all()
+    np.testing.assert_allclose(few.change[1:] / few.change[-1], np.array([2, 4, 6]) / 6)
 
 
 def test_half_of_the_effect_lies_between_doses_or_beyond() -> None:
     """Without a floor the effect is that of the largest dose; half of −6 is between −2 and −4."""
-    counts = bootstrap_counts(2, 50, 0)
-    scores = np.array([[[8.0, 6, 4, 2]] * 2])
+    counts = bootstrap_counts(10, 50, 0)
+    scores = np.array([[[8.0, 6, 4, 2]] * 10])
     assert dose_response(scores, DOSES, counts).half.dose == pytest.approx(0.375)
-    floor = np.full((1, 2), -10.0)  # half of −18 is not reached by −6
+    floor = np.full((1, 10), -10.0)  # half of −18 is not reached by −6
     half = dose_response(scores, DOSES, counts, floor=floor).half
     assert (half.dose, half.ci, half.why) == (None, [None, None], NOT_REACHED)
     rising = dose_response(-scores, DOSES, counts)
@@ -48,13 +58,15 @@ def test_half_of_the_effect_lies_between_doses_or_beyond() -> None:
 
 
 def test_a_replicate_without_an_effect_does_not_reach_half_of_it() -> None:
-    """Changes 0, 0, 0, −4/√3 and 0, −2/√.75, 0, 0 of two images: half of the mean at dose .125.
+    """Changes 0, 0, 0, −4/√3 and 0, −2/√.75, 0, 0 of two kinds of images: half of the mean at dose
+    .125.
 
-    In one of 20 replicates the second image is drawn twice: no effect, though its curve falls to it
-    and rises again. It lies beyond the largest dose, where the interval does not look.
+    In one of 20 replicates only images of the second kind are drawn: no effect, though its curve
+    falls to it and rises again. It lies beyond the largest dose, where the interval does not look.
     """
-    scores = np.array([[[4.0, 4, 4, 0], [2, 0, 2, 2]]])
-    counts = np.array([[1, 1]] * 19 + [[0, 2]], dtype=bootstrap_counts(2, 1, 0).dtype)
+    scores = np.array([[[4.0, 4, 4, 0], [2, 0, 2, 2]] * 5])
+    dtype = bootstrap_counts(2, 1, 0).dtype
+    counts = np.array([[1, 1] * 5] * 19 + [[0, 2] * 5], dtype=dtype)
     half = dose_response(scores, DOSES, counts, confidence=0.9).half
     assert (half.dose, half.ci) == (pytest.approx(0.125), pytest.approx([0.125, 0.125]))
 
@@ -73,12 +85,12 @@ def test_an_image_with_a_gap_is_left_out_and_ties_count_nothing() -> None:
 def test_seeds_and_images_are_separated() -> None:
     """Images alike and seeds apart: the interval over images has no width, the seeds' sd has."""
     one, other = [3.0, 2, 1, 0], [3.0, 0, 1, 2]
-    scores = np.array([[one] * 4, [other] * 4])
-    response = dose_response(scores, DOSES, bootstrap_counts(4, 50, 0))
+    scores = np.array([[one] * 10, [other] * 10])
+    response = dose_response(scores, DOSES, bootstrap_counts(10, 50, 0))
     assert np.ptp(response.change_ci, axis=1) == pytest.approx(0)
     spread = np.std(one)
     np.testing.assert_allclose(response.seed_sd, np.array([0, 2, 0, 2]) / spread / np.sqrt(2))
-    assert np.isnan(dose_response(scores[:1], DOSES, bootstrap_counts(4, 50, 0)).seed_sd).all()
+    assert np.isnan(dose_response(scores[:1], DOSES, bootstrap_counts(10, 50, 0)).seed_sd).all()
 
 
 def test_trend_is_pages_formula() -> None:
@@ -120,6 +132,9 @@ def test_record_has_rho_against_the_untouched_caption() -> None:
     assert [rho.value for rho in record.rho] == pytest.approx([0.5])
     assert [within.value for within in record.within] == pytest.approx([0.5])
     assert record.rho_seed_sd == [None]
+    assert [e.low for e in (*record.rho, *record.within)] == pytest.approx(
+        [np.nan] * 2, nan_ok=True
+    )
 
 
 @pytest.mark.parametrize("doses", [[0.1, 0.2], [0, 0.0], [0.0, 0.2, 0.3]])

@@ -21,7 +21,12 @@ def test_by_hand():
     assert result.cost == pytest.approx((1 + 0 - 1 + 0.5) / 4)
     gaps = np.array([1.0, 0.0, -1.0, 0.5])
     assert result.effect == pytest.approx(gaps.mean() / gaps.std(ddof=1))
-    assert result.ci[0] <= 0.625 <= result.ci[1]
+    assert np.isnan([result.ci, result.detected_ci, result.cost_ci, result.effect_ci]).all()
+    (more,) = detection(
+        np.tile(original, 3), np.tile(changed, 3)[:, None], bootstrap_counts(18, 100, 0)
+    )
+    assert (more.n, more.auc) == (12, 0.625)
+    assert more.ci[0] <= 0.625 <= more.ci[1]
 
 
 def test_interval_and_p_are_those_of_a_share():

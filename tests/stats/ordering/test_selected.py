@@ -30,10 +30,13 @@ def test_as_the_full_record_with_intervals_of_a_mean() -> None:
 
 def test_the_interval_is_scipys() -> None:
     scores = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.5, 0.1], [2.0, 1.0]])
-    right = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0]
+    scores, right = np.tile(scores, (2, 1)), [1.0, 0.0, 1.0, 1.0, 0.0, 0.0] * 2
     low, high = stats.norm.interval(0.9, np.mean(right), stats.sem(right))
     accuracy = selected_statistics(scores, [0, 1], confidence=0.9).pairwise_accuracy
     assert accuracy[1:] == pytest.approx((low, high), abs=1e-12)
+    few = selected_statistics(scores[:9], [0, 1]).pairwise_accuracy
+    assert few.value == pytest.approx(5 / 9)
+    assert np.isnan(few[1:]).all()
 
 
 def test_nothing_selected() -> None:

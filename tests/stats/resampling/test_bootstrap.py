@@ -18,7 +18,7 @@ from metaeval.stats.ordering.auc import adjacent_auc
 from metaeval.stats.ordering.monotone import monotone
 from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.resampling import replicates as module
-from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import MIN_UNITS, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.buffers import Buffers
 from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
 from metaeval.stats.resampling.running import RunningTotals
@@ -163,18 +163,30 @@ def test_counts_are_seeded_and_extendable() -> None:
 
 
 def test_percentile_interval_leaves_undefined_replicates_out() -> None:
-    assert percentile_interval([math.nan, *range(101)], 0.5) == [25.0, 75.0]
-    assert all(math.isnan(x) for x in percentile_interval([math.nan], 0.9))
-    assert all(math.isnan(x) for x in percentile_interval([], 0.9))
+    assert percentile_interval([math.nan, *range(101)], 0.5, 30) == [25.0, 75.0]
+    assert all(math.isnan(x) for x in percentile_interval([math.nan], 0.9, 30))
+    assert all(math.isnan(x) for x in percentile_interval([], 0.9, 30))
     with pytest.raises(InputError, match="confidence"):
-        percentile_interval([0.0, 1.0], 95)
+        percentile_interval([0.0, 1.0], 95, 30)
+
+
+def test_the_floor_is_the_least_n_whose_interval_of_a_mean_covers_90_percent() -> None:
+    """A normal mean's interval is ±1.96 sd √(n − 1)/n, sd with n − 1: of t in closed form."""
+
+    def coverage(n: int) -> float:
+        edge = stats.norm.ppf(0.975) * math.sqrt((n - 1) / n)
+        return float(1 - 2 * stats.t.sf(edge, n - 1))
+
+    assert next(n for n in range(2, 100) if coverage(n) >= 0.9) == MIN_UNITS
+    assert percentile_interval(range(101), 0.5, MIN_UNITS) == [25.0, 75.0]
+    assert all(math.isnan(x) for x in percentile_interval(range(101), 0.5, MIN_UNITS - 1))
 
 
 def test_the_interval_is_scipys_bootstrap() -> None:
     """Against scipy's percentile bootstrap of images; both have Monte Carlo error."""
     scores, levels = example("rounded", n=200)
     result = replicate_statistics(scores, levels, bootstrap_counts(200, 4000, seed=6))
-    ours = percentile_interval(result.spearman_rho, 0.95)
+    ours = percentile_interval(result.spearman_rho, 0.95, 200)
 
     def rho(images: np.ndarray) -> float:
         return spearman(scores[images], levels).rho
@@ -203,7 +215,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
         difficulty = rng.normal(scale=math.sqrt(0.8), size=(120, 1))
         scores = difficulty + rng.normal(scale=math.sqrt(0.2), size=(120, 2)) + [0, 0.6]
         result = replicate_statistics(scores, [0, 1], counts, threads=1)
-        low, high = percentile_interval(result.adjacent_auc[0], 0.9)
+        low, high = percentile_interval(result.adjacent_auc[0], 0.9, 120)
         covered += low <= truth <= high
     assert 0.84 < covered / 300 < 0.95
 

@@ -89,9 +89,11 @@ def test_rows_missing_in_one_column_are_dropped_for_both():
     x, y = on_common_items(a, b)
     assert np.nansum(x) == 3
     assert np.nansum(y) == 1
-    full, kept = mean_difference(a, b), mean_difference([1.0, 2.0], [0.0, 1.0])
-    assert full == kept
-    assert full.n == 2
+    full = mean_difference(a * 6, b * 6)
+    kept = mean_difference([1.0, 2.0] * 6, [0.0, 1.0] * 6)
+    assert full._replace(low=0, high=0) == kept._replace(low=0, high=0)
+    assert (full.low, full.high) == (kept.low, kept.high) == (1.0, 1.0)
+    assert full.n == 12
     assert full.difference == 1.0
     human = [1, 2, 3, 4, 2, 1]
     a, b = [1, 2, 3, 4, 1, NAN], [4, 3, 1, 2, NAN, 2]

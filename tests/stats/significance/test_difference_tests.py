@@ -240,9 +240,9 @@ def test_paired_bootstrap_equals_resampled_arrays(statistic) -> None:
 
 def test_bootstrap_of_means_equals_resampled_arrays() -> None:
     rng = np.random.default_rng(6)
-    a, b, images = rng.normal(1, 1, 20), rng.normal(size=20), np.repeat(np.arange(5), 4)
+    a, b, images = rng.normal(1, 1, 40), rng.normal(size=40), np.repeat(np.arange(10), 4)
     found = bootstrap_of_means(a, b, images, replicates=200, seed=3)
-    means = [np.repeat(a - b, row[images]).mean() for row in bootstrap_counts(5, 200, seed=3)]
+    means = [np.repeat(a - b, row[images]).mean() for row in bootstrap_counts(10, 200, seed=3)]
     assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=1e-10)
     assert found.difference == pytest.approx((a - b).mean(), abs=1e-12)
 

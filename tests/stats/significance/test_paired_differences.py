@@ -12,6 +12,7 @@ from scipy import stats
 
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.significance.comparison import compare, resampled_difference
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
@@ -41,11 +42,21 @@ def test_the_error_is_that_of_a_paired_t_test() -> None:
 def test_no_spread() -> None:
     same = paired_difference(0.5, 0.5, [0.5] * 9, [0.5] * 9, 100)
     assert (same.p, same.effect) == (1.0, 0.0)
-    always = paired_difference(1.0, 0.0, [1.0] * 9, [0.0] * 9, 6)
-    assert always.p == 2**-5  # the signs of six images can fall so in one way of 32, two-sided
-    assert paired_difference(1.0, 0.0, [1.0] * 9, [0.0] * 9, 1).p == 1.0
+    always = paired_difference(1.0, 0.0, [1.0] * 9, [0.0] * 9, 12)
+    assert always.p == 2**-11  # the signs of twelve images can fall so in one way of 2048
     assert math.isnan(paired_difference(0.5, 0.4, [], [], 100).p)
     assert math.isnan(paired_difference(float("nan"), 0.4, [0.1] * 9, [0.2] * 9, 100).p)
+
+
+def test_few_images_have_neither_interval_nor_test() -> None:
+    few = paired_difference(1.0, 0.0, [1.0] * 9, [0.0] * 9, 9)
+    assert few.difference == 1.0
+    assert all(math.isnan(x) for x in few[1:])
+    test = resampled_difference(1.0, 0.0, [1.0] * 99, [0.0] * 99, 9, method="bootstrap")
+    assert test.difference == 1.0
+    assert math.isnan(test.p)
+    (compared,) = compare({("a", "b"): test}, "pairs of metrics")
+    assert (compared.higher, compared.decidable, compared.family_size) == (None, False, 0)
 
 
 def test_among_equal_metrics_holm_keeps_the_family_wise_error() -> None:

@@ -1,0 +1,193 @@
+"""Few images, equal means of people, extreme scores, many captions of one image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metaeval.experiments.judgments.agreement import system_correlations
+from metaeval.experiments.judgments.printout import printout
+from metaeval.results.judgments import JudgmentsResult
+from tests.experiments.judgments.test_judgments import run_in
+
+
+def run_scores(
+    folder: Path,
+    ratings: Sequence[Any],
+    scores: dict[str, Sequence[float]],
+    image: Callable[[int], int],
+    *overrides: str,
+    systems: Sequence[str] = (),
+) -> JudgmentsResult:
+    """A run of own scores over a table of captions of one rating (or list of ratings) each."""
+    rows = [
+        {"image_id": f"i{image(k)}", "candidate": f"a dog {k}{' and' * (k % 3)}",
+         "references": ["a dog runs"], "human": rating,
+         **({"system": systems[k]} if systems else {})}
+        for k, rating in enumerate(ratings)
+    ]  # fmt: skip
+    own = [
+        {"image_id": row["image_id"], "caption": row["candidate"],
+         **{name: float(values[k]) for name, values in scores.items()}}
+        for k, row in enumerate(rows)
+    ]  # fmt: skip
+    for name, records in (("table", rows), ("scores", own)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    return run_in(
+        folder, "dataset=table", f"dataset.file={folder / 'table.jsonl'}",
+        "dataset.image_source=other", "metric=[scores,length]", "metrics=[scores,length]",
+        f"metric.scores.file={folder / 'scores.jsonl'}",
+        f"metric.scores.columns=[{','.join(scores)}]", *overrides,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("images", "few"), [(1, True), (9, True), (10, False)])
+def test_few_images_have_no_interval_and_no_bootstrap(
+    images: int, few: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On one image every pair of random metrics was "significant", with intervals of no width."""
+    rng = np.random.default_rng(0)
+    scores = {f"R{k}": rng.random(40).tolist() for k in range(4)}
+    result = run_scores(
+        tmp_path, rng.integers(1, 6, 40).tolist(), scores, lambda k: k % images,
+        "stats.replicates=400",
+    )  # fmt: skip
+    for name in scores:
+        human = result.metric(name).numbers.human["human"]
+        assert human.kendall_tau_b.value is not None
+        for estimate in (human.kendall_tau_b, human.pearson, human.length_controlled):
+            assert (estimate.interval is None) == few
+        assert human.further is not None
+        assert (human.further.labels_worth.interval is None) == few
+    p = [t.p for c in result.differences["human"].pairs for t in c.tests if t.method == "bootstrap"]
+    assert len(p) == 6
+    assert [value is None for value in p] == [few] * 6
+    against = result.controls["human"]
+    assert against is not None
+    if few:
+        assert not against.above
+        assert against.shows in ("nothing", "undecidable")
+        assert (
+            "by bootstrap" not in printout(result, tmp_path / "statistics.json").split("Holm:")[1]
+        )
+    line = f"no intervals and no tests by resampling: too few images ({images} < 10)"
+    assert (line in capsys.readouterr().out) == few
+
+
+def test_the_order_of_the_same_ratings_makes_no_difference(tmp_path: Path) -> None:
+    """.1, .2 and .3 in every order have one mean, as 1, 2 and 3 have: nothing can be correlated."""
+    orders = list(permutations([0.1, 0.2, 0.3]))
+    assert len({float(np.mean(order)) for order in orders}) > 1  # in float64
+    ratings = [list(orders[k % 6]) for k in range(60)]
+    result = run_scores(tmp_path, ratings, {"X": np.arange(60.0)}, lambda k: k // 5)
+    human = result.metric("X").numbers.human["human"]
+    assert human.kendall_tau_b.value is human.pearson.value is human.binary is None
+    assert human.accuracy.uncalibrated == 0  # all pairs are ties of people
+
+
+def test_tenths_give_what_integers_give(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    integers = rng.integers(3, 8, (60, 3))
+    scores = {"X": (integers.mean(axis=1) + rng.normal(size=60)).round(1).tolist()}
+    values = []
+    for name, ratings in (("tenths", integers / 10), ("integers", integers)):
+        (tmp_path / name).mkdir()
+        result = run_scores(tmp_path / name, ratings.tolist(), scores, lambda k: k // 5)
+        human = result.metric("X").numbers.human["human"]
+        values.append(
+            [human.kendall_tau_b.value, human.accuracy.accuracy.value, human.accuracy.uncalibrated]
+        )
+    assert values[0] == values[1]
+    expected = stats.kendalltau(scores["X"], integers.sum(axis=1)).statistic
+    assert values[0][0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_systems_of_equal_mean_ratings_are_not_ordered(tmp_path: Path) -> None:
+    """Three systems of mean .2: their sums differ in float64, and gave τ-b −.816."""
+    of_system = {"A": [0.1, 0.2, 0.3], "B": [0.6, 0.0, 0.0], "C": [0.3, 0.2, 0.1]}
+    ratings = [of_system[s][i] for i in range(3) for s in "ABC"]
+    assert len({sum(values) / 3 for values in of_system.values()}) > 1
+    result = run_scores(
+        tmp_path, ratings, {"X": [1, 2, 3] * 3}, lambda k: k // 3, systems=list("ABC") * 3
+    )
+    system = result.metric("X").numbers.human["human"].system
+    assert system is not None
+    assert system.kendall_tau_b.value is system.pearson.value is None
+    people = np.array([[1.0, 1.0 + 1e-15, 2.0]])
+    made = system_correlations(np.array([[1.0, 2.0, 3.0]]), people)
+    assert made.kendall_tau_b[0] == pytest.approx(stats.kendalltau([1, 2, 3], [1, 1, 2]).statistic)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-155, 1e140])
+def test_the_unit_of_a_metric_changes_nothing(unit: float, tmp_path: Path) -> None:
+    """Squares of such scores are 0 or infinite: r was 1.013, and the run ended at "item [200]"."""
+    rng = np.random.default_rng(1)
+    ratings = rng.integers(1, 6, 60)
+    plain, other = (ratings + rng.normal(size=60) for _ in range(2))
+    result = run_scores(
+        tmp_path, ratings.tolist(), {"X": plain, "U": plain * unit, "Other": other},
+        lambda k: k // 4, systems=["p", "q", "r", "s"] * 15,
+    )  # fmt: skip
+    x, u = (result.metric(name).numbers.human["human"] for name in "XU")
+    assert u.pearson.value == pytest.approx(stats.pearsonr(plain, ratings).statistic, abs=1e-12)
+
+    def numbers(human: Any) -> list[float | None]:
+        estimates = [
+            human.pearson, human.kendall_tau_c, human.system.pearson, human.length_controlled,
+            human.accuracy.accuracy, human.further.difference_pearson, human.further.labels_worth,
+        ]  # fmt: skip
+        return [*(v for e in estimates for v in (e.value, *e.interval)), human.groups[1].step]
+
+    assert numbers(u) == pytest.approx(numbers(x), rel=1e-9)
+    of = {(c.a, c.b): [t.p for t in c.tests] for c in result.differences["human"].pairs}
+    assert of["U", "Other"] == pytest.approx(of["X", "Other"], rel=1e-6)
+
+
+def test_scores_beyond_what_can_be_squared_fail_by_name(tmp_path: Path) -> None:
+    ratings = [k % 5 + 1 for k in range(24)]
+    result = run_scores(
+        tmp_path, ratings, {"Far": np.arange(24) * 1e160}, lambda k: k // 2,
+        "metric=[scores,rouge_l]", "metrics=[scores,rouge_l]",
+    )  # fmt: skip
+    failed = result.metric("Far")
+    assert failed.status == "failed"
+    assert "Far gives 'a dog 1 and' the score 1e+160, which is outside its bounds" in str(
+        failed.reason
+    )
+    assert result.metric("ROUGE-L").ok
+
+
+@pytest.mark.falsifies("experiments.judgments.printout._drawn_pairs")
+def test_of_many_captions_of_one_image_some_pairs_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The accuracy over drawn pairs is that over all, within four standard errors of a share."""
+    rng = np.random.default_rng(2)
+    ratings = rng.integers(1, 6, 400)
+    scores = {"X": ratings + rng.normal(size=400)}
+    runs = []
+    for name, most in (("all", 10**6), ("drawn", 20_000)):
+        monkeypatch.setattr("metaeval.stats.ordering.group_pairs.group_pairs.__defaults__", (most,))
+        (tmp_path / name).mkdir()
+        result = run_scores(
+            tmp_path / name, ratings.tolist(), scores, lambda k: 0 if k < 380 else k,
+            "cache.enabled=false",
+        )  # fmt: skip
+        runs.append(
+            (result.metric("X").numbers.human["human"].accuracy, printout(result, tmp_path))
+        )
+    (whole, plain), (part, drawn) = runs
+    total = 380 * 379 // 2
+    assert (whole.n_pairs, whole.total_pairs) == (total, total)
+    assert (part.n_pairs, part.total_pairs) == (20_000, total)
+    assert part.uncalibrated == pytest.approx(whole.uncalibrated, abs=4 * 0.5 / 20_000**0.5)
+    line = "accuracy: of 20,000 of 72,010 pairs of captions of an image, drawn at random"
+    assert line in drawn
+    assert "drawn at random" not in plain
