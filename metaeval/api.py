@@ -78,7 +78,7 @@ class CaptionScores:
     skipped
         Metric → why it has no scores, and how to get them.
     notes
-        What was changed or left out of the input.
+        What was changed or left out of the input, and metrics that depend on their batch.
     """
 
     table: pd.DataFrame
@@ -177,7 +177,9 @@ def score(
             corpus[column.name] = float(together[c])
             aggregates[column.name] = "mean" if family.corpus is None else "corpus"
             signatures[column.name] = str(scored.signatures[c])
-    return CaptionScores(table, corpus, aggregates, signatures, skipped, given.notes)
+    every = (family.scored for family in families.values())
+    notes = [*given.notes, *(f"{s.columns[-1].name} {s.note}." for s in every if s.note)]
+    return CaptionScores(table, corpus, aggregates, signatures, skipped, tuple(notes))
 
 
 def signatures(metrics: Metrics = "all", **overrides: Any) -> dict[str, str | None]:
