@@ -36,7 +36,7 @@ def column_of(name: str) -> ScoreColumn:
 
 def signature(name: str) -> str:
     """The identity of a fitted control."""
-    return f"{name.lower().replace(' ', '-')}|ridge:{PENALTY:g}|folds:{FOLDS}|by:image|v:2"
+    return f"{name.lower().replace(' ', '-')}|ridge:{PENALTY:g}|folds:{FOLDS}|by:image|v:3"
 
 
 def as_scores(name: str) -> MetricScores:
@@ -91,6 +91,7 @@ def reference_features(references: Sequence[Sequence[str]]) -> Floats | None:
 def _of_references(references: Sequence[str]) -> list[float]:
     if not references:
         return [float("nan")] * 5
+    references = sorted(references)  # sums in one order, whatever that of the references
     sets = [set(reference.lower().split()) for reference in references]
     lengths = [len(reference.split()) for reference in references]
     overlaps = [len(a & b) / max(len(a | b), 1) for k, a in enumerate(sets) for b in sets[k + 1 :]]

@@ -11,6 +11,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from metaeval.runs import folder as run_folder
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from tests.fuzz import mutations, strict
-from tests.fuzz.base import Loader, write
+from tests.fuzz.base import Loader, one_file, write
 
 # scores joined to judged captions: two captions an image, each with references of its own
 
@@ -87,6 +88,45 @@ def strict_joined(folder: Path) -> Any:
     values = [scores.get((id_of(image) or "", text), math.nan) for image, text, *_ in rows]
     strict.require(any(value == value for value in values))
     return [sorted({(image, text) for image, text, *_ in rows}), values]
+
+
+# mean ratings: equal ones on paper are equal, whatever the order of the sum
+
+RATINGS = ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.2, 0.2], [0.7, 0.1, 0.1], [0.1, 0.7, 0.1])
+RATED = [
+    {"image_id": f"{k}.jpg", "candidate": f"a dog {k}", "references": ["a dog"], "human": ratings}
+    for k, ratings in enumerate(RATINGS)
+]
+
+
+def harm_ratings(raw: bytes, rng: random.Random) -> bytes:
+    """The ratings of a caption in another order, or one of them moved by the last bit."""
+    lines = raw.split(b"\n")
+    at = rng.randrange(len(RATINGS))
+    record = json.loads(lines[at])
+    rng.shuffle(record["human"])
+    line = json.dumps(record).encode()
+    lines[at] = mutations.harm_rounding(line, rng) if rng.random() < 0.5 else line
+    return b"\n".join(lines)
+
+
+def read_order(path: Path) -> Any:
+    """The order of the captions by their mean ratings; equal means have one rank."""
+    means = load_table(file=path, image_source="other", data=path.parent).means("human").tolist()
+    ranks = {value: k for k, value in enumerate(sorted(set(means)))}
+    return [ranks[value] for value in means]
+
+
+def strict_order(path: Path) -> Any:
+    """The same by exact sums, to 12 digits of the greatest mean."""
+    means = [
+        sum(map(Fraction, ratings), Fraction(0)) / len(ratings)
+        for *_, ratings, _ in strict.judged(system=None)(path)
+    ]
+    greatest = max(map(abs, means)) or Fraction(1)
+    steps = [round(mean / greatest * 10**11) for mean in means]
+    ranks = {value: k for k, value in enumerate(sorted(set(steps)))}
+    return [ranks[value] for value in steps]
 
 
 # the folder of a run that another run is about to use
@@ -165,6 +205,7 @@ def strict_run_folder(folder: Path) -> Any:
 
 
 JOINED_LOADERS = [
+    one_file("order of mean ratings", "rated.jsonl", RATED, read_order, strict_order, harm_ratings),
     Loader("scores, joined", make_joined, read_joined, strict_joined,
            {".jsonl": mutations.harm_ids, ".csv": mutations.harm_ids}),
     Loader("folder of a run", make_run_folder, read_run_folder, strict_run_folder,

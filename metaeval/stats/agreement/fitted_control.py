@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.items import Floats, Ints, encode
+from metaeval.stats.resampling.items import Floats, Ints, encode, without_rounding
 
 _STREAM = 0xF17D  # separates the folds from other uses of the same seed
 
@@ -19,8 +19,8 @@ class FittedControl(NamedTuple):
     Attributes
     ----------
     predictions
-        float64 [n], each made without its own image's targets; NaN where a feature is missing or
-        no model could be fitted.
+        float64 [n], each made without its own image's targets (`without_rounding`: equal features
+        give equal predictions); NaN where a feature is missing or no model could be fitted.
     fold
         int [n]: the fold of each item's image.
     """
@@ -110,7 +110,7 @@ def fitted_control(
         train, test = known & (fold != k), complete & (fold == k)
         if train.sum() >= 2 and test.any():
             predictions[test] = _ridge(x[train], y[train], x[test], penalty, squares)
-    return FittedControl(predictions, fold)
+    return FittedControl(without_rounding(predictions), fold)
 
 
 def _ridge(x: Floats, y: Floats, new: Floats, penalty: float, squares: bool) -> Floats:
