@@ -183,8 +183,9 @@ def _inflation(
 def _generic(outcome: AttackOutcome, material: Material) -> GenericCaption:
     """The generic caption with the highest mean on the even images, judged on the odd ones."""
     captions = generic_captions(material.dataset)
-    means = np.nan_to_num(np.nanmean(outcome.generic[:, ::2], axis=1), nan=-np.inf)
-    chosen = int(np.argmax(means))
+    even = outcome.generic[:, ::2]
+    n = (~np.isnan(even)).sum(axis=1)
+    chosen = int(np.argmax(np.where(n, np.nansum(even, axis=1) / np.maximum(n, 1), -np.inf)))
     scores, human = outcome.generic[chosen, 1::2], outcome.human[1::2]
     known = ~np.isnan(scores) & ~np.isnan(human)
     return GenericCaption(caption=captions[chosen], outranks=share(scores[known] > human[known]))

@@ -111,7 +111,9 @@ def profile(
 def _cost_of_another(table: Floats, sets: Sets) -> float | None:
     """What another image's caption costs: the unit in which costs of metrics can be compared."""
     place = next((k for k, entry in enumerate(sets, 1) if entry.name == "random"), None)
-    return float(np.nanmean(table[:, 0] - table[:, place])) if place is not None else None
+    gaps = table[:, 0] - table[:, place] if place is not None else np.empty(0)
+    known = gaps[~np.isnan(gaps)]
+    return float(known.mean()) if len(known) else None
 
 
 def _beyond_fluency(table: Floats, fluency: Floats, counts: Counts, confidence: float) -> list[Auc]:

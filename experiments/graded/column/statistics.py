@@ -19,7 +19,7 @@ from metaeval.stats.ordering.graded import ResampledGraded, graded_result
 from metaeval.stats.ordering.inversions import worst_first, worst_inversion
 from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.ordering.selected import selected_statistics
-from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.bootstrap import Counts, defined_replicates
 from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import replicate_statistics
 
@@ -109,13 +109,11 @@ def column_statistics(
         tie_seeds=design.tie_seeds,
     )
     comparable = comparable_of(result)
-    error = (
-        float(np.nanstd(comparable.replicates["rank_order_rho"], ddof=1))
-        if len(counts) > 1
-        else np.nan
-    )
+    n_images = int((~np.isnan(values)).any(axis=1).sum())
+    drawn = defined_replicates(comparable.replicates["rank_order_rho"], n_images)
+    error = float(drawn.std(ddof=1)) if len(drawn) > 1 else np.nan
     severity = worst_inversion(values.T, levels, applied.T, higher_is_better=higher_is_better)
-    least, clearest = extreme_steps(result, len(values), confidence)
+    least, clearest = extreme_steps(result, n_images, confidence)
     statistics = GradedStatistics.of(
         result.record,
         n=values.size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from metaeval.__main__ import main
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.graded.column.statistics import Design, column_statistics
 from metaeval.experiments.graded.groups import fit, image_groups, thirds
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
 from metaeval.metrics.controls.length import Length
@@ -143,3 +145,20 @@ def test_a_run_with_three_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert bleu.without_floor is not None
     assert bleu.without_floor.n_images == 40
     assert {g.by for g in three.groups} >= {"words of the human caption"}
+
+
+def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
+    """Its scores are of two images of twelve: before, numpy warned of "Degrees of freedom <= 0"."""
+    scores = np.full((12, 2), np.nan)
+    scores[:2] = [[0.0, 1.0], [2.0, 1.0]]
+    design = Design(
+        names=["Random", "Human"], levels=[0, 1], applied=np.ones((12, 2), dtype=bool),
+        floor=True, groups=[], curve=None, confidence=0.95, tie_seeds=[],
+        counts=np.array([[0, 0, *[1] * 8, 2, 2]] * 3, dtype=np.int8),
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = column_statistics(design, [scores, scores + 1], True).statistics
+    assert made.rank_order_rho.interval is None
+    assert made.seeds is not None
+    assert made.seeds.components.image is None
