@@ -21,9 +21,9 @@ def _monotone(panel: Panel) -> str:
     """Which metrics get worse at every step, and which get better somewhere.
 
     "Worse" and "better" hold in both directions: curves of scores of which lower is better are
-    negated.
+    negated. Without intervals nothing is known.
     """
-    curves = {m: c for m, c in panel.results.items() if c.n}
+    curves = {m: c for m, c in panel.results.items() if c.change[-1].interval is not None}
     falling = [m for m, c in curves.items() if c.falls_throughout]
     steps = len(panel.doses) - 1
     sentences = []

@@ -18,12 +18,12 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 DOSES = [0.0, 0.2, 0.4, 0.8]
 
 
-def curve(*means: float, floor: float | None = None, seeds: int = 1) -> DoseCurve:
-    """What ten images give whose scores are these, one image's shifted against another's."""
-    scores = [[[m + i + 0.01 * s * k for k, m in enumerate(means)] for i in range(10)]
+def curve(*means: float, floor: float | None = None, seeds: int = 1, n: int = 10) -> DoseCurve:
+    """What n images give whose scores are these, one image's shifted against another's."""
+    scores = [[[m + i + 0.01 * s * k for k, m in enumerate(means)] for i in range(n)]
               for s in range(seeds)]  # fmt: skip
-    lowest = None if floor is None else [[floor + i for i in range(10)]] * seeds
-    return DoseCurve.of(dose_record(scores, DOSES, bootstrap_counts(10, 50, 0), floor=lowest))
+    lowest = None if floor is None else [[floor + i for i in range(n)]] * seeds
+    return DoseCurve.of(dose_record(scores, DOSES, bootstrap_counts(n, 50, 0), floor=lowest))
 
 
 def made(**curves: DoseCurve) -> Panel:
@@ -45,6 +45,10 @@ def test_what_falls_at_every_step_and_what_rises() -> None:
     text = finding(made(a=curve(*FLAT), b=curve(*RISING))).text
     assert "At each of" not in text
     assert "Of a at least one step is not significant, and none is better." in text
+    # nine images have no interval, so nothing is said of significance
+    text = finding(made(a=curve(*FLAT, n=9), b=curve(*FALLING, n=9))).text
+    assert "significant" not in text
+    assert "get worse" not in text
 
 
 def test_half_of_the_effect() -> None:
