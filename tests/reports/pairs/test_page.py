@@ -217,9 +217,9 @@ def test_the_first_sentence_names_the_group_that_no_test_separates(
         return said.split(": in 80.0%")[0]
 
     assert "ROUGE-L" not in tied(0.01)
-    assert "ROUGE-L" in tied(0.5) and "not separated from it" in tied(0.5)
-    assert tied not in text(0.01)
-    assert tied in text(0.05)  # strictly below alpha
+    assert "ROUGE-L" in tied(0.5)
+    assert "not separated from it" in tied(0.5)
+    assert "ROUGE-L" in tied(0.05)  # strictly below alpha
 
 
 @pytest.mark.falsifies("reports.pairs.findings._best")
