@@ -62,9 +62,9 @@ def test_the_command_runs_a_metric_from_the_users_experiments_package(tmp_path: 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     scores = metaeval.load_run(tmp_path / "out").scores
-    assert scores["metric"].nunique() == 5  # BLEU-1 to BLEU-4, and the user's
-    users = scores[~scores["metric"].str.startswith("BLEU")]
-    assert (users["score"] > 0).all()
+    users = scores[scores["metric"] == "score"]
+    assert (users["score"] > 0).all() and not users.empty
+    assert scores["metric"].str.startswith("BLEU").any()
 
 
 def test_importing_the_library_imports_no_dependency(tmp_path: Path) -> None:
