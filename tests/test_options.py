@@ -140,7 +140,7 @@ def refused(config: DictConfig) -> str:
     return ""
 
 
-def spoiled(config: DictConfig, values: dict[str, Any]) -> DictConfig:
+def with_values(config: DictConfig, values: dict[str, Any]) -> DictConfig:
     """The configuration with these values, whatever they are."""
     copy = config.copy()
     with open_dict(copy):
@@ -167,11 +167,11 @@ def test_every_option_refuses_what_it_cannot_be(name: str) -> None:
     }
     for turn in range(max(map(len, wrong.values()), default=0)):
         given = {key: values[turn] for key, values in wrong.items() if turn < len(values)}
-        line = refused(spoiled(config, given))
+        line = refused(with_values(config, given))
         assert "\n" not in line
         # what a class refuses itself is not asked before the rest is right
         for key in [key for key in given if key not in line]:
-            alone = refused(spoiled(config, {key: given[key]}))
+            alone = refused(with_values(config, {key: given[key]}))
             assert key.rpartition(".")[2] in alone, f"{key}={given[key]!r} is accepted"
 
 
@@ -193,11 +193,11 @@ def test_any_value_at_any_node_is_taken_or_refused_in_a_line(name: str) -> None:
     known = set(branches(first)) if name != "replace" else set()
     for value in (None, 5, [5], "text"):
         for key in [key for key in branches(tree) if key not in known]:
-            line = refused(spoiled(config, {key: value}))
+            line = refused(with_values(config, {key: value}))
             assert "\n" not in line
             if key in ("metric", "metric.bleu", "dataset", "stats", "cache", "task"):
                 assert key in line, f"{key}={value!r}: {line}"
-        refused(spoiled(config, dict.fromkeys((key for key, _ in leaves(tree)), value)))
+        refused(with_values(config, dict.fromkeys((key for key, _ in leaves(tree)), value)))
 
 
 def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:

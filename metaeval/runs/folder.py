@@ -3,7 +3,7 @@
 `run.json` lists the files that runs wrote there; only these are ever removed. While a run writes,
 `.lock` is locked, and its lines are the files written so far, for the next run to know them if this
 one is killed. The lock is the kernel's (`flock`): it ends with its process, however that ends, so
-there are no stale ones to detect. A file system without locks leaves the folder unlocked.
+a stale lock cannot remain. A file system without locks leaves the folder unlocked.
 """
 
 from __future__ import annotations

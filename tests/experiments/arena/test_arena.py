@@ -30,6 +30,14 @@ def run_arena(folder: Path, *overrides: str, out: str = "OUT") -> ArenaResult:
     return result
 
 
+def run_on_battles(folder: Path, file: Path) -> ArenaResult:
+    """The result of one cheap metric on a file of battles."""
+    return run_arena(
+        folder, "dataset=battles", f"dataset.file={file}", "dataset.image_source=other",
+        "metrics=[length]",
+    )  # fmt: skip
+
+
 def battles_file(folder: Path) -> Path:
     """Six battles; ROUGE-L of a caption equal to the reference is 1, of one without its words 0."""
     rows = [
@@ -172,8 +180,7 @@ def test_raters_of_one_battle(tmp_path: Path) -> None:
         "1,a dog,a cat,first,ann\n1,a dog,a cat,first,bob\n1,a cat,a dog,first,eve\n"
         "2,a dog,a cat,tie,ann\n2,a dog,a cat,first,bob\n"
     )
-    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
-                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    result = run_on_battles(tmp_path, path)
     assert result.people is not None
     assert result.people.value == pytest.approx((1 + 0 + 0 + 0.5) / 4)
     assert (result.people.pairs_of_ratings, result.people.battles) == (4, 2)
@@ -189,8 +196,7 @@ def test_one_rater_twice_is_not_two_raters(tmp_path: Path) -> None:
         "1,a dog,a cat,first,ann\n1,a cat,a dog,tie,ann\n1,a dog,a cat,second,bob\n"
         "2,a dog,a cat,first,ann\n2,a dog,a cat,first,ann\n"
     )
-    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
-                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    result = run_on_battles(tmp_path, path)
     assert result.people is not None
     assert (result.people.value, result.people.pairs_of_ratings) == (0.25, 1)
 
@@ -228,8 +234,7 @@ def test_a_category_called_all_battles_is_one_of_the_categories(tmp_path: Path) 
             for k in range(8)
         )
     )
-    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
-                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    result = run_on_battles(tmp_path, path)
     agreement = result.metric("Length").numbers.agreement
     assert {name: (e.value, e.n) for name, e in agreement.items()} == {
         ALL: (0.5, 8), "other": (0.0, 4), f"{ALL} (category)": (1.0, 4),
@@ -241,8 +246,7 @@ def test_one_battle_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(
         "image_id,first,second,winner,first_system,second_system\n1,a dog runs,a cat,first,p,q\n"
     )
-    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
-                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    result = run_on_battles(tmp_path, path)
     assert result.ranking is not None
     assert [s.strength.interval for s in result.ranking.systems] == [None, None]
     assert [s.rank for s in result.ranking.systems] == [1, 1]
