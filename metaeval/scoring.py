@@ -221,7 +221,8 @@ def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
     """A metric's scores, where need be made of the statistics that were scored in their place."""
     if not isinstance(metric, SummableMetric):
         return SystemScores(scored)
-    columns = metric.columns
+    dependent = any(column.batch_dependent for column in scored.columns)
+    columns = tuple(replace(column, batch_dependent=dependent) for column in metric.columns)
     if scored.scores is None:
         return SystemScores(replace(scored, columns=columns, signatures=(None,) * len(columns)))
     # the statistics' signatures are those of the scores, except for the column's name
@@ -229,7 +230,7 @@ def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
     sentences = replace(
         scored,
         columns=columns,
-        signatures=tuple(f"{column.name.lower()}|{settings}" for column in columns),
+        signatures=tuple(metric.signature(column, settings) for column in columns),
         scores=metric.of_statistics(scored.scores),
     )
     return SystemScores(sentences, scored.scores, partial(metric.of_statistics, corpus=True))

@@ -63,7 +63,8 @@ def test_the_command_runs_a_metric_from_the_users_experiments_package(tmp_path: 
     assert done.returncode == 0, done.stderr
     scores = metaeval.load_run(tmp_path / "out").scores
     users = scores[scores["metric"] == "score"]
-    assert (users["score"] > 0).all() and not users.empty
+    assert not users.empty
+    assert (users["score"] > 0).all()
     assert scores["metric"].str.startswith("BLEU").any()
 
 

@@ -20,6 +20,7 @@ from metaeval.compute.memory import return_free_memory
 from metaeval.compute.networks import release
 from metaeval.config import CONTROLS, build_all, compose_config, load_dataset, selected
 from metaeval.data.dataset import CaptionDataset
+from metaeval.data.images import ImageFiles
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
@@ -234,6 +235,8 @@ def _found(
     """All evidence for a use, before the rules."""
     collected = []
     for run in runs:
+        data = None if run.info is None else run.info.dataset
+        too_few = None if data is None else data.too_few
         for f in findings(run.result) if run.result is not None else ():
             if f.metric not in columns or not use.asks(f.source, f.part):
                 continue
@@ -250,7 +253,9 @@ def _found(
                 UnjudgedEvidence(
                     f.metric,
                     evidence,
-                    f.why_not or _why_learned(metric, f.corrupted, run.result.experiment),
+                    f.why_not
+                    or too_few
+                    or _why_learned(metric, f.corrupted, run.result.experiment),
                 )
             )
     return collected
@@ -370,6 +375,8 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
         names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
         config.metrics = [*names, *outer.metric_groups[CONTROLS]]
         config.strict = False
+        if not outer.report:
+            config.report = None
         if config.report and "explanations" in config.report:
             config.report.explanations = 0
     return config
@@ -385,10 +392,13 @@ def _key(config: DictConfig) -> str | None:
         with open_store(config) as store:
             metrics = build_all(selected(config), config).values()
             captions = config.get("captions")
-            systems = find_system_files(captions).values() if captions else ()
+            read = list(find_system_files(captions).values()) if captions else []
+            images = dataset.part("images")
+            if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
+                read += [path for i in dataset.image_ids if (path := images.path(i)) is not None]
             content = [
                 OmegaConf.to_yaml(config, resolve=True), signatures_of(metrics, dataset, store),
-                dict(dataset.sources), [file_sha256(path, store) for path in systems],
+                dict(dataset.sources), [file_sha256(path, store) for path in read],
                 code_digest(),
             ]  # fmt: skip
     except (MetaevalError, AttributeError):

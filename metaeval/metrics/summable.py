@@ -38,6 +38,10 @@ class SummableMetric(Metric):
         with `corpus` the sum over the captions of a system. A row with NaN scores NaN.
         """
 
+    def signature(self, column: ScoreColumn, settings: str) -> str:
+        """The signature of a column, with settings as "key:value|key:value"."""
+        return f"{(column.signature_name or column.name).lower()}|{settings}"
+
     @abstractmethod
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None
@@ -48,6 +52,11 @@ class SummableScorer(ReferenceScorer):
     """A scorer that makes its scores of statistics."""
 
     metric: SummableMetric
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        settings = "|".join(f"{key}:{value}" for key, value in self.settings.items())
+        return tuple(self.metric.signature(column, settings) for column in self.columns)
 
     @abstractmethod
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:

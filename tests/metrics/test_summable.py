@@ -29,7 +29,7 @@ from metaeval.metrics.summable import (
     SummableScorer,
 )
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import score_captions
+from metaeval.scoring import score_captions, system_scores
 from metaeval.stats.significance.system_scores import mean_of_sums, parts_of_means, system_score
 from metaeval.text.tokenizers import base as tokenizers
 from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case, bound, prepared, scores
@@ -170,6 +170,17 @@ def test_statistics_go_through_the_cache_as_scores_do() -> None:
     assert first.columns[0].name == "bleu matches-1"
     signature = bound(Bleu(), CHILDREN.dataset).signatures[0]
     assert first.signatures[0] == f"bleu matches-1|{signature.split('|', 1)[1]}"
+
+
+def test_scores_made_of_statistics_have_the_signatures_of_scores() -> None:
+    metric = Bleu(unsmoothed=True)
+    parts = StatisticsAdapter(metric)
+    scored = score_captions(
+        parts, CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, MemoryStore()
+    )
+    made = system_scores(metric, scored).scored
+    assert made.signatures == bound(metric, CHILDREN.dataset).signatures
+    assert "smooth:none" in str(made.signatures[-1])
 
 
 def test_an_image_without_references_has_no_statistics() -> None:

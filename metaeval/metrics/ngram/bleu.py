@@ -103,6 +103,11 @@ class Bleu(SummableMetric):
     def statistics_names(self) -> tuple[str, ...]:
         return statistics_names(self.max_n)
 
+    def signature(self, column: ScoreColumn, settings: str) -> str:
+        if column.variant_of:
+            settings = settings.replace("smooth:coco", "smooth:none")
+        return super().signature(column, settings)
+
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """BLEU of captions; of a corpus too, which is the same arithmetic on the sums."""
         scores = self._scores(statistics, TINY, SMALL)
@@ -139,13 +144,6 @@ class BleuScorer(SummableScorer):
 
     metric: Bleu
     batch_size = 50_000
-
-    @property
-    def signatures(self) -> tuple[str, ...]:
-        return tuple(
-            text.replace("smooth:coco", "smooth:none") if column.variant_of else text
-            for column, text in zip(self.columns, super().signatures, strict=True)
-        )
 
     def prepare(self) -> None:
         references = flatten_references(self.dataset.references)
