@@ -55,6 +55,7 @@ PLACES = {
     "captions=FOLDER": "captions=DATA/coco/captioners",
     "captions=FILES": "captions=corrupted.csv",
     "dataset.images=FOLDER": "dataset.images=PICTURES",
+    "weights=FOLDER": "weights=faier_karpathy_r",
 }
 # Data of a command → its folder in METAEVAL_DATA.
 DATA = {
