@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from metaeval.config import compose_config
 from metaeval.data.auto import load_auto
 from metaeval.data.scenes.load import load_scenes
+from metaeval.errors import StrictError
 from metaeval.experiments.run import run_configured
 from metaeval.runs import files
 from tests.docs.test_commands import PAGES, PLACEHOLDERS, REFUSED, commands, overrides
@@ -222,7 +223,12 @@ def test_every_command_runs(
         pytest.skip(f"needs {wanted} in METAEVAL_DATA")
     monkeypatch.syspath_prepend(folder)
     with chdir(folder):
-        run_configured(small_config(command, folder), tmp_path / "OUT")
+        try:
+            run_configured(small_config(command, folder), tmp_path / "OUT")
+        except StrictError as error:  # its metrics are all downloads
+            if "not installed" in str(error):
+                pytest.skip(str(error))
+            raise
     run = files.read_json(tmp_path / "OUT" / files.RUN)
     assert run["status"] == "finished"
     assert not [stage for stage in run.get("stages", []) if stage.get("error")]
