@@ -16,13 +16,13 @@ from metaeval.metrics.controls.bigram_model import BigramModel
 from metaeval.metrics.controls.length import Length
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import RUN_COLUMNS, MetricScores, score_captions
+from metaeval.scoring import FITTED, MetricScores, score_captions
 from metaeval.stats.agreement.fitted_control import fitted_control
 from metaeval.stats.resampling.items import Floats, Ints
 
 FAMILY = "fitted"
 FOLDS, PENALTY = 5, 1.0
-TEXT, REFERENCES, IMAGE = RUN_COLUMNS[:3]
+TEXT, REFERENCES, IMAGE = FITTED
 _FUNCTION_WORDS = (
     "a", "an", "the", "and", "of", "in", "on", "at", "with", "to", "is", "are", "his", "her",
     "while", "that", "there",

@@ -37,7 +37,8 @@ CLOSE = 2 * NETWORK_PRECISION  # equal scores: what networks differ by, and a st
 _DEPENDENT = "metrics that depend on their batch"  # where the cache keeps them
 _CHECKED = 4  # captions of which a run looks whether they score the same in other company
 # the controls that runs compute themselves, next to the metrics: experiments/fitted.py, ceiling.py
-RUN_COLUMNS = ("Fitted text", "Fitted references", "Fitted image", "Ceiling")
+FITTED, CEILING = ("Fitted text", "Fitted references", "Fitted image"), "Ceiling"
+RUN_COLUMNS = (*FITTED, CEILING)
 GREATEST = 1e150  # of scores of which statistics are computed: their squares are representable
 ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 

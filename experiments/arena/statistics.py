@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -103,14 +103,7 @@ def statistics(
         facts=ArenaFacts(
             battles=int((~np.isnan(winner)).sum()),
             images=len(set(arena.image[~np.isnan(winner)].tolist())),
-            systems=len(
-                {
-                    name
-                    for pair, won in zip(arena.systems, winner, strict=False)
-                    if not np.isnan(won)
-                    for name in pair
-                }
-            ),
+            systems=len(set(chain.from_iterable(compress(arena.systems, ~np.isnan(winner))))),
             raters=len({r for r in getattr(battles, "raters", ()) if r is not None}),
             tied=int((winner == 0.5).sum()),
             without_references=sum(not references for references in battles.references),

@@ -7,9 +7,9 @@ import pandas as pd
 
 from metaeval.runs.columns import CAPTION, IMAGE_ID, LEVEL
 from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import RUN_COLUMNS, MetricScores
+from metaeval.scoring import CEILING, MetricScores
 
-COLUMN = ScoreColumn(RUN_COLUMNS[3], bounds=(0.0, float("inf")), control=True)
+COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 
 
 def ceiling(captions: pd.DataFrame) -> MetricScores:

@@ -29,8 +29,8 @@ def score_groups(
     if len(labels) < 2 or not known.any():
         return ()
     scores = column.scores[known]
-    size = float(np.abs(scores).max()) or 1.0  # of small scores the squares would be 0
-    spread = size * float((scores / size).std())
+    greatest = float(np.abs(scores).max()) or 1.0  # of small scores the squares would be 0
+    spread = greatest * float((scores / greatest).std())
     cell = given.image[known] * len(labels) + group[known]
     size = given.n_images * len(labels)
     sums = np.bincount(cell, scores, minlength=size).reshape(given.n_images, -1)

@@ -192,12 +192,9 @@ def _common_cells(common: CommonRows | None) -> list[Cell]:
 
 def _accuracy_cells(accuracy: CalibratedAccuracy) -> list[Cell]:
     low, high = accuracy.accuracy.low, accuracy.accuracy.high
-    drawn = accuracy.n_pairs < accuracy.total_pairs
-    n = (
-        f"{count(accuracy.n_pairs)} of {count(accuracy.total_pairs)} (drawn)"
-        if drawn
-        else (count(accuracy.n_pairs))
-    )
+    n = count(accuracy.n_pairs)
+    if accuracy.n_pairs < accuracy.total_pairs:
+        n += f" of {count(accuracy.total_pairs)} (drawn)"
     hover = f"{n} pairs of captions of {count(accuracy.n_images)} images"
     if known(low) and known(high):
         hover += f"; interval {percent(low)} to {percent(high)}"

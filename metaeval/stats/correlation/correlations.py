@@ -18,7 +18,7 @@ from metaeval.stats.correlation.pearson import pearson
 from metaeval.stats.correlation.spearman import spearman
 from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.chunks import map_chunks
-from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
+from metaeval.stats.resampling.items import Floats, as_scores, centred, encode, require_aligned
 from metaeval.stats.resampling.weighted import WeightedOrder, padded, rank_correlations
 from metaeval.stats.resampling.weighted_pairs import WeightedPairs
 
@@ -111,7 +111,7 @@ class WeightedCorrelations:
 
     def _unit_moments(self) -> Floats:
         """float64 [6, n_units]: Σ1, Σx, Σy, Σx², Σy², Σxy of each unit's items, values centred."""
-        x, y = _centred(self._x), _centred(self._y)
+        x, y = centred(self._x), centred(self._y)
         parts = [np.ones(len(x)), x, y, x * x, y * y, x * y]
         return np.array([np.bincount(self._unit, p, minlength=self._n_units) for p in parts])
 
@@ -195,13 +195,3 @@ def _tau_c(surplus: Floats, n: Floats, coarsest: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = 2 * surplus / n**2 * (coarsest / (coarsest - 1))
     return np.where(coarsest > 1, tau, np.nan)
-
-
-def _centred(values: Floats) -> Floats:
-    """Centred and brought to at most 1, which changes no correlation, only roundings."""
-    if not len(values):
-        return values
-    centred: Floats = scaled(values)
-    centred = centred - centred.mean()
-    size = float(np.abs(centred).max())
-    return centred / size if size else centred

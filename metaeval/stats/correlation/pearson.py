@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy.typing as npt
 
-from metaeval.stats.resampling.items import scaled, scored_items
+from metaeval.stats.resampling.items import centred, scored_items
 
 
 class Pearson(NamedTuple):
@@ -59,8 +59,6 @@ def pearson(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Pearson:
     # A constant has a spread of exactly zero only if its mean comes out exact: compare instead.
     if n < 2 or (x == x[0]).all() or (y == y[0]).all():
         return Pearson(float("nan"), n)
-    x, y = scaled(x), scaled(y)
-    x, y = x - x.mean(), y - y.mean()
-    x, y = x / abs(x).max(), y / abs(y).max()
+    x, y = centred(x), centred(y)
     r = float((x * y).sum()) / (float((x * x).sum()) ** 0.5 * float((y * y).sum()) ** 0.5)
     return Pearson(max(-1.0, min(1.0, r)), n)

@@ -99,6 +99,21 @@ def scaled(values: Floats) -> Floats:
     return np.asarray(np.ldexp(values, -np.frexp(size)[1]))
 
 
+def centred(values: Floats) -> Floats:
+    """Values [n] minus their mean, brought to at most 1, which changes no correlation, only
+    roundings; the squares of very small and very large values are then representable.
+
+    >>> centred(np.array([1.0, 2.0, 3.0])).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    if not len(values):
+        return values
+    shifted: Floats = scaled(values)
+    shifted = shifted - shifted.mean()
+    size = float(np.abs(shifted).max())
+    return shifted / size if size else shifted
+
+
 def encode(labels: npt.ArrayLike) -> tuple[npt.NDArray[Any], Ints]:
     """The distinct labels, ascending, and the place of each label among them, flattened to [n].
 

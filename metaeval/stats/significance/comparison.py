@@ -341,7 +341,7 @@ def resampled_difference(
         The two statistics and their replicates, **computed on the items that both have**: where
         NaN differ, mask with `on_common_items` before computing them.
     n
-        How many units were resampled; of fewer than `MIN_UNITS` there is no test.
+        How many units were resampled; fewer than `MIN_UNITS` are not tested.
     method
         "normal": p = 2 Φ(-|difference| / error), without a floor by the number of replicates
         (`paired_difference`); "bootstrap": twice the smaller tail (`difference_of`).

@@ -57,7 +57,7 @@ def paired_difference(
     a_replicates, b_replicates
         float64 [replicates], from the same `bootstrap_counts`.
     n_images
-        How many images there are; of fewer than `MIN_UNITS` there is no test.
+        How many images were resampled; fewer than `MIN_UNITS` are not tested.
 
     Notes
     -----
