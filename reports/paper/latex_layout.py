@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Cell = tuple[str, bool, str]  # text, whether it is bold, mark
+Cell = tuple[str, bool, str, float | None]  # text, whether it is bold, mark
 Width = Literal["auto", "column", "page"]
 
 # an ACL paper: \textwidth 455 pt, \columnsep 17 pt, 11 pt; other two-column styles are like it
@@ -168,7 +168,7 @@ def _columns(heads: Sequence[str], rows: Sequence[Sequence[Cell]], stacked: bool
 
 def _letters(cell: Cell, stacked: bool) -> float:
     """The width of a cell in letters, bold ones being wider; an interval may stand below."""
-    text, bold, mark = cell
+    text, bold, mark = cell[:3]
     match = _INTERVAL.fullmatch(text) if stacked else None
     factor = 1.12 if bold else 1.0
     if match is None:
@@ -294,7 +294,7 @@ def _head(column: Column) -> str:
 
 def _cell(cell: Cell, stacked: bool) -> str:
     """A cell; where they are stacked, its interval below its number."""
-    text, bold, mark = cell
+    text, bold, mark = cell[:3]
     match = _INTERVAL.fullmatch(text) if stacked else None
     number = latex(match[1] if match else text)
     shown = (rf"\textbf{{{number}}}" if bold else number) + latex(mark)
