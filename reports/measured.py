@@ -101,7 +101,7 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
     return [
         texts.answer(run),
         charts.ranking(run),
-        tables.measures_table(run),
+        *tables.measures_tables(run),
         *(extra_block(run, extra) for extra in run.result.extras if extra.kind != "data"),
         *closing_blocks(run),
     ]
@@ -109,8 +109,9 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
 
 def closing_blocks(run: Run) -> list[Block]:
     """The blocks that end every page."""
+    first = [measures[0] for measures in run.result.groups().values()]
     return [
-        tables.differences(run),
+        *(tables.differences(run, measure) for measure in first),
         texts.notes(run),
         texts.cite(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),
