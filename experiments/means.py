@@ -22,11 +22,27 @@ from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
     compare,
+    is_undecidable,
     on_common_items,
+    replicates_needed,
     resampled_difference,
+    smallest_p,
 )
 
 Units = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+
+def too_few_draws(n_ranked: int, permutations: int, alpha: float) -> str:
+    """A caveat where so few permutations cannot find any pair of metrics significant, or ""."""
+    pairs = n_ranked * (n_ranked - 1) // 2
+    if not is_undecidable(smallest_p(permutations), pairs, alpha):
+        return ""
+    return (
+        f"No difference can be significant with {permutations:,} permutations for {pairs:,} "
+        f"pair{'' if pairs == 1 else 's'} of metrics; use "
+        f"task.permutations={replicates_needed(pairs, alpha=alpha)} or more."
+    )
 
 
 class Replicates(NamedTuple):
@@ -68,20 +84,28 @@ class Resampled(ABC):
     ) -> None:
         self.measure, self.columns = measure, columns
         self.confidence, self.alpha, self.method = confidence, alpha, method
+        self._known: dict[bytes, Replicates] = {}
 
     @abstractmethod
     def resampled(self, column: Floats) -> Replicates:
         """The statistic of scores or outcomes [items]."""
 
+    def of(self, column: Floats) -> Replicates:
+        """As `resampled`; equal columns are computed once."""
+        key = column.tobytes()
+        if key not in self._known:
+            self._known[key] = self.resampled(column)
+        return self._known[key]
+
     def estimate(self, name: str) -> Estimate:
         """The statistic of a column, with its percentile interval."""
-        made = self.resampled(self.columns[name])
+        made = self.of(self.columns[name])
         low, high = percentile_interval(made.replicates, self.confidence, made.n_units)
         return Estimate(value=made.value, low=low, high=high, n=made.n)
 
     def difference(self, a: str, b: str) -> PairTest:
         """The test of one pair, before any correction."""
-        first, second = map(self.resampled, on_common_items(self.columns[a], self.columns[b]))
+        first, second = map(self.of, on_common_items(self.columns[a], self.columns[b]))
         return resampled_difference(
             first.value,
             second.value,
@@ -103,7 +127,7 @@ class Resampled(ABC):
         self, ranked: Sequence[str], controls: Sequence[str]
     ) -> AgainstControl | None:
         """The columns against the best control; `None` without metrics or controls."""
-        values = {name: self.resampled(self.columns[name]).value for name in (*ranked, *controls)}
+        values = {name: self.of(self.columns[name]).value for name in (*ranked, *controls)}
         found = against_best_control(
             {self.measure: values},
             ranked,
@@ -149,3 +173,35 @@ class Means(Resampled):
             replicates = (self.counts @ total) / (self.counts @ items)
         value = float(column[scored].mean()) if scored.any() else float("nan")
         return Replicates(value, replicates, int((items > 0).sum()), int(scored.sum()))
+
+
+class GroupMeans(Resampled):
+    """The mean over groups of items of the mean outcome in each; `groups` are bool [items].
+
+    Other parameters as in `Means`, whose statistic this is with one group.
+    """
+
+    def __init__(
+        self,
+        measure: str,
+        outcomes: Mapping[str, Floats],
+        groups: Sequence[Mask],
+        units: Units,
+        counts: Counts,
+        *,
+        confidence: float = 1 - ALPHA,
+        alpha: float = ALPHA,
+        method: Literal["normal", "bootstrap"] = "normal",
+    ) -> None:
+        super().__init__(measure, outcomes, confidence=confidence, alpha=alpha, method=method)
+        self.groups, self.means = groups, Means(measure, outcomes, units, counts)
+
+    def resampled(self, column: Floats) -> Replicates:
+        """The mean of the groups' means."""
+        parts = [self.means.resampled(np.where(group, column, np.nan)) for group in self.groups]
+        return Replicates(
+            float(np.mean([part.value for part in parts])),
+            np.mean([part.replicates for part in parts], axis=0),
+            min(part.n_units for part in parts),
+            sum(part.n for part in parts),
+        )

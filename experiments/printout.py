@@ -42,6 +42,8 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
                 text_of(m, m_value) for m, m_value in _printed(shown, values)
             )
         lines.append(line)
+    people = {m.title: text_of(m, result.people[m.key]) for m in shown if m.key in result.people}
+    lines += [{"metric": "(people)", **people}] if people else []
     unit = " and ".join(units)
     yield from text_table(lines, f"{group}, {unit}" if group else unit)
 

@@ -12,9 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
+from metaeval.reports.judges.section import judges
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
@@ -111,6 +114,7 @@ def closing_blocks(run: Run) -> list[Block]:
     """The blocks that end every page."""
     first = [measures[0] for measures in run.result.groups().values()]
     return [
+        judges(run),
         *(tables.differences(run, measure) for measure in first),
         texts.notes(run),
         texts.cite(run),
@@ -120,12 +124,15 @@ def closing_blocks(run: Run) -> list[Block]:
 
 def extra_block(run: Run, extra: Extra) -> Block:
     """The block of an extra, by its kind."""
+    if not extra.rows:
+        return Block("", "", Markup(""))
     if extra.kind == "matrix":
         return tables.matrix(extra)
+    table = tables.print_extra(extra)
     if extra.kind == "curves":
-        return charts.curves(extra)
+        return charts.curves(extra)._replace(tables=(table,))
     if extra.kind == "examples":
-        return texts.examples(extra, title=extra.title)
+        return texts.examples(extra, title=extra.title)._replace(tables=(table,))
     return tables.extra_table(run.result, extra)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -80,13 +81,17 @@ def measures_table(
         "measures_table.html.j2",
         id="metrics" if key == "table" else f"metrics-{key}",
         table=table,
-        kinds={m.name: kind_of(m) for m in result.metrics},
-        signatures={m.name: m.signature or "" for m in result.metrics},
+        kinds=defaultdict(str, {m.name: kind_of(m) for m in result.metrics}),
+        signatures=defaultdict(str, {m.name: m.signature or "" for m in result.metrics}),
         absent=absent,
         footnotes=notes,
-        marks={
-            m.name: " ".join(f.mark for f in notes if m.name in f.metrics) for m in result.metrics
-        },
+        marks=defaultdict(
+            str,
+            {
+                m.name: " ".join(f.mark for f in notes if m.name in f.metrics)
+                for m in result.metrics
+            },
+        ),
         batch={m.name: BATCH_DEPENDENT for m in result.metrics if m.column.batch_dependent},
         links=save_links([table]),
     )
@@ -127,6 +132,8 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
             cells.append(row)
         if cells:
             groups.append(cells)
+    if any(measure.key in result.people for measure in measures):
+        groups.append([_people(result, measures, printed)])
     marked = any(cell.mark for group in groups for row in group for cell in row)
     notes = [(NOT_ABOVE, "not significantly above the best control")] if marked else []
     table = signed([PrintTable(name, caption(result, measures), heads, groups, notes)], result)[0]
@@ -276,6 +283,19 @@ def _cell(
     text = with_interval(measure, estimate)
     shown = scaled(text) if measure.unit == "score" else text
     return PrintCell(shown, bold, mark, estimate.value)
+
+
+def _people(
+    result: MeasuredResult, measures: Sequence[Measure], printed: Mapping[str, Mapping[str, float]]
+) -> list[PrintCell]:
+    """What people reach, in a row of its own."""
+    row = [PrintCell("People")]
+    for measure in measures:
+        estimate = result.people.get(measure.key)
+        text = DASH if estimate is None else with_interval(measure, estimate)
+        row.append(PrintCell(scaled(text) if measure.unit == "score" else text))
+        row += [PrintCell(DASH)] * bool(printed[measure.key])
+    return row
 
 
 def _head(column: str) -> str:
