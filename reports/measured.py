@@ -6,7 +6,7 @@ other experiment has `default_blocks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,7 +71,7 @@ def write_report(
     """
     run = load_run_files(Path(run_dir), MeasuredResult)
     options = PageOptions(figures, examples, photos, explanations, max_bytes)
-    blocks = [b for b in blocks_of(run.result.experiment)(run, options) if b.html]
+    blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
     if figures:
         for block in blocks:
@@ -88,6 +88,23 @@ def write_report(
         header=header(run),
     )
     return page.write_page(run.directory / files.REPORT, html)
+
+
+def joined(blocks: Iterable[Block]) -> list[Block]:
+    """Folded blocks of the same title, of several dimensions for instance, as one."""
+    made: dict[str, Block] = {}
+    for block in blocks:
+        key = block.title if block.folded else block.key
+        before = made.get(key)
+        if before is None:
+            made[key] = block
+        else:
+            made[key] = before._replace(
+                html=before.html + block.html,
+                tables=before.tables + block.tables,
+                figures={**before.figures, **block.figures},
+            )
+    return list(made.values())
 
 
 def blocks_of(experiment: str) -> Callable[[Run, PageOptions], list[Block]]:

@@ -787,7 +787,6 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
     "judgments": {
         **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "kendall_tau_c"), NEGATED),
         **dict.fromkeys(("length_controlled", "difference_pearson", "disattenuated"), NEGATED),
-        "score": NEGATED,
     },
     "localisation": {"auc": MIRRORED},
     "pairs": {"kinds": MIRRORED, "mean": MIRRORED, "auroc": MIRRORED},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from metaeval.experiments.judgments.printout import not_run
 from metaeval.experiments.pairs.outcomes import TRUE
+from metaeval.experiments.printout import not_run
 from metaeval.experiments.text_table import text_table
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import AgainstControl, hypotheses, is_undecidable

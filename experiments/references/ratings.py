@@ -9,8 +9,14 @@ from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.judgments.agreement import of_view
-from metaeval.experiments.judgments.sample import Columns, View, quoted_statistic, sample_of
-from metaeval.results.judgments import JudgmentSettings
+from metaeval.experiments.judgments.sample import (
+    SYMBOL,
+    Columns,
+    JudgmentSettings,
+    View,
+    quoted_statistic,
+    sample_of,
+)
 from metaeval.results.references import AtReferences, ReferenceCorrelations
 from metaeval.scoring import MetricScores
 
@@ -39,14 +45,11 @@ def rated_agreement(
         values[column.name] = AtReferences(
             n_references=n_references,
             status="ok",
-            agreement=first.estimate(statistic),
+            agreement=first[f"{statistic}_all"],
             ratings={
                 name: ReferenceCorrelations(
-                    n=c.n,
-                    pearson=c.pearson.value,
-                    spearman=c.spearman.value,
-                    kendall_tau_b=c.kendall_tau_b.value,
-                    kendall_tau_c=c.kendall_tau_c.value,
+                    n=c["pearson_all"].n or 0,
+                    **{each: c[f"{each}_all"].value for each in SYMBOL},
                 )
                 for name, c in of_dimension.items()
             },

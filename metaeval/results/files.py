@@ -26,7 +26,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "retrieval": ("measured", "MeasuredResult"),
     "references": ("references", "ReferencesResult"),
     "forced_choice": ("measured", "MeasuredResult"),
-    "judgments": ("judgments", "JudgmentsResult"),
+    "judgments": ("measured", "MeasuredResult"),
     "pairs": ("pairs", "PairsResult"),
     "score": ("score", "ScoreResult"),
     "sensitivity": ("sensitivity", "SensitivityResult"),
