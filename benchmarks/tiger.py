@@ -56,10 +56,9 @@ from benchmarks.side_by_side import (
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.scan.attention import l2norm
-from metaeval.metrics.scan.base import Rectifier
 from metaeval.metrics.scan.grounding import Grounder
+from metaeval.metrics.scan.metric import Rectifier, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.metrics.scan.tiger import Tiger
 from metaeval.metrics.scan.tiger_score import compare_groundings
 from metaeval.text.tokenizers.base import get
 from metaeval.text.vocabulary import SPECIAL, Vocabulary

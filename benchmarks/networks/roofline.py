@@ -21,13 +21,13 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from metaeval.compute import transport_device
-from metaeval.metrics.bertscore.match import best_cosines
+from metaeval.metrics.bertscore.sentences import best_cosines
 from metaeval.metrics.faier.fusion import level_score
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
+from metaeval.metrics.scan.grounding import RegionBatch
 from metaeval.metrics.scan.network import ScanShape, WordEncoder
-from metaeval.metrics.scan.region_batch import RegionBatch
 from metaeval.metrics.scan.tiger_score import tiger as tiger_score
 from metaeval.metrics.vifidel.device_sections import importance
 

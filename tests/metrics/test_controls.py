@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.controls.bigram_model import BigramModel, captions_by_image
-from metaeval.metrics.controls.length import Brevity, Length
-from metaeval.metrics.controls.longest_copy import LongestCopy
-from metaeval.metrics.controls.random_score import RandomScore
+from metaeval.metrics.controls import (
+    BigramModel,
+    Brevity,
+    Length,
+    LongestCopy,
+    RandomScore,
+    captions_by_image,
+)
 
 WORDS = ["a", "man", "dog", "rides", "the", "horse", "on", "beach", "red"]
 

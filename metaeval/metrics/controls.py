@@ -1,4 +1,4 @@
-"""A bigram language model of the dataset's other captions: fluency, without image or reference."""
+"""Controls: scores that ignore whether a caption is true of its image."""
 
 from __future__ import annotations
 
@@ -11,11 +11,194 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
+from metaeval.text.numbered import (
+    Texts,
+    WordIndex,
+    flatten_references,
+    places_of,
+    runs_of_cost,
+)
 from metaeval.text.tokenizers import base as tokenizers
+
+
+class RandomScore(Metric):
+    """A number in [0, 1) that depends on the seed, the image's id and the caption alone.
+
+    Equal captions of an image get equal scores, as they do from any metric.
+    """
+
+    name = "random_score"
+    needs = frozenset()
+    columns = (ScoreColumn("Random score", control=True),)
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = int(seed)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> RandomScorer:
+        return RandomScorer(self, dataset)
+
+
+class RandomScorer(Scorer):
+    """The random scores of a dataset's captions."""
+
+    batch_size = 50_000
+
+    def __init__(self, metric: RandomScore, dataset: CaptionDataset) -> None:
+        super().__init__(metric.columns, {"seed": metric.seed, "v": 1})
+        self._seed, self._ids = metric.seed, dataset.image_ids
+
+    def context(self, index: int) -> bytes:
+        return repr(self._ids[index]).encode()
+
+    def prepare(self) -> None:
+        """Nothing depends on references or images."""
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        scores = np.empty((len(captions), 1))
+        for j, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
+            content = f"{self._seed}\0{self._ids[image]!r}\0{caption}".encode()
+            digest = hashlib.sha256(content).digest()
+            scores[j] = (int.from_bytes(digest[:8], "big") >> 11) / 2**53
+        return scores
+
+
+class Length(Metric):
+    """The number of words of a caption: longer is better.
+
+    Parameters
+    ----------
+    tokenizer
+        "ptb", "java" or "whitespace".
+    """
+
+    name = "length"
+    needs = frozenset()
+    columns = (ScoreColumn("Length", bounds=(0.0, float("inf")), control=True),)
+    sign = 1
+
+    def __init__(self, tokenizer: str = "ptb") -> None:
+        self.tokenizer = tokenizers.get(tokenizer)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> LengthScorer | Absent:
+        return self.tokenizer.missing() or LengthScorer(self)
+
+
+class Brevity(Length):
+    """Minus the number of words: shorter is better. Options as of `Length`."""
+
+    name = "brevity"
+    columns = (ScoreColumn("Brevity", bounds=(float("-inf"), 0.0), control=True),)
+    sign = -1
+
+
+class LengthScorer(Scorer):
+    """The number of words, whatever the dataset; with the metric's sign."""
+
+    batch_size = 50_000
+
+    def __init__(self, metric: Length) -> None:
+        super().__init__(metric.columns, {"tok": metric.tokenizer.signature, "v": 1})
+        self._tokenizer, self._sign = metric.tokenizer, metric.sign
+
+    def context(self, index: int) -> bytes:
+        return b""
+
+    def prepare(self) -> None:
+        """Nothing depends on references or images."""
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        lengths = [self._sign * len(tokens) for tokens in self._tokenizer(captions)]
+        return np.array(lengths, dtype=np.float64).reshape(-1, 1)
+
+
+_CELLS = 2**20  # captions times words of their references, at once
+
+
+class LongestCopy(Metric):
+    """The longest run of words that a caption shares with a reference, over the caption's words.
+
+    In [0, 1]: 1 where a reference holds the whole caption, 0 for a caption without words; not a
+    number where the image has no reference. A control: it sees copies, not meaning.
+
+    Parameters
+    ----------
+    tokenizer
+        "ptb", "java" or "whitespace".
+    """
+
+    name = "longest_copy"
+    columns = (ScoreColumn("Longest copy", control=True),)
+
+    def __init__(self, tokenizer: str = "ptb") -> None:
+        self.tokenizer = tokenizers.get(tokenizer)
+
+    def bind(
+        self, dataset: CaptionDataset, store: Store | None = None
+    ) -> LongestCopyScorer | Absent:
+        return self.tokenizer.missing() or LongestCopyScorer(self, dataset)
+
+
+class LongestCopyScorer(ReferenceScorer):
+    """Runs of words shared with the references of a dataset."""
+
+    def __init__(self, metric: LongestCopy, dataset: CaptionDataset) -> None:
+        settings = {"tok": metric.tokenizer.signature, "v": 1}
+        super().__init__(metric, settings, dataset)
+        self._tokenizer = metric.tokenizer
+
+    def prepare(self) -> None:
+        self._vocabulary = WordIndex()
+        references = flatten_references(self.dataset.references)
+        texts = self._vocabulary.learn(self._tokenizer(references.texts))
+        # the words of all references, one after the other, each reference closed by a -1 that no
+        # run of words passes; those of image i begin at `_begins[i]` and are `_sizes[i]`
+        ends = np.cumsum(texts.lengths + 1) - 1
+        self._words = np.full(len(texts.words) + len(texts.lengths), -1)
+        inside = np.ones(len(self._words), dtype=np.bool_)
+        inside[ends] = False
+        self._words[inside] = texts.words
+        self._sizes = np.zeros(len(references.sizes), dtype=np.int64)
+        np.add.at(self._sizes, references.image, texts.lengths + 1)
+        self._begins = np.cumsum(self._sizes) - self._sizes
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        texts = self._vocabulary.encode(self._tokenizer(captions))
+        first = np.cumsum(texts.lengths) - texts.lengths
+        scores = np.full(len(captions), np.nan)
+        for begin, end in runs_of_cost(self._sizes[image_index], _CELLS):
+            chosen = begin + np.flatnonzero(self._sizes[image_index[begin:end]])
+            # the longest first, so that those with a word left are always the first ones
+            chosen = chosen[np.argsort(-texts.lengths[chosen], kind="stable")]
+            longest = self._longest(
+                texts, first[chosen], texts.lengths[chosen], image_index[chosen]
+            )
+            scores[chosen] = longest / np.maximum(texts.lengths[chosen], 1)
+        return scores[:, None]
+
+    def _longest(self, texts: Texts, first: Ints, lengths: Ints, image: Ints) -> Ints:
+        """The longest run of words of each caption; the captions are in descending length."""
+        if not len(first):
+            return first
+        sizes = self._sizes[image]
+        starts = np.cumsum(sizes) - sizes
+        references = self._words[np.repeat(self._begins[image], sizes) + places_of(sizes)]
+        run = np.zeros(len(references), dtype=np.int64)  # the run that ends at each word
+        best = np.zeros_like(run)
+        for step in range(int(lengths[0])):
+            going = int(np.searchsorted(-lengths, -step, side="left"))
+            cells = int(starts[going - 1] + sizes[going - 1])
+            word = np.repeat(texts.words[first[:going] + step], sizes[:going])
+            run[1:cells] = run[: cells - 1] + 1
+            run[0] = 1
+            run[:cells] *= references[:cells] == word
+            np.maximum(best[:cells], run[:cells], out=best[:cells])
+        longest: Ints = np.maximum.reduceat(best, starts)
+        return longest
+
 
 Ints = npt.NDArray[np.int64]
 
