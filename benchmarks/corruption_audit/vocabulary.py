@@ -13,24 +13,26 @@ from itertools import pairwise
 
 from metaeval.data.scenes import Relation, SceneGraph, SceneObject
 from metaeval.data.scenes.cast import Actor
-from metaeval.data.scenes.frames import doing_of
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
+    BACKDROPS,
     COLOUR_WORDS,
     DRESSES,
     GARMENTS,
     HATS,
+    LIGHTS,
     MATERIAL_WORDS,
     NOUNS,
     OWN_COLOUR_WORDS,
     PLURALS,
     ROLES,
+    ROOMS,
     SIZE_WORDS,
     SNOW_GARMENTS,
+    WHERE,
 )
-from metaeval.data.scenes.places import BACKDROPS, LIGHTS, ROOMS, WHERE
 from metaeval.data.scenes.things import THINGS
-from metaeval.data.scenes.verbs import DOINGS, FRAMES
+from metaeval.data.scenes.verbs import DOINGS, FRAMES, doing_of
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 ARTICLES = frozenset({"a", "an", "the"})
