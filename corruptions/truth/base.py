@@ -1,6 +1,6 @@
 """The contract of a truth-aware corruption: it uses the truth, and records what it made false.
 
-To add one, copy `replace_attribute.py`: give it a `name`, a `title` and an `effect`, list in
+To add one, copy `ReplaceAttribute` (`changes.py`): give it a `name`, a `title` and an `effect`, list in
 `places` where a caption can be changed, and say in `change` how. The harm follows from the
 statements that a change makes false or loses.
 """

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from jinja2 import Environment, StrictUndefined
 
-from metaeval.audit.sheet import read_key, read_verdicts
+from metaeval.audit.__main__ import read_key, read_verdicts
 from metaeval.errors import InputError
 from metaeval.metrics.judge.batch import import_batch
 from metaeval.metrics.judge.budget import Cost, Ledger, usage_of

@@ -8,8 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
-from metaeval.corruptions.language.base import LanguageCorruption, Places, changed, rewritten_whole
-from metaeval.corruptions.language.fluency.base import WordCorruption
+from metaeval.corruptions.language.base import (
+    LanguageCorruption,
+    Places,
+    WordCorruption,
+    changed,
+    rewritten_whole,
+)
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import ARTICLES, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording

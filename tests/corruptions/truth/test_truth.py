@@ -14,16 +14,19 @@ import yaml
 from hydra.utils import instantiate
 
 from metaeval.corruptions.base import Caption
-from metaeval.corruptions.harmless.swap_symmetric import SwapSymmetric
-from metaeval.corruptions.truth.add_object import AddObject
 from metaeval.corruptions.truth.base import Harmed, TruthCorruption
-from metaeval.corruptions.truth.drop_salient import DropSalient
+from metaeval.corruptions.truth.changes import (
+    CONTRARIES,
+    AddObject,
+    DropSalient,
+    ReplaceAttribute,
+    ReplaceCount,
+    ReplaceObject,
+    ReplaceRelation,
+    SwapArguments,
+    SwapSymmetric,
+)
 from metaeval.corruptions.truth.facts import CaptionFacts, Referent
-from metaeval.corruptions.truth.replace_attribute import ReplaceAttribute
-from metaeval.corruptions.truth.replace_count import ReplaceCount
-from metaeval.corruptions.truth.replace_object import ReplaceObject
-from metaeval.corruptions.truth.replace_relation import CONTRARIES, ReplaceRelation
-from metaeval.corruptions.truth.swap_arguments import SwapArguments
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import (
     AlignedCaption,
