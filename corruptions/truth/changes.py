@@ -8,17 +8,21 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from metaeval.corruptions.base import Severity
+from metaeval.corruptions.language.content.attributes import COLOURS
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.corruptions.truth.base import (
+    STATEMENTS,
+    CaptionFacts,
     Change,
     Effect,
+    Referent,
     TruthCorruption,
     joined,
     noun_of,
     other_number,
     pick,
+    statement,
 )
-from metaeval.corruptions.truth.facts import STATEMENTS, CaptionFacts, Referent, statement
-from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NUMBERS, article
 from metaeval.data.scenes.things import LOOKALIKES, THINGS
@@ -55,12 +59,10 @@ class ReplaceObject(TruthCorruption):
         if not kinds:
             return None
         kind = pick(rng, kinds)
-        patch = Patch(place.start, place.end, tuple(noun_of(kind, thing.n > 1).split()))
+        patch = Rewording(place.start, place.end, tuple(noun_of(kind, thing.n > 1).split()))
         return Change((patch,), false=frozenset({statement(place)}))
 
 
-COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white",
-           "gray")  # fmt: skip
 OPPOSITES = {"large": "small", "small": "large", "old": "young", "young": "old"}
 MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "ceramic")
 
@@ -86,7 +88,7 @@ class ReplaceAttribute(TruthCorruption):
         options = false_values(facts, facts.things[place.target], place.value)
         if not options:
             return None
-        patch = Patch(place.start, place.end, (pick(rng, options),))
+        patch = Rewording(place.start, place.end, (pick(rng, options),))
         return Change((patch,), false=frozenset({statement(place)}))
 
 
@@ -132,10 +134,10 @@ class ReplaceCount(TruthCorruption):
     ) -> Change | None:
         n = facts.things[place.target].n
         new = pick(rng, range(n + 1, max(5, n + 3)))
-        patches = [Patch(place.start, place.end, (NUMBERS[new],))]
+        patches = [Rewording(place.start, place.end, (NUMBERS[new],))]
         if n == 1:
             noun = facts.of("noun", place.target)[0]
-            patches.append(Patch(noun.start, noun.end, tuple(noun.value.split())))
+            patches.append(Rewording(noun.start, noun.end, tuple(noun.value.split())))
             patches += other_number(facts, tokens, place.target)
         return Change(tuple(patches), false=frozenset({statement(place)}))
 
@@ -145,40 +147,38 @@ def _again(facts: CaptionFacts, tokens: Sequence[str], target: int) -> bool:
     return any({"it", "it."} & set(tokens[m.start : m.end]) for m in facts.of("owned", target))
 
 
-# (participle, finite singular, finite plural) and what follows the verb.
-Verb = tuple[str, str, str, str]
-STANDING, SITTING = ("standing", "stands", "stand"), ("sitting", "sits", "sit")
-LYING, WALKING = ("lying", "lies", "lie"), ("walking", "walks", "walk")
-
+# verb → participle, finite singular, finite plural
+FORMS = {
+    "stand": ("standing", "stands", "stand"),
+    "sit": ("sitting", "sits", "sit"),
+    "lie": ("lying", "lies", "lie"),
+    "walk": ("walking", "walks", "walk"),
+    "ride": ("riding", "rides", "ride"),
+    "kick": ("kicking", "kicks", "kick"),
+    "chase": ("chasing", "chases", "chase"),
+    "jump": ("jumping", "jumps", "jump"),
+    "step": ("stepping", "steps", "step"),
+}
 # Predicates of one kind: what they are, which verbs and which bare prepositions contradict them.
-CONTRARIES: tuple[tuple[tuple[str, ...], tuple[Verb, ...], tuple[str, ...]], ...] = (
+CONTRARIES = (
     (
-        ("riding", "on skis", "sitting on", "lying on", "standing on", "on"),
-        ((*STANDING, "next to"), (*LYING, "under"), (*STANDING, "behind"), (*SITTING, "beneath")),
-        ("under", "next to", "behind", "beneath", "beside"),
+        "riding, on skis, sitting on, lying on, standing on, on",
+        "stand next to, lie under, stand behind, sit beneath",
+        "under, next to, behind, beneath, beside",
     ),
     (
-        ("holding", "carrying", "wearing", "pulling", "swinging", "flying", "walking"),
-        ((*SITTING, "on"), ("kicking", "kicks", "kick", ""), (*STANDING, "on top of"),
-         ("jumping", "jumps", "jump", "over"), ("stepping", "steps", "step", "on")),
-        ("without",),
+        "holding, carrying, wearing, pulling, swinging, flying, walking",
+        "sit on, kick, stand on top of, jump over, step on",
+        "without",
     ),
-    (("under",), ((*STANDING, "on top of"), (*SITTING, "on"), (*STANDING, "on")),
-     ("on top of", "on", "above")),
-    (("in",), ((*STANDING, "behind"), (*LYING, "under"), (*STANDING, "next to")),
-     ("under", "next to", "behind", "beside")),
-    (("next to",), ((*STANDING, "on top of"), (*LYING, "under"), (*SITTING, "on")),
-     ("on top of", "under", "on", "beneath")),
-    (("in front of",), ((*STANDING, "behind"), (*SITTING, "on top of"), (*LYING, "under")),
-     ("behind", "on top of", "under")),
-    (("behind",), ((*STANDING, "in front of"), (*SITTING, "on top of")),
-     ("in front of", "on top of", "under")),
-    (("looking at",), (("riding", "rides", "ride", "on"), (*SITTING, "on"),
-                       ("chasing", "chases", "chase", ""), (*STANDING, "on top of")),
-     ("on top of",)),
-    (("sitting at",), ((*LYING, "under"), (*STANDING, "on"), (*WALKING, "on")),
-     ("under", "on top of")),
-)  # fmt: skip
+    ("under", "stand on top of, sit on, stand on", "on top of, on, above"),
+    ("in", "stand behind, lie under, stand next to", "under, next to, behind, beside"),
+    ("next to", "stand on top of, lie under, sit on", "on top of, under, on, beneath"),
+    ("in front of", "stand behind, sit on top of, lie under", "behind, on top of, under"),
+    ("behind", "stand in front of, sit on top of", "in front of, on top of, under"),
+    ("looking at", "ride on, sit on, chase, stand on top of", "on top of"),
+    ("sitting at", "lie under, stand on, walk on", "under, on top of"),
+)
 
 
 class ReplaceRelation(TruthCorruption):
@@ -202,14 +202,14 @@ class ReplaceRelation(TruthCorruption):
         predicate = facts.relations[place.target][1]
         relation = " ".join(tokens[place.start : place.end]).lower()
         for predicates, verbs, prepositions in CONTRARIES:
-            if predicate in predicates:
-                if place.value == "prep":
-                    options = list(prepositions)
-                else:
+            if predicate in predicates.split(", "):
+                options = prepositions.split(", ")
+                if place.value != "prep":
                     form = ("ing", "one", "many").index(place.value)
-                    options = [f"{verb[form]} {verb[3]}".strip() for verb in verbs]
+                    words = (phrase.split() for phrase in verbs.split(", "))
+                    options = [" ".join([FORMS[verb][form], *rest]) for verb, *rest in words]
                 new = pick(rng, [option for option in options if option != relation])
-                patch = Patch(place.start, place.end, tuple(new.split()))
+                patch = Rewording(place.start, place.end, tuple(new.split()))
                 return Change((patch,), false=frozenset({statement(place)}))
         return None
 
@@ -242,7 +242,7 @@ class AddObject(TruthCorruption):
         kind = pick(rng, options)
         noun = noun_of(kind)
         words = pick(rng, WAYS).format(f"{article(noun)} {noun}").split()
-        return Change((Patch(place.start, place.end, tuple(words)),), added=1)
+        return Change((Rewording(place.start, place.end, tuple(words)),), added=1)
 
 
 # "a man with a dog" says what "a dog with a man" says; so do these, whatever verb precedes them.
@@ -307,7 +307,7 @@ def symmetric_preposition(words: str) -> str | None:
 
 def swap_phrases(
     facts: CaptionFacts, tokens: Sequence[str], relation: Mark
-) -> tuple[Patch, ...] | None:
+) -> tuple[Rewording, ...] | None:
     """Patches by which subject and object change places; `None` where the sentence would break."""
     subject, _, object_ = facts.relations[relation.target]
     first, second = facts.phrase(subject), facts.phrase(object_)
@@ -321,8 +321,8 @@ def swap_phrases(
         moved[0] = moved[0][:1].lower() + moved[0][1:]
     back = [t.rstrip(",.") for t in tokens[second.start : second.end]]
     patches = [
-        Patch(start, end, tuple(back)),
-        Patch(second.start, second.end, tuple(moved)),
+        Rewording(start, end, tuple(back)),
+        Rewording(second.start, second.end, tuple(moved)),
     ]
     if (facts.things[subject].n > 1) != (facts.things[object_].n > 1):
         patches += other_number(facts, tokens, subject)
@@ -407,7 +407,7 @@ class DropSalient(TruthCorruption):
             for m in facts.marks
             if m.role in STATEMENTS and not dead & set(range(m.start, m.end))
         }
-        patches = [Patch(a, b, ()) for a, b in ranges]
+        patches = [Rewording(a, b, ()) for a, b in ranges]
         patches += [p for p in flips if p.start not in dead]
         return Change(tuple(patches), lost=facts.statements() - remaining)
 
@@ -417,7 +417,7 @@ def _salience(facts: CaptionFacts, target: int) -> int:
     return thing.area * (2 if thing.family in ALIVE else 1)
 
 
-Removal = tuple[list[tuple[int, int]], list[Patch]]
+Removal = tuple[list[tuple[int, int]], list[Rewording]]
 
 
 def _removal(facts: CaptionFacts, tokens: Sequence[str], phrase: Mark) -> Removal | None:
@@ -458,7 +458,7 @@ def _without_subject(
 ) -> Removal:
     """A subject and its relation go: "(a man riding) a horse on a beach"."""
     target = phrase.target
-    flips: list[Patch] = []
+    flips: list[Rewording] = []
     if (facts.things[target].n > 1) != (facts.things[other.target].n > 1):
         flips = other_number(facts, tokens, target)
     return [(phrase.start, other.start), *_owned(facts, target, other.end)], flips
