@@ -39,7 +39,7 @@ from benchmarks.corruption_audit.vocabulary import (
     words_of_places,
 )
 from metaeval.corruptions.base import Corrupted
-from metaeval.corruptions.truth.facts import SHOWN_BEHIND
+from metaeval.corruptions.truth.base import SHOWN_BEHIND
 from metaeval.data.scenes import AlignedCaption, Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import NUMBERS
 

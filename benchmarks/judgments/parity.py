@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.stats.agreement.alt_test import alt_test
-from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from metaeval.stats.agreement.ceiling import alt_test
+from metaeval.stats.ordering.pairwise import soft_pairwise_accuracy
 
 # data set → the notebook's ε; those of NUMERIC are compared by root mean squared differences
 EPSILON = {

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any, cast
 
-from metaeval.audit.sheet import read_key, read_verdicts
+from metaeval.audit.__main__ import read_key, read_verdicts
 from metaeval.errors import InputError
 from metaeval.metrics.judge.answer_files import ReplayFiles, import_batch
 from metaeval.metrics.judge.budget import Cost, Ledger, usage_of

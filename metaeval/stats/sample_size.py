@@ -1,4 +1,4 @@
-"""How many human labels a metric saves: the metric as a control variate."""
+"""How many images a comparison of metrics needs, and how many human labels a metric saves."""
 
 from __future__ import annotations
 
@@ -8,11 +8,146 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
+from scipy.stats import norm
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, defined_replicates
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
 from metaeval.stats.resampling.means import resampled_sums
+
+
+def images_for_power(
+    difference: float, sd: float, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """The number of images at which a paired two-sided test separates two metrics.
+
+    Parameters
+    ----------
+    difference, sd
+        Mean and standard deviation over images of one metric's value minus the other's.
+    alpha, power
+        The level of the test, and how often it is to be significant; both in (0, 1).
+
+    Returns
+    -------
+    float
+        ((z(1 − α/2) + z(power)) · sd / difference)², at least 2; infinite for no difference.
+
+    Notes
+    -----
+    Normal approximation; of the two ways to be significant the wrong one is neglected.
+    Source: J. Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, section 2.3.
+
+    Examples
+    --------
+    >>> round(images_for_power(0.5, 1.0), 1)
+    31.4
+    """
+    if not 0 < alpha < 1 or not 0 < power < 1:
+        raise InputError(f"{alpha} and {power} are not in (0, 1)", field="alpha, power")
+    if difference == 0:
+        return math.inf
+    z = float(norm.ppf(1 - alpha / 2) + norm.ppf(power))
+    return max((z * sd / difference) ** 2, 2.0)
+
+
+def power_at(n: int, difference: float, sd: float, *, alpha: float = 0.05) -> float:
+    """How often the same test is significant with n images.
+
+    >>> round(power_at(32, 0.5, 1.0), 2)
+    0.81
+    """
+    if sd == 0:
+        return 1.0 if difference else alpha
+    return float(norm.cdf(abs(difference) / sd * math.sqrt(n) - norm.ppf(1 - alpha / 2)))
+
+
+_STREAM = 0x512E  # apart from the bootstrap's draws under the same seed
+
+
+class OrderStability(NamedTuple):
+    """What `order_stability` returns, for k metrics and s sizes.
+
+    Attributes
+    ----------
+    order
+        int [k]: the metrics by their mean over all images, best first.
+    same_order
+        [s]: share of the samples that put all metrics into that order.
+    tau
+        [s]: mean Kendall's τ of a sample's order with it.
+    same_sign, significant
+        [k − 1, s]: of neighbours in the order, the share of samples that put the two the same way
+        round, and the share in which a paired z-test of the two is significant.
+    """
+
+    order: npt.NDArray[np.intp]
+    same_order: Floats
+    tau: Floats
+    same_sign: Floats
+    significant: Floats
+
+
+def order_stability(
+    values: npt.ArrayLike, sizes: npt.ArrayLike, *, draws: int, alpha: float = 0.05, seed: int = 0
+) -> OrderStability:
+    """Draw samples of images of each size, and compare their order of the metrics with that of all.
+
+    Parameters
+    ----------
+    values
+        float64 [n_images, k]: one value per image and metric, more is better. An image missing
+        one is left out.
+    sizes
+        int [s], each from 2 to the number of images.
+    draws
+        Samples of each size.
+    seed
+        Of the samples; those of one size are the same whatever the other sizes.
+
+    Notes
+    -----
+    Samples are drawn with replacement, as other images would have been: those drawn without it
+    come to agree with all images for the reason alone that they are all images.
+    Metrics of equal means count as in order neither way: a tie is not an order.
+
+    Examples
+    --------
+    >>> values = [[0.1, 0.5], [0.2, 0.6], [0.3, 0.9], [0.6, 0.8]]
+    >>> order_stability(values, [2, 4], draws=100).order.tolist()
+    [1, 0]
+    """
+    table = as_scores(values)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise InputError(f"shape {table.shape} is not [n_images, k ≥ 2]", field="values")
+    table = table[~np.isnan(table).any(axis=1)]
+    wanted = np.asarray(sizes, dtype=np.int64)
+    if not len(table) or wanted.min(initial=2) < 2 or wanted.max(initial=2) > len(table):
+        raise InputError(f"{wanted.tolist()} are not from 2 to {len(table)}", field="sizes")
+    order = np.argsort(-table.mean(axis=0), kind="stable")
+    table = table[:, order]
+    first, second = np.triu_indices(table.shape[1], 1)
+    steps = table[:, :-1] - table[:, 1:]
+    critical = norm.ppf(1 - alpha / 2)
+    same_order, tau = np.empty(len(wanted)), np.empty(len(wanted))
+    same_sign = np.empty((steps.shape[1], len(wanted)))
+    significant = np.empty_like(same_sign)
+    for s, size in enumerate(wanted.tolist()):
+        rng = np.random.default_rng([_STREAM, seed, size])
+        means = np.empty((draws, table.shape[1]))
+        apart = np.empty((draws, steps.shape[1]), dtype=np.bool_)
+        for draw in range(draws):
+            sample = rng.integers(len(table), size=size)
+            means[draw] = table[sample].mean(axis=0)
+            gaps = steps[sample]
+            error = gaps.std(axis=0, ddof=1) / np.sqrt(size)
+            apart[draw] = np.abs(gaps.mean(axis=0)) > critical * error
+        signs = np.sign(means[:, first] - means[:, second])
+        down = means[:, :-1] > means[:, 1:]
+        same_order[s] = down.all(axis=1).mean()
+        tau[s] = signs.mean()
+        same_sign[:, s], significant[:, s] = down.mean(axis=0), apart.mean(axis=0)
+    return OrderStability(order, same_order, tau, same_sign, significant)
 
 
 class LabelEfficiency(NamedTuple):

@@ -2,18 +2,89 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted
+from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
 from metaeval.corruptions.graded.random import donated
-from metaeval.corruptions.sentences.base import SentenceCorruption, Tokens
-from metaeval.corruptions.tokens import split
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.corruptions.tokens import join, split, words
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.options import Rate, checked
-from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES
+from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES, Edit
 from metaeval.text.sentences import sentence_starts
+
+Tokens = list[str]
+SHARE = 0.5  # of the captions must have two sentences: others are never changed
+
+
+class SentenceCorruption(RatedCorruption):
+    """Changes round(rate · n) of a caption's n sentences, at least one, chosen at random.
+
+    A caption of one sentence stays as it is. Datasets in which fewer than half of the captions have
+    two sentences are refused.
+
+    Parameters
+    ----------
+    rate
+        The share of sentences to change, in (0, 1].
+    """
+
+    kind = "sentences"
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        longer = sum(len(sentence_starts(split(text))) > 1 for text in dataset.human)
+        if longer < SHARE * len(dataset):
+            return Absent(
+                "sentences",
+                f"it changes captions of several sentences, and {longer:,} of {len(dataset):,} "
+                "are of more than one",
+                "use it on long captions (dataset=own dataset.file=FILE)",
+            )
+        return super().missing(dataset)
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = split(caption.text)
+        starts = sentence_starts(tokens)
+        if len(starts) < 2:
+            return Corrupted(
+                caption.text, False, (), self.rate, 0.0, reason="has only one sentence"
+            )
+        sentences = [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+        n = max(1, round(self.rate * len(sentences)))
+        changed = self.changed(caption, sentences, n, rng)
+        if changed is None:
+            return Corrupted(
+                caption.text, False, (), self.rate, 0.0, reason="has no sentence to exchange"
+            )
+        edits = _edits(sentences, starts, changed)
+        text = join([token for sentence in changed for token in sentence], caption.text)
+        if not edits or text.split() == caption.text.split():
+            return Corrupted(caption.text, False, (), self.rate, 0.0, reason="would stay the same")
+        touched = sum(len(words(s)) for s, c in zip(sentences, changed, strict=True) if s != c)
+        return Corrupted(text, True, edits, self.rate, touched / max(1, len(words(tokens))))
+
+    @abstractmethod
+    def changed(
+        self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
+    ) -> list[Tokens] | None:
+        """What stands in the place of each sentence (nothing, or several); `None` if impossible."""
+
+
+def _edits(sentences: list[Tokens], starts: list[int], changed: list[Tokens]) -> tuple[Edit, ...]:
+    """The sentences that were removed, word by word, and those that were inserted, as wholes."""
+    edits: list[Edit] = []
+    for start, before, after in zip(starts, sentences, changed, strict=True):
+        if after == before:
+            continue
+        if after[: len(before)] == before:  # the sentence stays, and more follows
+            edits.append(Edit(start + len(before), "", " ".join(after[len(before) :])))
+            continue
+        if after:
+            edits.append(Edit(start, "", " ".join(after)))
+        edits += [Edit(start + k, token, "") for k, token in enumerate(before)]
+    return tuple(sorted(edits, key=lambda edit: edit.position))
 
 
 class DropSentence(SentenceCorruption):
