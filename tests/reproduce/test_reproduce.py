@@ -292,6 +292,22 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
+    ("items", "options", "problem"),
+    [
+        ("items:\n" + ONE, ["p/one", "--quick"], "reproduce.quick: none of the chosen items takes"),
+        ("items: []\n", [], "reproduce.papers: the files of "),
+    ],
+)
+def test_nothing_to_compute_is_one_line(
+    tmp_path: Path, items: str, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.yaml").write_text(HEAD.partition("items:")[0] + items)
+    assert main([*options, "--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"metaeval: {problem}")
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("paper: [", "is not YAML"),
