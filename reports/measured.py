@@ -111,6 +111,7 @@ def closing_blocks(run: Run) -> list[Block]:
     """The blocks that end every page."""
     return [
         tables.differences(run),
+        texts.judges(run),
         texts.notes(run),
         texts.cite(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),
