@@ -21,7 +21,6 @@ from metaeval.reports.forced_choice import page as forced_choice
 from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
 from metaeval.reports.localisation import page as localisation
-from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
@@ -42,7 +41,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "forced_choice": (forced_choice.write_report, frozenset()),
     "judgments": (judgments.write_report, frozenset()),
-    "pairs": (pairs.write_report, frozenset({"figures"})),
+    "pairs": (measured.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
     "localisation": (localisation.write_report, frozenset()),
     "retrieval": (measured.write_report, frozenset({"figures"})),

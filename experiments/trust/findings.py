@@ -15,8 +15,8 @@ from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.graded import GradedResult
 from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
 from metaeval.results.sensitivity import REWRITES, SensitivityResult, SensitivityStatistics
 from metaeval.results.trust import CaptionExample
@@ -68,10 +68,10 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
     elif isinstance(result, SensitivityResult):
         measure = "how often the human caption scores higher, mean over kinds that harm"
         yield MetricTests(measure, result.differences, corrupted=True)
-    elif isinstance(result, PairsResult) and result.comparisons:
-        if (pairs := result.differences.get(result.comparisons[0])) is not None:
-            measure = "share of pairs with the true caption higher, mean over kinds"
-            yield MetricTests(measure, pairs)
+    elif isinstance(result, MeasuredResult) and result.experiment in MEASURED:
+        main, words, corrupted, _ = MEASURED[result.experiment]
+        if (pairs := result.comparisons.get(main)) is not None:
+            yield MetricTests(words, pairs, corrupted)
     elif isinstance(result, ForcedChoiceResult):
         for n, pairs in result.differences.items():
             measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
@@ -85,6 +85,8 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
     """All findings of a result that a use may need."""
+    if isinstance(result, MeasuredResult) and result.experiment in MEASURED:
+        yield from MEASURED[result.experiment].read(result)
     for kind, read in _READERS.items():
         if isinstance(result, kind):
             yield from read(result)
@@ -102,16 +104,16 @@ def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
             )  # fmt: skip
 
 
-def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
-    for comparison, kinds in result.controls.items():
-        if comparison != result.comparisons[0]:
-            continue
-        for metric in _metrics(result):
-            accuracies = metric.numbers.accuracy[comparison].kinds
-            for kind, against in kinds.items():
-                if kind in accuracies and (tested := _from(against, metric.name, accuracies[kind])):
-                    measure = "share of pairs with the true caption higher"
-                    yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
+def _pairs(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    main = result.declared[0].key
+    kinds = {
+        key.removeprefix(f"{main}_"): key for key in result.controls if key.startswith(f"{main}_")
+    }
+    for metric in _metrics(result):
+        for kind, key in kinds.items():
+            if tested := _from(result.controls[key], metric.name, metric.numbers[key]):
+                measure = "share of pairs with the true caption higher"
+                yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
 
 
 def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
@@ -273,12 +275,31 @@ def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Esti
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
     GradedResult: _graded,
-    PairsResult: _pairs,
     ForcedChoiceResult: _forced_choice,
     JudgmentsResult: _judgments,
     SensitivityResult: _sensitivity,
     ArenaResult: _arena,
     AttackResult: _attack,
+}
+
+
+class MeasuredFindings(NamedTuple):
+    """What `trust` reads of an experiment whose result is measures: the measure whose tests between
+    metrics count, in words, and the findings."""
+
+    main: str
+    words: str
+    corrupted: bool
+    read: Callable[[MeasuredResult], Iterator[ControlledFinding]]
+
+
+MEASURED = {
+    "pairs": MeasuredFindings(
+        "accuracy_true___false",
+        "share of pairs with the true caption higher, mean over kinds",
+        False,
+        _pairs,
+    ),
 }
 
 
