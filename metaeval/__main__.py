@@ -23,7 +23,7 @@ from metaeval import __version__, choices, installation
 from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.java.shared_services import shared_java_services
-from metaeval.runs.exit_codes import ExitCodes, write_exit_code
+from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
 
 log = logging.getLogger(__name__)
 

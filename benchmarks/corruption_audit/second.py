@@ -48,8 +48,11 @@ def print_second() -> None:
         _print_row(f"`{name}`", rate, "experimental" if rate.high > BOUND else "")
     for n, names in sorted(without.items()):
         rate = error_rate(0, n)
-        _print_row(f"each of {', '.join(names)}" if len(names) > 1 else names[0], rate,
-                   "experimental" if rate.high > BOUND else "")  # fmt: skip
+        _print_row(
+            f"each of {', '.join(names)}" if len(names) > 1 else names[0],
+            rate,
+            "experimental" if rate.high > BOUND else "",
+        )
     total = error_rate(sum(r.errors for r in rates.values()), sum(r.n for r in rates.values()))
     _print_row("all", total, "")
 

@@ -56,9 +56,13 @@ def partial(rng: np.random.Generator) -> Interval:
     length = shared(rng)
     common = shared(rng)
     made = partial_correlation(
-        length + common + shared(rng), length + common, length, IMAGE, statistic="pearson",
+        length + common + shared(rng),
+        length + common,
+        length,
+        IMAGE,
+        statistic="pearson",
         replicates=REPLICATES,
-    )  # fmt: skip
+    )
     return made.low, made.high, math.sqrt(0.5)
 
 

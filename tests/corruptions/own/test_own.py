@@ -175,7 +175,6 @@ def test_a_file_that_contradicts_itself_is_refused(
     assert problem in str(refused.value)
 
 
-@pytest.mark.falsifies("experiments.graded.task.Graded.corruptible")
 def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -37,7 +37,6 @@ from metaeval.weights.pretrained import shipped
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.falsifies("experiments.graded.training.in_training")
 @pytest.mark.parametrize(
     ("corruption", "spoiled", "plain"),
     [

@@ -18,9 +18,17 @@ from metaeval.data.dataset import Absent
 from metaeval.java.process import run_once
 from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.java.services import find_compiler
-from metaeval.metrics.spice.graph import CARDINALS, CATEGORIES, COLORS, SIZES, Graph, f_scores
-from metaeval.metrics.spice.metric import Spice
-from metaeval.metrics.spice.synonyms import Synonyms, load_synonyms
+from metaeval.metrics.spice.metric import (
+    CARDINALS,
+    CATEGORIES,
+    COLORS,
+    SIZES,
+    Graph,
+    Spice,
+    Synonyms,
+    f_scores,
+    load_synonyms,
+)
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 
