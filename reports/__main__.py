@@ -18,7 +18,6 @@ from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
 from metaeval.reports.graded import page as graded
 from metaeval.reports.localisation import page as localisation
-from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
@@ -39,7 +38,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "forced_choice": (measured.write_report, frozenset({"figures"})),
     "judgments": (measured.write_report, frozenset({"figures"})),
-    "pairs": (pairs.write_report, frozenset({"figures"})),
+    "pairs": (measured.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
     "localisation": (localisation.write_report, frozenset()),
     "retrieval": (measured.write_report, frozenset({"figures"})),

@@ -18,7 +18,7 @@ from metaeval.experiments.judgments.sample import (
     View,
 )
 from metaeval.results.base import Estimate
-from metaeval.stats.agreement.length_control import partial_correlation
+from metaeval.stats.agreement.controls import partial_correlation
 from metaeval.stats.correlation.correlations import (
     WeightedCorrelations,
     correlation,

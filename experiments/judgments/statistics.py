@@ -63,7 +63,7 @@ from metaeval.stats.significance.comparison import (
     compare,
     swapped_correlation_difference,
 )
-from metaeval.stats.significance.williams import williams_test
+from metaeval.stats.significance.paired_differences import williams_test
 
 EXAMPLES = 3  # captions of each kind for each metric
 FEW_VALUES = 20  # a column with fewer different scores is overstated by τ-c

@@ -80,20 +80,14 @@ def controls_of(
 ) -> dict[str, AgainstControl]:
     """Every metric against the best control, by the key of the statistic."""
     n = len(given.mean)
-    judged = SimpleNamespace(
-        protocol=SimpleNamespace(statistic="kendall_tau_b"), higher_is_better=True,
-        judged=[SimpleNamespace(candidate="a", human={"x": (m,)}, raters=(), system=None) for m in given.mean],
-    )  # fmt: skip
-    sample: Any = Sample(
-        cast(Any, judged),
-        given.image,
-        np.arange(n),
-        counts,
-        (),
-        (),
-        {"x": given},
-        np.zeros(n, bool),
-    )
+    captions = [
+        SimpleNamespace(candidate="a", human={"x": (mean,)}, raters=(), system=None)
+        for mean in given.mean
+    ]
+    protocol = SimpleNamespace(statistic="kendall_tau_b")
+    judged: Any = SimpleNamespace(protocol=protocol, higher_is_better=True, judged=captions)
+    bare = np.zeros(n, dtype=np.bool_)
+    sample = Sample(judged, given.image, np.arange(n), counts, (), (), {"x": given}, bare)
     settings = JudgmentSettings(
         replicates=len(counts), confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
     )
