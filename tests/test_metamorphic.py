@@ -790,7 +790,11 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
     },
     "localisation": {"auc": MIRRORED},
     "pairs": {"kinds": MIRRORED, "mean": MIRRORED, "auroc": MIRRORED},
-    "references": ORDER,
+    "references": {
+        f"{key}_{n}": NEGATED
+        for key in ("rank_order_rho", "rank_order_rho_within")
+        for n in range(5)
+    },
     "score": {"mean": NEGATED, "median": NEGATED},
     "sensitivity": {
         **dict.fromkeys(("harm", "kinds", "severity", "severity_order", "auc"), MIRRORED),

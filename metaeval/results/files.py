@@ -24,7 +24,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "sample_size": ("sample_size", "SampleSizeResult"),
     "localisation": ("localisation", "LocalisationResult"),
     "retrieval": ("measured", "MeasuredResult"),
-    "references": ("references", "ReferencesResult"),
+    "references": ("measured", "MeasuredResult"),
     "forced_choice": ("measured", "MeasuredResult"),
     "judgments": ("measured", "MeasuredResult"),
     "pairs": ("measured", "MeasuredResult"),
