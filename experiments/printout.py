@@ -51,7 +51,7 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
 def extra_lines(result: MeasuredResult) -> Iterator[str]:
     """The tables that a page shows without a click."""
     for extra in result.extras:
-        if extra.kind == "table" and not extra.folded:
+        if extra.kind == "table" and extra.rows and not extra.folded:
             first, *columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
             lines = [
                 {"metric": str(r[first]), **{c: _printed_cell(r[c]) for c in columns}}

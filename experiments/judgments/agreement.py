@@ -41,7 +41,7 @@ def agreement_of(
     given = rows.given
     values, replicates = rows.of(column.scores)
     n, n_images = int((~np.isnan(column.scores[given.row])).sum()), given.images_of(column.scores)
-    estimates = {
+    estimates: Estimates = {
         name: Estimate.of(
             interval_estimate(
                 getattr(values, name), getattr(replicates, name), confidence, n_images

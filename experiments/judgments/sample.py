@@ -13,6 +13,7 @@ from metaeval.runs.columns import HUMAN
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.correlations import (
     Correlations,
+    CorrelationValues,
     WeightedCorrelations,
     correlations,
 )
@@ -83,9 +84,9 @@ class RowCorrelations:
 
     def __init__(self, given: Ratings, counts: Counts) -> None:
         self.given, self.counts = given, counts
-        self._known: dict[bytes, tuple[Correlations, Correlations]] = {}
+        self._known: dict[bytes, tuple[CorrelationValues, Correlations]] = {}
 
-    def of(self, scores: Floats) -> tuple[Correlations, Correlations]:
+    def of(self, scores: Floats) -> tuple[CorrelationValues, Correlations]:
         """From scores [n]."""
         given, x = self.given, scores[self.given.row]
         key = x.tobytes()

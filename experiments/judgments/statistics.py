@@ -46,7 +46,7 @@ from metaeval.experiments.judgments.sample import (
     sample_of,
     varies,
 )
-from metaeval.experiments.means import Replicates, Resampled, too_few_draws
+from metaeval.experiments.means import Resampled, ResampledValue, too_few_draws
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate
@@ -413,11 +413,11 @@ class _ScoreStatistic(Resampled):
         )
         self.dimension, self.compute = dimension, compute
 
-    def resampled(self, column: Floats) -> Replicates:
+    def resampled(self, column: Floats) -> ResampledValue:
         given = self.dimension.given
         value, replicates = self.compute(column, given, self.dimension.sample)
         n = int((~np.isnan(column[given.row])).sum())
-        return Replicates(value, replicates, given.images_of(column), n)
+        return ResampledValue(value, replicates, given.images_of(column), n)
 
 
 def features_of(judged: Judgments) -> Mapping[str, Floats]:

@@ -197,6 +197,7 @@ class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
             controls=controls,
             extras=(
                 _curves(scores, shown, values),
+                _gains(scores, [m for m in shown if m.group == first], values),
                 Extra.of("states", "Without a value", _states(scores), folded=True),
             ),
             notes=("A metric without a value needs more references than that.",),
@@ -274,6 +275,38 @@ def _states(scores: Sequence[AtCount]) -> Iterator[dict[str, object]]:
                 yield {
                     "metric": column.name, "references": at.n, "status": status, "reason": reason
                 }  # fmt: skip
+
+
+def _gains(
+    scores: Sequence[AtCount],
+    measures: Sequence[Measure],
+    values: Mapping[str, Mapping[str, Estimate]],
+) -> Extra:
+    """What each metric gains from its fewest references that give a value to its most."""
+    records: list[dict[str, Any]] = []
+    for column in _columns(scores):
+        known = [
+            (measure, estimate)
+            for measure in reversed(measures)
+            if (estimate := values[column.name].get(measure.key)) and estimate.value is not None
+        ]
+        if column.ok and column.column.is_ranked and len(known) > 1:
+            (few, first), (most, last) = known[0], known[-1]
+            ends = (first.interval, last.interval)
+            overlap = None
+            if ends[0] is not None and ends[1] is not None:
+                overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
+            records.append(
+                {
+                    "metric": column.name,
+                    "from": few.title,
+                    "to": most.title,
+                    "gain": (last.value or 0.0) - (first.value or 0.0),
+                    "intervals overlap": overlap,
+                }
+            )
+    records.sort(key=lambda record: -record["gain"])
+    return Extra.of("gains", "Gain from more references", records)
 
 
 def _curves(
