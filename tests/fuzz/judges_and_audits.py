@@ -7,14 +7,12 @@ import random
 from pathlib import Path
 from typing import Any, cast
 
-from metaeval.audit.sheet import read_key, read_verdicts
+from metaeval.audit.__main__ import read_key, read_verdicts
 from metaeval.errors import InputError
-from metaeval.metrics.judge.batch import import_batch
+from metaeval.metrics.judge.answer_files import ReplayFiles, import_batch
 from metaeval.metrics.judge.budget import Cost, Ledger, usage_of
-from metaeval.metrics.judge.prompts import Prompt
-from metaeval.metrics.judge.replay import ReplayFiles
 from metaeval.metrics.judge.reply import BadReply, read_answer
-from metaeval.metrics.judge.requests import Request
+from metaeval.metrics.judge.requests import Prompt, Request
 from metaeval.runs.answers import AnswerJournal
 from tests.fuzz import base
 from tests.fuzz.base import Loader, lines, one_file, write

@@ -35,11 +35,10 @@ from metaeval.data.judgments import composite, flickr8k, pascal50s, table, thumb
 from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError
-from metaeval.metrics.bertscore.baseline import baseline_f1
-from metaeval.metrics.scan.checkpoint import load_checkpoint
-from metaeval.metrics.scan.network import Scan, ScanShape
+from metaeval.metrics.bertscore.metric import baseline_f1
+from metaeval.metrics.scan.network import Scan, ScanShape, load_checkpoint
 from metaeval.metrics.scan.weights import choose_weights
-from metaeval.metrics.vifidel.objects import read_labels
+from metaeval.metrics.vifidel.metric import read_labels
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import read_torchscript
@@ -47,7 +46,7 @@ from metaeval.reports.__main__ import main as write_page
 from metaeval.text.transformers.locate import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
-from metaeval.training.checkpoint import Progress, read_state, write_state
+from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import shipped
