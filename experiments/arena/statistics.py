@@ -226,7 +226,7 @@ def _noticed(arena: BattleArrays, gap: Floats) -> Estimate:
     """The score difference that wins 75 % of the battles, by the logistic curve."""
     curve = preference_curve(
         gap, arena.winner, arena.image, counts=arena.counts[:NOTICED_REPLICATES],
-        isotonic_replicates=0, points=2, confidence=arena.settings.confidence,
+        points=2, confidence=arena.settings.confidence,
     )  # fmt: skip
     return Estimate(
         value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs

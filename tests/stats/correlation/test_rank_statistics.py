@@ -17,8 +17,7 @@ from metaeval.stats.correlation.rank_order import by_equation_12, rank_order, ti
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.stats.correlation.ranks import midranks
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.monotone import monotone
-from metaeval.stats.ordering.pairwise import adjacent_auc, auc, pairwise
+from metaeval.stats.ordering.pairwise import adjacent_auc, auc, monotone, pairwise
 from metaeval.stats.ordering.ties import ties
 from metaeval.stats.resampling.items import scored_items
 

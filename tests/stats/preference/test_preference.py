@@ -50,7 +50,6 @@ def test_the_difference_people_notice_by_hand():
     gap, preferred = [2, 2, -2, -2], [1, 1, 0, 1]
     curve = preference_curve(gap, preferred, range(4))
     assert curve.noticed == pytest.approx(2)
-    assert curve.noticed_isotonic == 2
     assert curve.probability(2) == pytest.approx(0.75)
     assert curve.logistic[0] == 0.5
     assert curve.isotonic[-1] == pytest.approx(0.75)
