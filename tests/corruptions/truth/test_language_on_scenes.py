@@ -27,13 +27,20 @@ from metaeval.runs.records import Edit
 
 TEXT = "Two men riding a brown horse next to a red car."
 MARKS = (
-    Mark(0, 1, "count", 0), Mark(1, 2, "noun", 0), Mark(0, 2, "phrase", 0),
+    Mark(0, 1, "count", 0),
+    Mark(1, 2, "noun", 0),
+    Mark(0, 2, "phrase", 0),
     Mark(2, 3, "relation", 0, "ing"),
-    Mark(3, 4, "count", 1), Mark(4, 5, "attribute", 1, "colour"), Mark(5, 6, "noun", 1),
-    Mark(3, 6, "phrase", 1), Mark(6, 8, "relation", 1, "prep"),
-    Mark(8, 9, "count", 2), Mark(9, 10, "attribute", 2, "colour"), Mark(10, 11, "noun", 2),
+    Mark(3, 4, "count", 1),
+    Mark(4, 5, "attribute", 1, "colour"),
+    Mark(5, 6, "noun", 1),
+    Mark(3, 6, "phrase", 1),
+    Mark(6, 8, "relation", 1, "prep"),
+    Mark(8, 9, "count", 2),
+    Mark(9, 10, "attribute", 2, "colour"),
+    Mark(10, 11, "noun", 2),
     Mark(8, 11, "phrase", 2),
-)  # fmt: skip
+)
 
 
 def graph() -> SceneGraph:
@@ -80,7 +87,7 @@ def graph() -> SceneGraph:
         ([(2, "", "who"), (2, "", "are")], "true"),
         ([(2, "riding", "who"), (2, "", "are")], "lost"),
     ],
-)  # fmt: skip
+)
 def test_judgement_by_hand(edits: list[tuple[int, str, str]], expected: str | None) -> None:
     made = tuple(Edit(*edit) for edit in edits)
     tokens = TEXT.split()
