@@ -18,6 +18,7 @@ from typing_extensions import get_type_hints, is_typeddict
 from metaeval import installation
 from metaeval.choices import listed
 from metaeval.options import OptionsOf, described, options_of
+from metaeval.readers.files import read_text
 from metaeval.runs.print_style import PrintStyle
 from metaeval.schema import Configuration, Degrees, Paths, Statistics
 
@@ -63,7 +64,7 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
 
     Those of a file that it builds on come first (`scan@_here_`).
     """
-    text = _file(name).read_text(encoding="utf-8")
+    text = read_text(_file(name)).text
     content = yaml.safe_load(text)
     group, _, choice = name.partition("/")
     prefix = PREFIX.get(group, f"{group}.").format(choice) if prefix is None else prefix
@@ -150,7 +151,7 @@ def group_tables(group: str) -> str:
     for name, about in described_choices(group).items():
         parts.append(f"### {name}\n\n{about}")
         path = _file(f"{group}/{name}")
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+        content = yaml.safe_load(read_text(path).text) if path.is_file() else None
         if not content:
             continue
         rows = options(f"{group}/{name}")
