@@ -18,7 +18,6 @@ from typing_extensions import get_type_hints, is_typeddict
 from metaeval import installation
 from metaeval.choices import listed
 from metaeval.options import OptionsOf, described, options_of
-from metaeval.readers.files import read_text
 from metaeval.runs.print_style import PrintStyle
 from metaeval.schema import Configuration, Degrees, Paths, Statistics
 
@@ -64,7 +63,8 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
 
     Those of a file that it builds on come first (`scan@_here_`).
     """
-    text = read_text(_file(name)).text
+    path = _file(name)
+    text = path.read_text(encoding="utf-8")
     content = yaml.safe_load(text)
     group, _, choice = name.partition("/")
     prefix = PREFIX.get(group, f"{group}.").format(choice) if prefix is None else prefix
@@ -72,7 +72,7 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
     for base in content.get("defaults", ()):
         if isinstance(base, str) and base.endswith("@_here_"):
             found |= options(f"{group}/{base.removesuffix('@_here_')}", prefix)
-    path: list[str] = []
+    keys: list[str] = []
     for line in text.splitlines():
         if found and (more := _CONTINUED.match(line)):
             last = found.popitem()[1]
@@ -80,11 +80,11 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
         if (match := _LINE.match(line)) is None:
             continue
         indent, key, value, comment = match.groups()
-        path = [*path[: len(indent) // 2], key]
-        if path[0] in ("defaults", "hydra", "citation") or key.startswith("_") or not value.strip():
+        keys = [*keys[: len(indent) // 2], key]
+        if keys[0] in ("defaults", "hydra", "citation") or key.startswith("_") or not value.strip():
             continue
-        full = prefix + ".".join(path)
-        words = described(annotation(content, path, group))
+        full = prefix + ".".join(keys)
+        words = described(annotation(content, keys, group))
         values = "" if words.startswith("a component") else words
         source = _REFERENCE.fullmatch(value.strip())
         before = found.get(full, Option(full, "", "", f"as `{source[1]}`" if source else ""))
@@ -151,7 +151,7 @@ def group_tables(group: str) -> str:
     for name, about in described_choices(group).items():
         parts.append(f"### {name}\n\n{about}")
         path = _file(f"{group}/{name}")
-        content = yaml.safe_load(read_text(path).text) if path.is_file() else None
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
         if not content:
             continue
         rows = options(f"{group}/{name}")
