@@ -190,7 +190,7 @@ def clipscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
 
 def tiger(device: str, tiny: bool) -> Row:
     """TIGEr with the shipped weights for scenes, on gold regions."""
-    from metaeval.metrics.scan.tiger import Tiger
+    from metaeval.metrics.scan.metric import Tiger
     from metaeval.vision.regions.gold import GoldRegions
 
     data = scenes(16 if tiny else 5000)

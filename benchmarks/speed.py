@@ -37,7 +37,7 @@ from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.metrics.scan.attention import l2norm
-from metaeval.metrics.scan.tiger import Tiger
+from metaeval.metrics.scan.metric import Tiger
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.replicates import replicate_statistics

@@ -21,7 +21,7 @@ from typing import Any
 from lemminflect import getInflection
 
 from metaeval.data.dataset import Absent
-from metaeval.metrics.meteor.wordnet import find_wordnet, read_wordnet
+from metaeval.metrics.meteor.nltk_metric import find_wordnet, read_wordnet
 from metaeval.vision.regions.gold import CATEGORIES
 
 # the categories whose sense is not the first noun of their own name

@@ -19,8 +19,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from metaeval.audit.agreement import BOUND, ErrorRate, error_rate, error_rates
-from metaeval.audit.sheet import VERDICTS
+from metaeval.audit.__main__ import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
 
 VERDICT_FILE = Path(__file__).with_name("second_reading.csv")
 

@@ -17,17 +17,17 @@ from metaeval.runs import files
 
 # experiment → module and class of its result
 RESULTS: dict[str, tuple[str, str]] = {
-    "arena": ("arena", "ArenaResult"),
+    "arena": ("measured", "MeasuredResult"),
     "attack": ("attack", "AttackResult"),
     "captioners": ("captioners", "CaptionersResult"),
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),
     "sample_size": ("sample_size", "SampleSizeResult"),
     "localisation": ("localisation", "LocalisationResult"),
-    "retrieval": ("retrieval", "RetrievalResult"),
+    "retrieval": ("measured", "MeasuredResult"),
     "references": ("references", "ReferencesResult"),
-    "forced_choice": ("forced_choice", "ForcedChoiceResult"),
+    "forced_choice": ("measured", "MeasuredResult"),
     "judgments": ("judgments", "JudgmentsResult"),
-    "pairs": ("pairs", "PairsResult"),
+    "pairs": ("measured", "MeasuredResult"),
     "score": ("score", "ScoreResult"),
     "sensitivity": ("sensitivity", "SensitivityResult"),
     "reproduce": ("reproduction", "ReproductionResult"),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import Literal
 
-Cell = tuple[str, bool, str]  # text, whether it is bold, mark
+Cell = tuple[str, bool, str, float | None]  # text, whether it is bold, mark
 Width = Literal["auto", "column", "page"]
 Groups = Sequence[Sequence[Sequence[Cell]]]  # of rows, with a rule between two groups
 
@@ -132,7 +132,7 @@ def _parts(groups: Groups) -> list[list[list[Sequence[Cell]]]]:
     for group in groups:
         parts[-1].append([])
         for row in group:
-            lines = max(math.ceil(len(text) / _PARAGRAPH) for text, _, _ in row)
+            lines = max(math.ceil(len(text) / _PARAGRAPH) for text, *_ in row)
             if height and height + lines > _HEIGHT:
                 parts.append([[]])
                 height = 0
@@ -157,5 +157,5 @@ def _head(lines: Sequence[str], side: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text, bold, mark = cell
+    text, bold, mark = cell[:3]
     return (rf"\textbf{{{latex(text)}}}" if bold else latex(text)) + latex(mark)

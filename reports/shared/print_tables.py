@@ -96,11 +96,12 @@ def signed(tables: Iterable[PrintTable], result: RunResult[Any]) -> list[PrintTa
 
 
 class PrintCell(NamedTuple):
-    """A cell of a table for print: its text, whether it is the best of its column, a mark."""
+    """A cell of a table for print: its text, whether it is bold, a mark, and what it sorts by."""
 
     text: str
     best: bool = False
     mark: str = ""
+    number: float | None = None
 
 
 class PrintTable(NamedTuple):

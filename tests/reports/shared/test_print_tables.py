@@ -123,7 +123,6 @@ def test_the_best_of_a_column_may_be_the_lowest() -> None:
     assert [[c.best for c in row] for row in cells] == [[False, True, False], [False, False, True]]
 
 
-@pytest.mark.falsifies("reports.shared.print_tables._of_body")
 def test_a_note_has_one_mark_and_numbers_stand_in_their_cells() -> None:
     rows = [
         row("A", "result", 0.6, 50.0, "below control"),

@@ -20,9 +20,7 @@ from metaeval.reports.sweep.groups import JobGroup, constant, groups, number, sp
 from metaeval.reports.sweep.jobs import SweepJob, read_jobs
 from metaeval.reports.sweep.measures import Value, values_of
 from metaeval.reports.sweep.page import read_sweep, write_sweep
-from metaeval.results.base import Estimate
 from metaeval.results.files import read_info, read_result, write_info
-from metaeval.results.forced_choice import ChoiceAgreement
 from metaeval.results.graded import GradedStatistics
 from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
@@ -30,7 +28,6 @@ from tests.reports.graded_results import graded_metric, graded_result
 from tests.reports.run_files import IMAGES, write_run
 from tests.results.examples import (
     captioners_result,
-    choice_result,
     human_agreement,
     ratings_metric,
     ratings_result,
@@ -93,10 +90,6 @@ def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
     assert 'href="1/report.html"' not in html  # it has no page
 
 
-@pytest.mark.falsifies(
-    "reports.sweep.templates.sweep: Without statistics: job {}.",
-    "reports.sweep.templates.sweep: did not finish",
-)
 def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path, tmp_path: Path) -> None:
     html = markup.unescape((sweep / "sweep.html").read_text())
     assert "Without statistics: job 4, 5." in html
@@ -177,7 +170,6 @@ def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
     assert spread([Value(1.0, (0.0, 2.0)), Value(2.0)]).ci is None  # not of all
 
 
-@pytest.mark.falsifies("reports.sweep.findings._leaders")
 def test_who_leads() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
     text = findings_text(job(a, r="1"), job(a, r="2"))
@@ -196,7 +188,6 @@ def test_who_leads() -> None:
         {"c": 1.0, "x": 0.1, "y": 0.2}, r="2"))  # fmt: skip
 
 
-@pytest.mark.falsifies("reports.sweep.findings._orders")
 def test_whether_the_order_stays() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
     assert "put the metrics into the same order" in findings_text(job(a, r="1"), job(a, r="2"))
@@ -208,7 +199,6 @@ def test_whether_the_order_stays() -> None:
     assert "order" not in findings_text(job(two, r="1"), job(two, r="2"))
 
 
-@pytest.mark.falsifies("reports.sweep.findings._seeds")
 def test_what_seeds_do() -> None:
     text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
     assert "Over seeds its standard deviation is at most 0.1414 (x, all jobs)." in text
@@ -220,7 +210,6 @@ def test_what_seeds_do() -> None:
     assert "eeds " not in findings_text(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
 
 
-@pytest.mark.falsifies("reports.sweep.findings._jobs", "reports.sweep.findings._varied")
 def test_how_many_jobs_finished_and_what_was_varied() -> None:
     def said(*jobs: SweepJob, **constants: str) -> list[str]:
         made = groups(jobs, swept([j.overrides for j in jobs]))
@@ -235,7 +224,6 @@ def test_how_many_jobs_finished_and_what_was_varied() -> None:
     assert "seed (2 values)" in said(job({}, seed="0"), job({}, seed="1"))[1]
 
 
-@pytest.mark.falsifies("reports.sweep.jobs.read_jobs")
 def test_a_job_without_files_says_so(tmp_path: Path) -> None:
     """Numbers that are left out, and folders without run.json; a finished job has no error."""
     (tmp_path / "0").mkdir()
@@ -246,7 +234,6 @@ def test_a_job_without_files_says_so(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.falsifies("reports.sweep.findings.saved_scores")
 def test_how_much_was_looked_up() -> None:
     assert saved_scores([SweepJob("0", {}, None)]) == ""
     jobs = [SweepJob("0", {}, None, n_scored=30), SweepJob("1", {}, None, n_cached=10)]
@@ -259,17 +246,6 @@ def test_the_measures_of_judgments() -> None:
     result = ratings_result([ratings_metric("m", 5, **human)], ["rating", "other"])
     assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
         "kendall_tau_c_rating": 0.4, "kendall_tau_c_other": 0.3,
-    }  # fmt: skip
-
-
-def test_the_measures_of_forced_choice() -> None:
-    choices = [
-        ChoiceAgreement(n_references=n, draws=1, categories={}, mean=Estimate(value=value))
-        for n, value in ((1, 0.7), (5, 0.8))
-    ]
-    result = choice_result({"m": choices}, [], {})
-    assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
-        "agreement_1": 0.7, "agreement_5": 0.8,
     }  # fmt: skip
 
 
