@@ -1,14 +1,10 @@
-"""A chat endpoint on loopback that answers each request after a fixed time.
-
-`python -m benchmarks.loopback SECONDS` prints its `base_url` and serves until it is ended.
-"""
+"""A chat endpoint on loopback that answers each request after a fixed time."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
-import sys
 import threading
 from types import TracebackType
 
@@ -88,9 +84,3 @@ def _response(body: bytes) -> bytes:
         f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(reply)}\r\n\r\n"
     )
     return head.encode() + reply
-
-
-if __name__ == "__main__":
-    with LoopbackEndpoint(float(sys.argv[1])) as served:
-        print(served.url, flush=True)
-        threading.Event().wait()
