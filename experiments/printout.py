@@ -17,7 +17,7 @@ from metaeval.runs.records import BATCH_DEPENDENT
 
 def printout(result: MeasuredResult, file: Path) -> str:
     """A line a metric, best first, controls last; then the sentences; then what to open next."""
-    lines = [*table_lines(result), *sentences(result), *not_run(result)]
+    lines = [*table_lines(result), *extra_lines(result), *sentences(result), *not_run(result)]
     return "\n".join([*lines, f"{file.stem}: {file}"])
 
 
@@ -46,6 +46,24 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
     lines += [{"metric": "(people)", **people}] if people else []
     unit = " and ".join(units)
     yield from text_table(lines, f"{group}, {unit}" if group else unit)
+
+
+def extra_lines(result: MeasuredResult) -> Iterator[str]:
+    """The tables that a page shows without a click."""
+    for extra in result.extras:
+        if extra.kind == "table" and extra.rows and not extra.folded:
+            first, *columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+            lines = [
+                {"metric": str(r[first]), **{c: _printed_cell(r[c]) for c in columns}}
+                for r in extra.records
+            ]
+            yield from text_table(lines, extra.title)
+
+
+def _printed_cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult[Measured]]:

@@ -17,9 +17,7 @@ from metaeval.reports import measured
 from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
 from metaeval.reports.graded import page as graded
-from metaeval.reports.judgments import page as judgments
 from metaeval.reports.localisation import page as localisation
-from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.score import page as score
@@ -38,12 +36,12 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "arena": (measured.write_report, frozenset({"figures"})),
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "forced_choice": (measured.write_report, frozenset({"figures"})),
-    "judgments": (judgments.write_report, frozenset()),
+    "judgments": (measured.write_report, frozenset({"figures"})),
     "pairs": (measured.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
     "localisation": (localisation.write_report, frozenset()),
     "retrieval": (measured.write_report, frozenset({"figures"})),
-    "references": (references.write_report, frozenset()),
+    "references": (measured.write_report, frozenset({"figures"})),
     "sample_size": (sample_size.write_report, frozenset()),
     "score": (score.write_report, frozenset()),
     "sensitivity": (sensitivity.write_report, frozenset({"figures"})),

@@ -787,11 +787,14 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
     "judgments": {
         **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "kendall_tau_c"), NEGATED),
         **dict.fromkeys(("length_controlled", "difference_pearson", "disattenuated"), NEGATED),
-        "score": NEGATED,
     },
     "localisation": {"auc": MIRRORED},
     "pairs": {"kinds": MIRRORED, "mean": MIRRORED, "auroc": MIRRORED},
-    "references": ORDER,
+    "references": {
+        f"{key}_{n}": NEGATED
+        for key in ("rank_order_rho", "rank_order_rho_within")
+        for n in range(5)
+    },
     "score": {"mean": NEGATED, "median": NEGATED},
     "sensitivity": {
         **dict.fromkeys(("harm", "kinds", "severity", "severity_order", "auc"), MIRRORED),

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from metaeval.errors import InputError
-from metaeval.reports.judgments.table import STATISTICS
-from metaeval.reports.shared.formatting import with_interval
 from metaeval.results.files import read_result
-from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.sentences import with_interval
 from metaeval.runs import files
 
 
@@ -21,17 +20,16 @@ def agreement(folders: Iterable[Path | str]) -> Mapping[str, tuple[str, ...]]:
     lines: dict[str, list[str]] = {}
     for folder in map(Path, folders):
         result = read_result(folder / files.STATISTICS)
-        if not isinstance(result, JudgmentsResult):
+        if not isinstance(result, MeasuredResult) or result.experiment != "judgments":
             raise InputError(
                 f"is a run of experiment={result.experiment}; name runs of experiment=judgments",
                 file=folder / files.STATISTICS,
                 field="experiment",
             )
-        quoted = result.protocol.statistic
-        for metric in result.metrics:
-            for dimension, human in metric.numbers.human.items() if metric.ok else ():
-                estimate = human.estimate(quoted)
-                value = with_interval(estimate.value, (estimate.low, estimate.high))
-                line = f"{result.dataset}, {dimension}: {STATISTICS[quoted][0]} {value}"
-                lines.setdefault(metric.name, []).append(line)
+        for dimension, (quoted, *_) in result.groups().items():
+            for metric in result.metrics:
+                if metric.ok:
+                    value = with_interval(quoted, metric.numbers[quoted.key])
+                    line = f"{result.dataset}, {dimension}: {quoted.title} {value}"
+                    lines.setdefault(metric.name, []).append(line)
     return {metric: tuple(of_metric) for metric, of_metric in lines.items()}

@@ -24,18 +24,7 @@ from metaeval.results.captioners import (
 )
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.graded import VarianceShares
-from metaeval.results.judgments import (
-    CalibratedAccuracy,
-    CorrelationEstimates,
-    HumanAgreement,
-    JudgmentFacts,
-    JudgmentSettings,
-    JudgmentsResult,
-    JudgmentStatistics,
-    ProtocolInfo,
-    PublishedAgreement,
-)
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import Extra, Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import CorruptionInfo, Measure
 from metaeval.results.sensitivity import (
@@ -52,72 +41,53 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.stats.significance.comparison import Shows
 
 
-def correlation_estimates(n: int, value: float | None) -> dict[str, Any]:
-    """The fields of `CorrelationEstimates`, all of one value."""
-    names = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
-    return {"n": n, **{name: Estimate(value=value) for name in names}}
-
-
-def human_agreement(
-    n: int, value: float | None, views: Mapping[str, tuple[int, float | None]] | None = None
-) -> HumanAgreement:
-    """An agreement of which every correlation, and those of each part, have one value."""
-    return HumanAgreement(
-        **correlation_estimates(n, value),
-        accuracy=CalibratedAccuracy(
-            accuracy=Estimate(value=None), epsilon=None, uncalibrated=None, tied=None, n_pairs=0,
-            total_pairs=0, n_images=0,
-        ),
-        views={
-            name: CorrelationEstimates(**correlation_estimates(*part))
-            for name, part in (views or {}).items()
-        },
-    )  # fmt: skip
-
-
-def ratings_metric(name: str, n: int, **human: HumanAgreement) -> MetricResult[JudgmentStatistics]:
-    """A metric that ran on ratings."""
-    return MetricResult[JudgmentStatistics](
-        column=ScoreColumn(name),
-        family=name.lower(),
-        statistics=JudgmentStatistics(
-            n=n, n_nan=0, n_nan_without_references=0, ties=0.0, human=human
-        ),
-    )
+def correlations_of(
+    n: int,
+    value: float | None,
+    views: Mapping[str, tuple[int, float | None]] | None = None,
+    common: float | None = None,
+) -> dict[str, Estimate]:
+    """Correlations of one value, those of each part, and τ-c on common rows."""
+    names = ("kendall_tau_c", "pearson", "spearman", "kendall_tau_b")
+    estimates = {name: Estimate(value=value, n=n) for name in names}
+    for view, (of_view, part) in (views or {}).items():
+        estimates[f"kendall_tau_c_{view}"] = Estimate(value=part, n=of_view)
+    if common is not None:
+        estimates["kendall_tau_c_common"] = Estimate(value=common, n=6)
+    return estimates
 
 
 def ratings_result(
-    metrics: Sequence[MetricResult[JudgmentStatistics]],
-    dimensions: Sequence[str] = (),
+    metrics: Mapping[str, Mapping[str, Estimate]],
+    dimension: str = "rating",
     judged: int = 0,
     views: Mapping[str, int] | None = None,
-    published: Mapping[str, Mapping[str, float]] | None = None,
-) -> JudgmentsResult:
-    """A run on ratings, without tests."""
-    return JudgmentsResult(
-        dataset="table",
-        title="Table",
-        settings=JudgmentSettings(
-            replicates=0, confidence=0.95, seed=0, permutations=1, swap="both", alpha=0.05
-        ),
-        protocol=ProtocolInfo(
-            name="plain", own_captions="keep", ratings="mean", documents="image",
-            statistic="kendall_tau_c",
-        ),
-        facts=JudgmentFacts(
-            judged_in_files=judged, images_in_files=judged, own_captions=0, judged=judged,
-            images=judged, without_references=0, documents=judged, rows={},
-        ),
-        dimensions=tuple(dimensions),
-        published=PublishedAgreement(source="A paper", digits=1, values=published or {}, views={}),
-        metrics=tuple(metrics),
-        controls={},
-        systems=(),
-        views=views or {},
-        people={},
-        differences={},
-        accuracy_controls={},
+    **fields: Any,
+) -> MeasuredResult:
+    """A run on ratings of one dimension, quoted by τ-c."""
+    parts = "Parts of the captions"
+    counts = tuple((f"Captions, {view}", n) for view, n in (views or {}).items())
+    declared = [
+        Measure("kendall_tau_c", "τ-c", group=dimension),
+        *(Measure(f"kendall_tau_c_{v}", v, shown=False, group=parts) for v in views or {}),
+    ]
+    result = measured_result(
+        metrics, declared, experiment="judgments", dataset="table", facts={"Captions": judged},
+        settings={"statistic": "kendall_tau_c", "dimensions": (dimension,)},
+        extras=(Extra(name="counts", title="", columns=("", "n"), rows=counts),),
+        **fields,
     )  # fmt: skip
+    of_metrics = tuple(
+        m.model_copy(
+            update={
+                "statistics": m.numbers.model_copy(
+                    update={"facts": {"n": m.numbers["kendall_tau_c"].n}}
+                )
+            }
+        )
+        for m in result.metrics
+    )
+    return result.model_copy(update={"metrics": of_metrics})
 
 
 def measured_result(

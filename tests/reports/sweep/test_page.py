@@ -28,9 +28,6 @@ from tests.reports.graded_results import graded_metric, graded_result
 from tests.reports.run_files import IMAGES, write_run
 from tests.results.examples import (
     captioners_result,
-    human_agreement,
-    ratings_metric,
-    ratings_result,
 )
 
 
@@ -238,15 +235,6 @@ def test_how_much_was_looked_up() -> None:
     assert saved_scores([SweepJob("0", {}, None)]) == ""
     jobs = [SweepJob("0", {}, None, n_scored=30), SweepJob("1", {}, None, n_cached=10)]
     assert saved_scores(jobs) == "Of 40 scores 10 were looked up (25.0%), 30 computed."
-
-
-def test_the_measures_of_judgments() -> None:
-    """The protocol's correlation of each dimension; the accuracy is left out where undefined."""
-    human = {"rating": human_agreement(5, 0.4), "other": human_agreement(5, 0.3)}
-    result = ratings_result([ratings_metric("m", 5, **human)], ["rating", "other"])
-    assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
-        "kendall_tau_c_rating": 0.4, "kendall_tau_c_other": 0.3,
-    }  # fmt: skip
 
 
 def test_the_measures_of_captioners() -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from metaeval.errors import InputError
-from metaeval.reports.judges.section import judges_section, lead, missing, price_per_point
-from metaeval.reports.judgments.page import write_report
-from metaeval.results.judge import EqualRatingEffects, JudgeDiagnostics, JudgesFile
+from metaeval.reports.blocks.judges import judges, judges_table, price_per_point
+from metaeval.reports.measured import write_report
+from metaeval.results.judge import EqualRatingEffects, JudgeDiagnostics
 from metaeval.runs import files
 from tests.experiments.judgments.test_judgments import run_in
 
@@ -32,36 +33,14 @@ def judge(name: str = "J", **changed: Any) -> JudgeDiagnostics:
 
 
 def table_of(
-    folder: Path, *judges: JudgeDiagnostics, agreement: dict[str, float | None] | None = None
+    *judges: JudgeDiagnostics, agreement: dict[str, float | None] | None = None
 ) -> dict[str, list[str]]:
     """Line → its cells, with their marks."""
-    content = JudgesFile(judges=judges).model_dump(mode="json")
-    (folder / files.JUDGES).write_text(json.dumps(content))
-    section = judges_section(folder, lambda name: agreement or {})
-    assert section is not None
-    return {row[0].text: [c.text + c.mark for c in row[1:]] for row in section.table.groups[0]}
+    table = judges_table(judges, lambda name: agreement or {})
+    return {row[0].text: [c.text + c.mark for c in row[1:]] for row in table.groups[0]}
 
 
-def test_the_lead_names_a_dominant_score_only_where_there_is_one() -> None:
-    even = judge("Even")
-    stuck = judge("Stuck", most_frequent=0.0, most_frequent_share=0.7, dominated=True)
-    assert lead([even]) == "No judge gives one score in more than 50% of the parsed answers."
-    assert lead([even, stuck]) == "Stuck gives the score 0 in 70.0% of its parsed answers."
-
-
-def test_the_lead_counts_answers_without_a_number_only_where_there_are_some() -> None:
-    assert "parsed; they are NaN" not in lead([judge()])
-    text = lead([judge("A"), judge("B", unparsed=3)])
-    assert "3 of 40 answers of B cannot be parsed; they are NaN, not 0." in text
-    assert "answers of A" not in text
-
-
-def test_only_lines_without_any_number_are_called_unknown() -> None:
-    assert missing([]) == ""
-    assert missing(["Seconds", "Price"]) == "Not known in this run: seconds and price."
-
-
-def test_the_table_of_a_judge_with_everything(tmp_path: Path) -> None:
+def test_the_table_of_a_judge_with_everything() -> None:
     paid = judge(
         "Paid", most_frequent_share=0.6, dominated=True, unparsed=4, truncated=2, refused=1,
         order_consistency=0.75, first_preferred=0.8, ties=0.1, repeatability_sd=2.5,
@@ -71,7 +50,7 @@ def test_the_table_of_a_judge_with_everything(tmp_path: Path) -> None:
             length_slope=0.31, self_preference=-4.25, same_family=7)},
     )  # fmt: skip
     free = judge("Free")
-    table = table_of(tmp_path, paid, free, agreement={"τ-c, rating": 0.4})
+    table = table_of(paid, free, agreement={"τ-c, rating": 0.4})
     assert table == {
         "Captions": ["40", "40"],
         "Answers": ["40", "40"],
@@ -95,12 +74,12 @@ def test_the_table_of_a_judge_with_everything(tmp_path: Path) -> None:
     }
 
 
-def test_two_rated_dimensions_are_lines_of_their_own(tmp_path: Path) -> None:
+def test_two_rated_dimensions_are_lines_of_their_own() -> None:
     effects = {
         "precision": EqualRatingEffects(length_slope=-0.5),
         "recall": EqualRatingEffects(length_slope=2.0),
     }
-    table = table_of(tmp_path, judge(at_equal_rating=effects))
+    table = table_of(judge(at_equal_rating=effects))
     assert table["Score per word at equal rating, precision"] == ["−0.500"]
     assert table["Score per word at equal rating, recall"] == ["+2.000"]
     assert not [line for line in table if line.startswith("Self-preference")]
@@ -116,11 +95,12 @@ def test_a_price_needs_a_positive_agreement(
     assert price_per_point(usd, agreement) == pytest.approx(expected)
 
 
-def test_a_run_without_judges_has_no_section_and_a_damaged_file_is_named(tmp_path: Path) -> None:
-    assert judges_section(tmp_path, lambda name: {}) is None
+def test_a_run_without_judges_has_no_block_and_a_damaged_file_is_named(tmp_path: Path) -> None:
+    run: Any = SimpleNamespace(directory=tmp_path, result=None)
+    assert judges(run).html == ""
     (tmp_path / files.JUDGES).write_text('{"schema_version": 1, "judges": [{"judge": "J"}]}')
     with pytest.raises(InputError, match=r"judges\.json.*judges\.0\.captions"):
-        judges_section(tmp_path, lambda name: {})
+        judges(run)
 
 
 def test_a_run_with_ratings_and_systems_shows_length_and_self_preference(tmp_path: Path) -> None:
@@ -153,5 +133,4 @@ def test_a_run_with_ratings_and_systems_shows_length_and_self_preference(tmp_pat
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
     assert "equal rating</th><td>+3.000</td>" in page
     assert "equal rating</th><td>+4.000 (qwen, 16 captions)</td>" in page
-    assert "No judge gives one score in more than 50% of the parsed answers." in page
     assert "Qwen judge" in (tmp_path / "OUT" / "tables" / "judges.csv").read_text(encoding="utf-8")

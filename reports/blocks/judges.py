@@ -1,26 +1,26 @@
-"""The section "Judges" of a page: what the answers of a run's judges show."""
+"""The block of judges: what the answers of a run's judges show."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
-from metaeval.reports.paper.links import SaveLinks, save_links
+from markupsafe import Markup
+
+from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared.formatting import (
     DASH,
     count,
     known,
-    listed,
     number,
     percent,
     plainly,
 )
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable
+from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_judges
 from metaeval.results.judge import DOMINANT, EqualRatingEffects, JudgeDiagnostics
-from metaeval.results.metric import MetricResult, Statistics
-from metaeval.results.run import RunResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 DOMINATED = "†"
@@ -29,69 +29,42 @@ Agreement = Callable[[str], Mapping[str, float | None]]
 _Line = tuple[str, list[PrintCell]]
 
 
-class JudgesSection(NamedTuple):
-    """The sentences, the table (a column for each judge), its links, and what is not recorded."""
-
-    lead: str
-    table: PrintTable
-    links: list[SaveLinks]
-    not_recorded: str
-
-
-def judges_section(directory: Path, agreement: Agreement) -> JudgesSection | None:
-    """The section from `judges.json` in a run's folder; `None` where the run has no judge.
+def judges(run: LoadedRun[MeasuredResult]) -> Block:
+    """Diagnostics of a run's judges, a column each; no block where the run has none.
 
     Raises InputError for a damaged file.
     """
-    path = directory / files.JUDGES
-    judges = read_judges(path).judges if path.is_file() else ()
-    if not judges:
-        return None
-    effects_and_costs = [*_effects(judges), *_costs(judges, agreement)]
-    shown = [line for line in (*_scores(judges), *effects_and_costs) if not _is_empty(line)]
-    absent = [line[0] for line in effects_and_costs if _is_empty(line)]
-    table = PrintTable(
+    result, path = run.result, run.directory / files.JUDGES
+    found = read_judges(path).judges if path.is_file() else ()
+    if not found:
+        return Block("", "", Markup(""))
+    first = [measures[0] for measures in result.groups().values()]
+    known = {m.name: m.statistics for m in result.metrics if m.statistics is not None}
+
+    def agreement(judge: str) -> dict[str, float | None]:
+        if judge not in known:
+            return {}
+        values = {m.full_title: (known[judge].value(m.key), m.unit) for m in first}
+        return {
+            title: value if value is None or unit != "percent" else value / 100
+            for title, (value, unit) in values.items()
+        }
+
+    table = judges_table(found, agreement)
+    html = rendered("extra_table.html.j2", table=table, links=save_links([table]))
+    return Block("judges", "Judges", html, tables=(table,))
+
+
+def judges_table(judges: Sequence[JudgeDiagnostics], agreement: Agreement) -> PrintTable:
+    """A line a number that some judge has, a column a judge."""
+    lines = [*_scores(judges), *_effects(judges), *_costs(judges, agreement)]
+    return PrintTable(
         "judges",
-        "Diagnostics of the judges.",
+        "Diagnostics of the judges; answers that cannot be parsed are NaN, not 0.",
         ["", *(judge.judge for judge in judges)],
-        [[[PrintCell(name), *cells] for name, cells in shown]],
+        [[[PrintCell(name), *cells] for name, cells in lines if not _is_empty((name, cells))]],
         [(DOMINATED, _more_than())] if any(j.dominated for j in judges) else (),
     )
-    return JudgesSection(lead(judges), table, save_links([table]), missing(absent))
-
-
-def statistics_of(result: RunResult[Statistics], judge: str) -> MetricResult[Statistics] | None:
-    """The entry of a judge's column; `None` where it has no statistics."""
-    for entry in result.metrics:
-        if entry.name == judge and entry.statistics is not None:
-            return entry
-    return None
-
-
-def lead(judges: Sequence[JudgeDiagnostics]) -> str:
-    """The sentences above the table: dominant answers, and answers that cannot be parsed."""
-    dominated = [
-        f"{j.judge} gives the score {plainly(j.most_frequent)} in "
-        f"{percent(j.most_frequent_share)} of its parsed answers."
-        for j in judges
-        if j.dominated and j.most_frequent is not None
-    ]
-    sentences = dominated or [f"No judge gives one score in {_more_than()}."]
-    for j in judges:
-        if j.unparsed:
-            sentences.append(
-                f"{count(j.unparsed)} of {count(j.answers)} answers of {j.judge} cannot be parsed; "
-                "they are NaN, not 0."
-            )
-    return " ".join(sentences)
-
-
-def missing(names: Sequence[str]) -> str:
-    """The sentence below the table about lines without a number; empty where there are none."""
-    if not names:
-        return ""
-    lowered = [name[:1].lower() + name[1:] for name in names]
-    return f"Not known in this run: {listed(lowered)}."
 
 
 def _more_than() -> str:
