@@ -29,9 +29,8 @@ from metaeval.config import build_all, compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.attack.searches import attack_control, gather_material
 from metaeval.experiments.attack.statistics import share
-from metaeval.results.attack import AttackResult
 from metaeval.results.files import read_result
-from metaeval.results.sensitivity import SensitivityResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind
 from metaeval.search.beam import SearchLimits
@@ -62,8 +61,9 @@ def fit(differences: Floats, images: npt.NDArray[np.intp]) -> tuple[Floats, floa
 def training_differences(folder: Path) -> tuple[Floats, npt.NDArray[np.intp], set[str]]:
     """[n, columns] Human minus corrupted scores, the index of each image, and the images' ids."""
     result = read_result(folder / "statistics.json")
-    assert isinstance(result, SensitivityResult)
-    kinds = {entry.set: entry.kind for entry in result.sets if entry.expected == "lower"}
+    assert isinstance(result, MeasuredResult)
+    sets = result.extra("sets").records
+    kinds = {entry["set"]: entry["kind"] for entry in sets if entry["expected"] == "lower"}
     scores = pd.read_parquet(folder / "scores.parquet")
     wide = scores.pivot_table(index=["image_id", "set"], columns="metric", values="score")
     wide = wide[list(COLUMNS)]
@@ -221,8 +221,9 @@ def attack_rows(weights: Floats) -> list[list[str]]:
 def price_rows(folder: Path, judged: Sequence[JudgedTable]) -> list[list[str]]:
     """Pairs by the attack's success, with τ-c of the lower rank and of the better one alone."""
     result = read_result(folder / "statistics.json")
-    assert isinstance(result, AttackResult)
-    success = {frozenset(d.metrics): d for d in result.defences}
+    assert isinstance(result, MeasuredResult)
+    pairs = result.extra("defences").records
+    success = {frozenset((pair["first"], pair["second"])): pair for pair in pairs}
     rows = []
     for a, b in combinations(range(len(COLUMNS)), 2):
         defence = success.get(frozenset({COLUMNS[a], COLUMNS[b]}))
@@ -234,8 +235,9 @@ def price_rows(folder: Path, judged: Sequence[JudgedTable]) -> list[list[str]]:
             alone = max(benchmark.tau(one), benchmark.tau(other))
             both = benchmark.tau(lower_rank(one, other))
             cells.append(f"{100 * both:.1f} ({100 * (both - alone):+.1f})")
-        passed = defence.transferred.value or 0.0
-        rows.append([" and ".join(defence.metrics), f"{100 * passed:.1f}", *cells])
+        passed = defence["transferred"] or 0.0
+        pair_name = f"{defence['first']} and {defence['second']}"
+        rows.append([pair_name, f"{100 * passed:.1f}", *cells])
     return sorted(rows, key=lambda row: float(row[1]))
 
 

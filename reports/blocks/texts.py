@@ -56,7 +56,11 @@ def examples(
         for record in extra.records
     ]
     html = rendered(
-        "examples_block.html.j2", cards=cards, caption=extra.title, photos=photos or {}, key=extra.name
+        "examples_block.html.j2",
+        cards=cards,
+        caption=extra.title,
+        photos=photos or {},
+        key=extra.name,
     )
     return Block(f"extra-{extra.name}", title, html, folded=extra.folded)
 
