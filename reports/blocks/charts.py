@@ -119,7 +119,7 @@ def curves(extra: Extra) -> Block:
         with mpl.rc_context(STYLE):
             figure = Figure((width, height * rows + 0.16 * len(lines)), layout="constrained")
             grid = figure.subplots(rows, columns, squeeze=False).flat
-            for axes, panel in zip(grid, panels, strict=False):
+            for panel, axes in zip(panels, grid, strict=False):  # takes no axes too many
                 chosen = table if panel is None else table[table["panel"] == panel]
                 _draw_lines(axes, chosen, colours)
                 axes.set_title(panel or "", fontsize=9)

@@ -26,17 +26,7 @@ from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.graded import VarianceShares
 from metaeval.results.measured import Extra, Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import CorruptionInfo, Measure
-from metaeval.results.sensitivity import (
-    ChangedCaption,
-    HardPositives,
-    RewriteCounts,
-    SensitivityCell,
-    SensitivityResult,
-    SensitivitySettings,
-    SensitivityStatistics,
-    Verdict,
-)
+from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.significance.comparison import Shows
 
@@ -242,69 +232,27 @@ def captioners_result(tau_b: Mapping[str, Sequence[float | None]]) -> Captioners
     )
 
 
-def auc_cell(
-    value: float | None, verdict: Verdict = "unsure", n: int = 50, width: float = 0.05
-) -> SensitivityCell:
-    """A metric on one set of changed captions; the interval is ± `width`."""
-    auc = interval_around(value, width, n)
-    nothing = Estimate(value=None)
-    example = ChangedCaption(image_id=1, human="a dog", changed="a cat", scores=(1.0, 2.0))
-    return SensitivityCell(
-        n=0 if value is None else n, auc=auc, detected=auc, tied=0.0, p=None, p_adjusted=None,
-        cost=nothing, effect=nothing, share_of_another=None, beyond_fluency=None, verdict=verdict,
-        examples=(example,),
-    )  # fmt: skip
-
-
-def interval_around(value: float | None, width: float = 0.05, n: int | None = None) -> Estimate:
-    """An estimate with the interval ± `width`."""
-    if value is None:
-        return Estimate(value=None, n=n)
-    return Estimate(value=value, low=value - width, high=value + width, n=n)
-
-
-def changed_set(name: str, expected: str = "lower", **fields: Any) -> CorruptionInfo:
+def changed_set(label: str, **fields: Any) -> dict[str, Any]:
     """A set of changed captions, made in all of 50 images."""
-    defaults: dict[str, Any] = {
-        "name": name, "kind": "objects", "severity": "major", "n": 50, "n_applied": 50,
-        "mean_share_changed": 0.1, "median_edits": 1, "reasons": {},
+    return {
+        "set": label, "name": label, "kind": "objects", "expected": "lower", "experimental": False,
+        "n_applied": 50, **fields,
     }  # fmt: skip
-    return CorruptionInfo(set=name, expected=expected, **(defaults | fields))
-
-
-def sensitivity_metric(
-    name: str,
-    profile: Mapping[str, SensitivityCell],
-    severity_order: Estimate | None = None,
-    rewrites: Estimate | None = None,
-    family: str | None = None,
-    **column: Any,
-) -> MetricResult[SensitivityStatistics]:
-    """A metric with these cells; means are undefined."""
-    nothing = Estimate(value=None)
-    return MetricResult(
-        column=ScoreColumn(name, **column),
-        family=family or name.lower(),
-        statistics=SensitivityStatistics(
-            n=50, n_nan=0, harm=nothing, harmless=nothing, kinds={"objects": nothing},
-            severity={"major": nothing}, severity_order=severity_order or nothing,
-            profile=profile, monotone={}, invariance={},
-            hard_positives=HardPositives(rewrites=rewrites or nothing, no_ops=nothing, sets={}),
-        ),
-    )  # fmt: skip
 
 
 def sensitivity_result(
-    sets: Sequence[CorruptionInfo], *metrics: MetricResult[SensitivityStatistics], **fields: Any
-) -> SensitivityResult:
-    """What these metrics see of these sets."""
-    defaults: dict[str, Any] = {
-        "harmless": RewriteCounts(rewrites=3, no_ops=2, references=1), "leaves": (), "tree": (),
-        "controls": {}, "differences": comparisons(), "together": None,
-    }  # fmt: skip
-    return SensitivityResult(
-        experiment="sensitivity", dataset="d", n_images=50, sets=tuple(sets), metrics=metrics,
-        settings=SensitivitySettings(seed=0, replicates=10, confidence=0.95),
-        order=tuple(m.name for m in metrics if m.ok), set_order=tuple(s.set for s in sets),
-        **(defaults | fields),
-    )  # fmt: skip
+    sets: Sequence[Mapping[str, Any]],
+    profile: Sequence[Mapping[str, Any]],
+    *metrics: MetricResult[Measured],
+) -> MeasuredResult:
+    """What these metrics see of these sets; `profile` has a record a metric and set."""
+    return MeasuredResult(
+        experiment="sensitivity",
+        dataset="d",
+        metrics=metrics,
+        declared=(),
+        extras=(
+            Extra.of("sets", "", sets, kind="data"),
+            Extra.of("profile", "", profile, kind="data"),
+        ),
+    )

@@ -34,8 +34,8 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
-from metaeval.results.attack import AttackResult
 from metaeval.results.files import read_info, read_result
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
 from metaeval.search.fluency import Fluency
@@ -63,19 +63,20 @@ def test_length_gives_in_to_one_inserted_word_and_can_be_inflated_without_end() 
     _, found, numbers = attacked(Length())
     assert numbers.final("unconstrained").value == 1.0
     # a false caption may be shorter than its source by a word: two insertions are enough for all
-    assert numbers.by_edits[2].value.value == 1.0
-    assert numbers.by_edits[1].value.value > 0.8
+    assert numbers.by_edits[2].value == 1.0
+    assert numbers.by_edits[1].value > 0.8
     words = [max(len(t.draft.words) for t in trace.trials) for trace in found.known]
     longest = [max(len(r.split()) for r in refs) * 5 for refs in DATA.references[:6]]
     assert all(n >= m for n, m in zip(words, longest, strict=True))
     assert numbers.inflation is not None
-    assert numbers.inflation.known[-1].value.value > 10
+    assert numbers.inflation.known[60].value > 10
 
 
 def test_exact_match_never_prefers_a_false_caption() -> None:
     _, _, numbers = attacked(FunctionMetric(exact_match), 0)
-    for points in numbers.success.values():
-        assert all(point.value.value == 0 for point in points)
+    for curve in numbers.success.values():
+        assert all(estimate.value == 0 for estimate in curve.values())
+    assert np.nanmin(numbers.resisted) == 1
 
 
 def test_the_controls_of_a_result_have_their_known_values() -> None:
@@ -115,10 +116,10 @@ def test_a_language_model_that_learned_from_every_image_is_not_used() -> None:
 
 def test_a_random_score_gives_in_by_chance() -> None:
     _, _, numbers = attacked(RandomScore(), 0)
-    unasked = numbers.success["unconstrained"][0].value
+    unasked = numbers.success["unconstrained"][0]
     assert unasked.low <= 0.5 <= unasked.high
     # the best of 10 draws exceeds one more draw with probability 10/11
-    best_of_ten = numbers.success["unconstrained"][1].value
+    best_of_ten = numbers.success["unconstrained"][10]
     assert best_of_ten.low <= 10 / 11 <= best_of_ten.high
 
 
@@ -162,11 +163,14 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
         assert (first / name).read_bytes() == (other / name).read_bytes()
     result = read_result(first / "statistics.json")
     assert [m.name for m in result.metrics if m.ok] == ["CIDEr", "Length"]
-    assert {(t.source, t.target) for t in result.transfer} == {
-        (a, b) for a in ("CIDEr", "Length") for b in ("CIDEr", "Length")
-    }
-    own = [t.share for t in result.transfer if t.source == t.target and t.share.n]
-    assert all(share.value == 1.0 for share in own)
+    shares = {(t["source"], t["target"]): t for t in result.extra("transfer_intervals").records}
+    assert set(shares) == {(a, b) for a in ("CIDEr", "Length") for b in ("CIDEr", "Length")}
+    own = [t["share"] for (a, b), t in shares.items() if a == b and t["n"]]
+    assert all(share == 1.0 for share in own)
+    cider = result.metric("CIDEr").numbers
+    assert cider["resists"].value == pytest.approx(1 - cider["fooled_fluent"].value)
+    against = result.controls["resists"]
+    assert (against.control, [c.a for c in against.comparisons]) == ("Length", ["CIDEr"])
 
 
 COMMAND = (
@@ -214,7 +218,7 @@ def _searched(cache: Path) -> bool:
             return False  # being made
 
 
-def judged(tmp_path: Path, url: str, calls: int) -> AttackResult:
+def judged(tmp_path: Path, url: str, calls: int) -> MeasuredResult:
     config = compose_config(
         ["experiment=attack", "dataset.n=4", "task.images=4", "task.budgets=[0,5]", "task.edits=1",
          "task.inflation_images=0", "task.pool_images=0", "report=none", "metric=[judge,cider]",
@@ -223,7 +227,7 @@ def judged(tmp_path: Path, url: str, calls: int) -> AttackResult:
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / "statistics.json")
-    assert isinstance(result, AttackResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
@@ -232,9 +236,9 @@ def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(tmp_path: Path) ->
         result = judged(tmp_path / "enough", endpoint.url, 2000)
         assert [m.status for m in result.metrics] == ["ok", "ok"]
         judge = result.metrics[0].numbers
-        assert judge.n_images == 4
+        assert judge.facts["n_images"] == 4
         # no caption is paid for twice: searches, generic captions, human captions in two roles
-        assert 0 < endpoint.requests <= judge.n_calls + 4 * (30 + 2 + len(result.metrics))
+        assert 0 < endpoint.requests <= judge.facts["n_calls"] + 4 * (30 + 2 + len(result.metrics))
         endpoint.requests = 0
         result = judged(tmp_path / "little", endpoint.url, 20)
         assert endpoint.requests <= 20
