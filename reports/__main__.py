@@ -16,7 +16,6 @@ from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports import measured
 from metaeval.reports.arena import page as arena
 from metaeval.reports.attack import page as attack
-from metaeval.reports.captioners import page as captioners
 from metaeval.reports.forced_choice import page as forced_choice
 from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
@@ -39,7 +38,7 @@ GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (attack.write_report, frozenset()),
     "arena": (arena.write_report, frozenset()),
-    "captioners": (captioners.write_report, frozenset({"photos"})),
+    "captioners": (measured.write_report, frozenset({"photos"})),
     "forced_choice": (forced_choice.write_report, frozenset()),
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),

@@ -624,8 +624,13 @@ DRAWN = frozenset(
         "power",
     }
 )
-# what depends on how many hypotheses are tested, or is a rank among the metrics
-OF_FAMILY = frozenset({"p_adjusted", "decidable", "family", "detectable", "images_needed"})
+# what depends on how many hypotheses are tested, or on which other metrics there are
+OF_FAMILY = frozenset(
+    {
+        *("p_adjusted", "decidable", "family", "detectable", "images_needed"),
+        *("mean_tau_b", "mean rank"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -815,7 +820,7 @@ def test_a_metric_with_the_other_sign_has_the_opposite_numbers(
     expected = {
         (*path[:-1], ends.get(path[-1], path[-1])): None if value is None else turned(value)
         for path, value in own.items()
-        if path[0] == "metrics"
+        if path[0] in ("metrics", "systems")
         and (turned := next((SIGNS[experiment][p] for p in path if p in SIGNS[experiment]), None))
         and (path[-1] in ("value", "low", "high") or path[-2] == "strengths" or path[-1] in SIGNED)
     }

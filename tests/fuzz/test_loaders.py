@@ -111,7 +111,6 @@ UNREACHED = {
     "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/pixels.py": "images as in other loaders",
     "metaeval/metrics/clipscore/network.py": "checkpoints as in other loaders",
-    "reports/captioners/run.py": "files of our own runs",
     "reports/shared/photos.py": "images as in other loaders",
 }
 

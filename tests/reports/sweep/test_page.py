@@ -29,7 +29,6 @@ from metaeval.runs import files as results
 from tests.reports.graded_results import graded_metric, graded_result
 from tests.reports.run_files import IMAGES, write_run
 from tests.results.examples import (
-    captioners_result,
     choice_result,
     human_agreement,
     ratings_metric,
@@ -261,16 +260,6 @@ def test_the_measures_of_forced_choice() -> None:
     assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
         "agreement_1": 0.7, "agreement_5": 0.8,
     }  # fmt: skip
-
-
-def test_the_measures_of_captioners() -> None:
-    """The mean of a metric's τ-b with the others, over those that are defined."""
-    result = captioners_result({"m": (1, 0.2, 0.6), "n": (0.2, 1, None), "o": (0.6, None, 1)})
-    ((measure, values),) = values_of(result).items()
-    assert measure.key == "mean_tau_b"
-    assert {name: value.value for name, value in values.items()} == pytest.approx(
-        {"m": 0.4, "n": 0.2, "o": 0.6}
-    )
 
 
 def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
