@@ -14,8 +14,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import SystemScores
-from metaeval.stats.ordering.agreement import answers, kendall_matrix
-from metaeval.stats.ordering.disagreement import disagreement
+from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats

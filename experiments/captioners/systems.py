@@ -31,7 +31,7 @@ from metaeval.stats.significance.comparison import (
     resampled_difference,
     smallest_p,
 )
-from metaeval.stats.significance.system_scores import (
+from metaeval.stats.significance.paired_bootstrap import (
     OfSums,
     SystemDifference,
     compare_systems,

@@ -26,8 +26,8 @@ from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult, SystemRanking
 from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.significance.holm import holm
-from metaeval.stats.significance.system_scores import system_score
+from metaeval.stats.significance.comparison import holm
+from metaeval.stats.significance.paired_bootstrap import system_score
 from tests.experiments.captioners.captioners_files import HOSTILE, write_captioners_run
 from tests.experiments.captioners.captioners_files import SYSTEMS as SMALL_SYSTEMS
 from tests.forked import run_command
@@ -164,7 +164,9 @@ def test_all_pairs_of_systems_are_one_family(karpathy: Path) -> None:
         letters = ranking.letters()
         # 60 replicates cannot decide on ranks
         assert ranking.is_decidable == (name != "mean rank")
-        for pair in pairs if ranking.is_decidable else ():  # two systems share a letter unless a test separates them
+        for pair in (
+            pairs if ranking.is_decidable else ()
+        ):  # two systems share a letter unless a test separates them
             apart = pair.is_significant(ranking.comparisons.alpha)
             assert apart == (not set(letters[pair.a]) & set(letters[pair.b]))
 

@@ -17,7 +17,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.graded.column.statistics import Design, column_statistics
 from metaeval.experiments.graded.groups import fit, image_groups, thirds
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
-from metaeval.metrics.controls.length import Length
+from metaeval.metrics.controls import Length
 from metaeval.results.files import read_result
 from metaeval.results.graded import GradedResult
 from metaeval.runs import files

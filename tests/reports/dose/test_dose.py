@@ -12,7 +12,7 @@ from metaeval.reports.dose.figure import _ticks
 from metaeval.reports.dose.findings import finding
 from metaeval.reports.dose.section import dose_section
 from metaeval.results.graded import DoseCurve, HalfDose
-from metaeval.stats.dose.record import dose_record
+from metaeval.stats.dose import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 DOSES = [0.0, 0.2, 0.4, 0.8]
