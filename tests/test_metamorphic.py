@@ -784,7 +784,7 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
         **dict.fromkeys(("agreement", "decided", "equal_length", "accuracy"), MIRRORED),
         **dict.fromkeys(("spearman", "kendall_tau_b", "strengths"), NEGATED),
     },
-    "captioners": {"systems": NEGATED},
+    "captioners": {"scores": NEGATED},
     "forced_choice": {"categories": MIRRORED, "mean": MIRRORED},
     **{
         name: {**ORDER, "auc": MIRRORED} for name in ("graded", "replace", "shuffle", "sample_size")

@@ -151,7 +151,9 @@ def _examples(run: Run, options: PageOptions) -> Block:
     result = run.result
     if not result.systems:
         return Block("", "", Markup(""))
-    references = files.read_table(run.directory / files.REFERENCES).set_index(IMAGE_ID)
+    references = files.read_table(run.directory / files.REFERENCES)
+    images = references[IMAGE_ID].tolist()
+    written = dict(zip(images, references[REFERENCES], strict=True))
     captions = files.read_table(run.directory / files.CAPTIONS)
     scores = files.read_table(run.directory / files.SCORES)
     votes = result.settings["votes in disagreement"]
@@ -172,11 +174,10 @@ def _examples(run: Run, options: PageOptions) -> Block:
             if (caption := text.get((image, system))) is not None:
                 numbers = [f"{m} {number(of.get((image, system)))}" for m, of in of_metric.items()]
                 record[system] = f"{caption} ({', '.join(numbers)})"
-        record["references"] = " | ".join(references.loc[image, REFERENCES])
+        record["references"] = " | ".join(written[image])
         records.append(record)
-    paths = image_paths(references.reset_index())
-    at = [list(references.index).index(image) for image in order.index[: options.photos]]
-    photos = thumbnails(list(references.index), paths, at)
+    first = [images.index(image) for image in order.index[: options.photos]]
+    photos = thumbnails(images, image_paths(references), first)
     return _fitting(records, systems, photos, options)
 
 
