@@ -165,8 +165,8 @@ class SystemRanking(Model):
         ranking = self.ranking
         if not ranking or not self.is_decidable:
             return []
-        equal = self.comparisons.not_separated_from(ranking[0])
-        return [name for name in ranking if name == ranking[0] or name in equal]
+        best, *others = ranking
+        return [best, *self.comparisons.not_below(best, others, lowest=self.best == "lowest")]
 
     def letters(self) -> dict[str, str]:
         """System → its letters: two systems share a letter unless a test separates them."""
@@ -236,6 +236,14 @@ class MeasuredResult(RunResult[Measured]):
             for measure in self.declared:
                 if measure.key in metric.statistics.values:
                     yield measure, metric.statistics.values[measure.key]
+
+    def groups(self, shown: bool = True) -> dict[str, list[Measure]]:
+        """Group → its measures, either the shown or the hidden ones."""
+        groups: dict[str, list[Measure]] = {}
+        for measure in self.declared:
+            if measure.shown == shown:
+                groups.setdefault(measure.group, []).append(measure)
+        return groups
 
     def measure(self, key: str) -> Measure:
         """The declared measure of this key. Raises KeyError where it is not declared."""

@@ -33,6 +33,8 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     if not order:
         return "No metric has a value."
     value = with_interval(measure, order[0].numbers[measure.key])
+    if measure.group:
+        value = f"{measure.full_title}: {value}"
     word = "lowest" if measure.best == "lowest" else "highest"
     comparisons = result.comparisons.get(measure.key)
     return _leaders([m.name for m in order], value, comparisons, word, "metric", "lower")
@@ -78,7 +80,7 @@ def _leaders(
         return f"{best} has the {extreme} value ({value}); no test compares the {noun}s."
     if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):
         return f"Whether {best} ({value}) leads, cannot be decided with so few images or draws."
-    equal = [name for name in others if name in comparisons.not_separated_from(best)]
+    equal = comparisons.not_below(best, others, lowest=extreme == "lowest")
     if not equal:
         return f"{best} leads ({value}): every other {noun} is significantly {after}."
     if len(equal) == len(others):
@@ -107,7 +109,7 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
 
 def definition_of_bold(comparisons: Comparisons) -> str:
     """What bold means in a column with these comparisons."""
-    methods = dict.fromkeys(t.method for pair in comparisons.pairs for t in pair.tests)
+    methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
     if not methods:
         return ""
     n = sum(bool(pair.tests) for pair in comparisons.pairs)
@@ -120,10 +122,11 @@ def definition_of_bold(comparisons: Comparisons) -> str:
 def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:
     """The names in bold in a measure's column; none where no test was made."""
     comparisons = result.comparisons.get(measure.key)
-    order = ranked(ranked_metrics(result), measure)
+    order = [m.name for m in ranked(ranked_metrics(result), measure)]
     if comparisons is None or not comparisons.is_tested or measure.best == "neither" or not order:
         return frozenset()
-    return comparisons.not_separated_from(order[0].name) | {order[0].name}
+    equal = comparisons.not_below(order[0], order, lowest=measure.best == "lowest")
+    return frozenset([order[0], *equal])
 
 
 def ranked_metrics(result: MeasuredResult) -> list[MetricResult[Measured]]:

@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from benchmarks.loopback import LoopbackEndpoint
 from metaeval.check.__main__ import check, questions
 from metaeval.metrics.judge.metric import Judge
-from metaeval.reports.pairs.page import write_report
+from metaeval.reports.measured import write_report
 from metaeval.runs.answers import ANSWERS
 from tests.forked import run_command
 from tests.metrics.judge.judge_cases import KEY, Served, completion
