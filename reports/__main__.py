@@ -14,7 +14,6 @@ from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports import measured
-from metaeval.reports.captioners import page as captioners
 from metaeval.reports.graded import page as graded
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
@@ -31,7 +30,7 @@ GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (measured.write_report, frozenset({"figures"})),
     "arena": (measured.write_report, frozenset({"figures"})),
-    "captioners": (captioners.write_report, frozenset({"photos"})),
+    "captioners": (measured.write_report, frozenset({"figures", "photos"})),
     "forced_choice": (measured.write_report, frozenset({"figures"})),
     "judgments": (measured.write_report, frozenset({"figures"})),
     "pairs": (measured.write_report, frozenset({"figures"})),

@@ -19,7 +19,7 @@ from metaeval.runs import files
 RESULTS: dict[str, tuple[str, str]] = {
     "arena": ("measured", "MeasuredResult"),
     "attack": ("measured", "MeasuredResult"),
-    "captioners": ("captioners", "CaptionersResult"),
+    "captioners": ("measured", "MeasuredResult"),
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),
     "sample_size": ("sample_size", "SampleSizeResult"),
     "localisation": ("measured", "MeasuredResult"),

@@ -71,6 +71,20 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
     return _chart("ranking", "Ranking", draw, label, f"{'; '.join(legend)}.")
 
 
+def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str) -> Block:
+    """Each name with its value and interval, in the given order."""
+
+    def draw(width: float) -> Figure:
+        with mpl.rc_context(STYLE):
+            figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
+            axes = figure.add_subplot()
+            _draw_ranking(axes, estimates, (), None, {}, 1)
+            axes.set_xlabel(axis)
+        return figure
+
+    return _chart(key, title, draw, f"{axis}: {', '.join(estimates)}", "")
+
+
 def _draw_ranking(
     axes: Axes,
     estimates: Mapping[str, Estimate],

@@ -152,7 +152,6 @@ UNREACHED = {
     "metaeval/metrics/vifidel/detector.py": "an image's bytes, for their checksum",
     "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/network.py": "images and checkpoints as in other loaders",
-    "reports/captioners/run.py": "files of our own runs",
     "reports/shared/photos.py": "images as in other loaders",
 }
 

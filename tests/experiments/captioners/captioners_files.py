@@ -58,5 +58,5 @@ def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path
         ]
     )  # fmt: skip
     config.captions = files  # such names cannot be written on a command line
-    run(Captioners(config.task.permutations), config, folder / "run")
+    run(Captioners(config.task.permutations, config.task.baseline), config, folder / "run")
     return folder / "run"
