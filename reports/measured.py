@@ -6,7 +6,7 @@ other experiment has `default_blocks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +46,8 @@ class PageOptions(NamedTuple):
         Images whose scores are explained.
     max_bytes
         The most bytes of embedded captions and scores.
+    judgments
+        Folders of runs of experiment=judgments.
     """
 
     figures: bool = True
@@ -53,6 +55,7 @@ class PageOptions(NamedTuple):
     photos: int = 0
     explanations: int = 12
     max_bytes: int = 5_000_000
+    judgments: tuple[str, ...] = ()
 
 
 def write_report(
@@ -63,6 +66,7 @@ def write_report(
     photos: NonNegativeInt = 0,
     explanations: NonNegativeInt = 12,
     max_bytes: PositiveInt = 5_000_000,
+    judgments: Sequence[str] = (),
 ) -> Path:
     """Write `report.html`, `tables/` and `figures/` of a finished run, from its files alone.
 
@@ -70,7 +74,7 @@ def write_report(
     InputError for a file that is missing or damaged.
     """
     run = load_run_files(Path(run_dir), MeasuredResult)
-    options = PageOptions(figures, examples, photos, explanations, max_bytes)
+    options = PageOptions(figures, examples, photos, explanations, max_bytes, tuple(judgments))
     blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
     if figures:
@@ -122,7 +126,11 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
         texts.answer(run),
         charts.ranking(run),
         *tables.measures_tables(run),
-        *(extra_block(run, extra) for extra in run.result.extras if extra.kind != "data"),
+        *(
+            extra_block(run, extra)
+            for extra in run.result.extras
+            if extra.rows and extra.kind != "data"
+        ),
         *closing_blocks(run),
     ]
 

@@ -125,8 +125,7 @@ def _curve(
     images = np.unique(pairs.image)
     return preference_curve(
         pairs.score_difference, np.ones(len(pairs.image)), pairs.image,
-        counts=sample.counts[:_CURVES, images], points=_POINTS, isotonic_replicates=0,
-        confidence=confidence,
+        counts=sample.counts[:_CURVES, images], points=_POINTS, confidence=confidence,
     )  # fmt: skip
 
 

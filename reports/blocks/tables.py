@@ -176,7 +176,7 @@ def extra_table(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
 
 def print_extra(extra: Extra) -> PrintTable:
     """The table for print of an extra."""
-    columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+    columns = _main_columns(extra)
     rows = []
     for record in extra.records:
         row = []
@@ -187,13 +187,16 @@ def print_extra(extra: Extra) -> PrintTable:
                 text = f"{text} [{_plain(low)}, {_plain(high)}]"
             row.append(PrintCell(text))
         rows.append(row)
-    heads = [_head(column) for column in columns]
+    heads = _heads(extra)
     return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
 
 
-def matrix(extra: Extra) -> Block:
+def matrix(extra: Extra, title: str = "") -> Block:
     """Rows and columns of numbers, coloured from the lowest to the highest of the matrix."""
-    numbers = [v for row in extra.rows for v in row[1:] if isinstance(v, int | float)]
+    first, *columns = _main_columns(extra)
+    table = print_extra(extra)
+    cells = [[record[column] for column in columns] for record in extra.records]
+    numbers = [value for row in cells for value in row if isinstance(value, int | float)]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
     def shade(value: object) -> int:
@@ -202,15 +205,23 @@ def matrix(extra: Extra) -> Block:
             return 0
         return round(100 * (value - low) / (high - low))
 
+    rows = []
+    for record, texts in zip(extra.records, [row for g in table.groups for row in g], strict=True):
+        shaded = [
+            (_plain(record[column]), shade(record[column]), cell.text)
+            for column, cell in zip(columns, texts[1:], strict=True)
+        ]
+        rows.append((record[first], shaded))
     html = rendered(
         "matrix_block.html.j2",
         extra=extra,
-        heads=[_head(column) for column in extra.columns],
-        rows=[(row[0], [(_plain(value), shade(value)) for value in row[1:]]) for row in extra.rows],
-        links=save_links([print_extra(extra)]),
+        caption=table.caption if title else "",
+        heads=table.heads,
+        rows=rows,
+        links=save_links([table]),
     )
     return Block(
-        f"extra-{extra.name}", extra.title, html, folded=extra.folded, tables=(print_extra(extra),)
+        f"extra-{extra.name}", title or extra.title, html, folded=extra.folded, tables=(table,)
     )
 
 
@@ -281,6 +292,18 @@ def _cell(
     text = with_interval(measure, estimate)
     shown = scaled(text) if measure.unit == "score" else text
     return PrintCell(shown, bold, mark, estimate.value)
+
+
+def _main_columns(extra: Extra) -> list[str]:
+    """The columns that are not the end of another column's interval."""
+    ends = {f"{column}_{end}" for column in extra.columns for end in ("low", "high")}
+    return [column for column in extra.columns if column not in ends]
+
+
+def _heads(extra: Extra) -> list[str]:
+    """The heads of these columns; those of a matrix are names, and stay as they are."""
+    columns = _main_columns(extra)
+    return [_head(c) if k == 0 or extra.kind != "matrix" else c for k, c in enumerate(columns)]
 
 
 def _people(

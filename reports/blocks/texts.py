@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -40,14 +40,22 @@ def notes(run: Run) -> Block:
 
 
 def examples(
-    extra: Extra, photos: Mapping[str, str] | None = None, title: str = "Examples"
+    extra: Extra,
+    photos: Mapping[str, str] | None = None,
+    title: str = "Examples",
+    *,
+    shown: int | None = None,
+    names: Collection[str] = (),
 ) -> Block:
-    """A card for each row of an extra, searchable; the picture where `photos` has the image id."""
+    """A card for each row of an extra, searchable; the picture where `photos` has the image id.
+
+    `shown` cards are visible at a time; `names` are columns whose names stay as they are.
+    """
     cards = [
         (
             str(record.get("image_id", "")),
             [
-                (column.replace("_", " "), _text(value))
+                (column if column in names else column.replace("_", " "), _text(value))
                 for column, value in record.items()
                 if column != "image_id" and value is not None
             ],
@@ -60,6 +68,7 @@ def examples(
         caption=extra.title,
         photos=photos or {},
         key=extra.name,
+        shown=shown or len(cards),
     )
     return Block(f"extra-{extra.name}", title, html, folded=extra.folded)
 

@@ -35,17 +35,14 @@ from metaeval.results.files import read_result, write_result
 from metaeval.results.graded import CorruptionSeeds, RhoComponents
 from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
 from metaeval.results.metric import MetricResult, Spread
-from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.reports.graded_results import graded_metric
 from tests.results.examples import (
-    auc_cell,
     changed_set,
     correlations_of,
     measured_result,
     ratings_result,
-    sensitivity_metric,
     sensitivity_result,
 )
 
@@ -302,13 +299,13 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
     )
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     run = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(run, SensitivityResult)
+    assert isinstance(run, MeasuredResult)
     rouge, fluency = (run.metric(name).numbers for name in ("ROUGE-L", FLUENCY))
     lines = by_kind(["ROUGE-L"])([Result(tmp_path / "OUT", "")]).splitlines()
-    n = sum(entry.kind == "attributes" for entry in run.sets)
-    means = [three(m.kinds["attributes"].value) for m in (rouge, fluency)]
+    n = sum(entry["kind"] == "attributes" for entry in run.extra("sets").records)
+    means = [three(m.value("kind_attributes")) for m in (rouge, fluency)]
     assert f"| attributes | {n} | {means[0]} | {means[1]} |" in lines
-    positives = [three(m.hard_positives.rewrites.value) for m in (rouge, fluency)]
+    positives = [three(m.value("hard_positives")) for m in (rouge, fluency)]
     above = (
         f"| a harmless rewrite, against a false near-copy |  | {positives[0]} | {positives[1]} |"
     )
@@ -322,8 +319,10 @@ def test_a_kind_that_does_not_occur_has_no_column(tmp_path: Path) -> None:
         changed_set("b", kind="sentences", n_applied=0),
         changed_set("c", kind="order", experimental=True),
     )
-    metric = sensitivity_metric("CIDEr", {s.set: auc_cell(0.6) for s in sets})
-    write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, metric))
+    metric = MetricResult[Measured](
+        column=ScoreColumn("CIDEr"), family="cider", statistics=Measured(values={})
+    )
+    write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, [], metric))
     lines = sensitivity.kinds([Result(tmp_path, "")]).splitlines()
     assert lines[0] == "| metric | objects |"
 

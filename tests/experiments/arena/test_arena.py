@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.loopback import LoopbackEndpoint
 from metaeval.errors import ConfigError
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
@@ -20,6 +19,7 @@ from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS
 from tests.data.judgments.test_battles import caparena
 from tests.experiments.judgments.test_judgments import run_any
+from tests.loopback import LoopbackEndpoint
 
 SMALL = ("stats.replicates=200", "task.permutations=200", "report=none")
 
