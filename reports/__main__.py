@@ -18,13 +18,11 @@ from metaeval.reports.arena import page as arena
 from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
 from metaeval.reports.forced_choice import page as forced_choice
-from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
 from metaeval.reports.localisation import page as localisation
 from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
-from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.score import page as score
 from metaeval.reports.sensitivity import page as sensitivity
 from metaeval.reports.sweep.page import write_sweep
@@ -34,7 +32,7 @@ from metaeval.runs import files
 from metaeval.runs.folder import lock
 from metaeval.runs.print_style import PrintStyle, print_style
 
-GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
+GRADED = measured.write_report, frozenset({"figures", "explanations", "photos"})
 # experiment → its writer, and the options of this command that it has
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (attack.write_report, frozenset()),
@@ -47,7 +45,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "localisation": (localisation.write_report, frozenset()),
     "retrieval": (measured.write_report, frozenset({"figures"})),
     "references": (references.write_report, frozenset()),
-    "sample_size": (sample_size.write_report, frozenset()),
+    "sample_size": (measured.write_report, frozenset({"figures"})),
     "score": (score.write_report, frozenset()),
     "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
     "trust": (trust.write_report, frozenset()),

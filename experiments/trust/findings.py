@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from scipy import stats
 
@@ -13,8 +13,8 @@ from metaeval.results.attack import AttackResult
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.forced_choice import ForcedChoiceResult
-from metaeval.results.graded import GradedResult
 from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
@@ -22,6 +22,7 @@ from metaeval.results.sensitivity import REWRITES, SensitivityResult, Sensitivit
 from metaeval.results.trust import CaptionExample
 from metaeval.stats.significance.comparison import ALPHA
 
+GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
 COPIED = "references copied"  # the search that starts from a reference
 BLIND = ("length", "random")  # of the scores that every attack runs on
 LONG = 30  # words of a mean caption from which battles are about long captions
@@ -61,8 +62,8 @@ class MetricTests(NamedTuple):
 
 def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
     """The tests between metrics that an experiment makes, in its main measure."""
-    if isinstance(result, GradedResult):
-        pairs = result.differences.get("pairwise_accuracy")
+    if _is_graded(result):
+        pairs = result.comparisons.get("pairwise_accuracy")
         if pairs is not None:
             yield MetricTests("share of pairs of versions in order", pairs, corrupted=True)
     elif isinstance(result, SensitivityResult):
@@ -85,21 +86,32 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
     """All findings of a result that a use may need."""
+    if _is_graded(result):
+        yield from _graded(result)
     for kind, read in _READERS.items():
         if isinstance(result, kind):
             yield from read(result)
 
 
-def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
+def _is_graded(result: RunResult[Any]) -> TypeGuard[MeasuredResult]:
+    """Whether a result is of graded corruption."""
+    return isinstance(result, MeasuredResult) and result.experiment in GRADED
+
+
+def _graded(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    if (against := result.controls.get("pairwise_accuracy")) is None:
+        return
     for metric in _metrics(result):
-        compared = result.control_comparison(metric.name, "pairwise_accuracy")
-        value = metric.numbers.pairwise_accuracy
-        if compared is not None and (tested := _tested(compared, value)):
+        if tested := _from(against, metric.name, metric.numbers["pairwise_accuracy"]):
             yield ControlledFinding(
-                "graded.order", result.experiment, metric.name,
-                "share of pairs of versions of one caption in order", *tested,
-                ceiling_is="every pair in order", corrupted=True,
-            )  # fmt: skip
+                "graded.order",
+                result.experiment,
+                metric.name,
+                "share of pairs of versions of one caption in order",
+                *tested,
+                ceiling_is="every pair in order",
+                corrupted=True,
+            )
 
 
 def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
@@ -272,7 +284,6 @@ def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Esti
 
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
-    GradedResult: _graded,
     PairsResult: _pairs,
     ForcedChoiceResult: _forced_choice,
     JudgmentsResult: _judgments,

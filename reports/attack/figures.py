@@ -7,8 +7,7 @@ from pathlib import Path
 
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.sweep.figure import write_figure
-from metaeval.reports.sweep.groups import JobGroup, SeedSpread, spread
-from metaeval.reports.sweep.measures import Value
+from metaeval.reports.sweep.jobs import JobGroup, SeedSpread, Value, spread
 from metaeval.results.attack import AttackResult, AttackStatistics, BestOfN
 from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult

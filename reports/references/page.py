@@ -14,8 +14,7 @@ from metaeval.reports.shared.print_tables import PrintTable, bold_best
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import load_run_files
 from metaeval.reports.sweep.figure import write_figure
-from metaeval.reports.sweep.groups import JobGroup, SeedSpread, spread
-from metaeval.reports.sweep.measures import Value
+from metaeval.reports.sweep.jobs import JobGroup, SeedSpread, Value, spread
 from metaeval.results.graded import SWEEP_MEASURES
 from metaeval.results.references import ReferenceMeasure, ReferencesResult
 from metaeval.results.run import Measure

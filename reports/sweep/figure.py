@@ -19,7 +19,7 @@ from metaeval.reports.shared.figure_style import (
     label_ends,
     save_figure,
 )
-from metaeval.reports.sweep.groups import JobGroup, SeedSpread, Settings, is_axis, number
+from metaeval.reports.sweep.jobs import JobGroup, SeedSpread, Settings, as_number, is_axis
 from metaeval.results.run import Measure
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def draw_measure(
 ) -> None:
     """One measure of every metric by the first parameter."""
     labels = [g.settings[0][1] if g.settings else "all jobs" for g in members]
-    numbers = [number(label) for label in labels]
+    numbers = [as_number(label) for label in labels]
     axis = bool(members[0].settings) and is_axis(members, 0) and len(members) > 1
     xs = [float(n or 0.0) for n in numbers] if axis else [float(k) for k in range(len(labels))]
     metrics = list(dict.fromkeys(m for g in members for m in g.values.get(measure, {})))

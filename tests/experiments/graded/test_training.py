@@ -19,17 +19,15 @@ from metaeval.corruptions.harmless.swap_symmetric import SwapSymmetric
 from metaeval.corruptions.truth.drop_salient import DropSalient
 from metaeval.corruptions.truth.replace_object import ReplaceObject
 from metaeval.corruptions.truth.swap_arguments import SwapArguments
-from metaeval.experiments.graded.replace import ReplaceExperiment
-from metaeval.experiments.graded.shuffle import ShuffleExperiment
-from metaeval.experiments.graded.training import (
+from metaeval.experiments.graded.statistics import (
     INSIDE,
-    NEW,
     SEEN,
     in_training,
     training_seeds,
     versions_in_training,
 )
-from metaeval.results.metric import Spread
+from metaeval.experiments.graded.task import ReplaceExperiment, ShuffleExperiment
+from metaeval.results.metric import NEW, Spread
 from metaeval.runs.records import TrainingSeeds
 from metaeval.training.spoiling import drawn_corruptions
 from metaeval.weights.pretrained import shipped
