@@ -38,8 +38,7 @@ from scipy.stats import kendalltau, spearmanr
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.spice.graph import Graph, f_scores
-from metaeval.metrics.spice.synonyms import load_synonyms
+from metaeval.metrics.spice.metric import Graph, f_scores, load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import CaptionGraph, open_parser

@@ -31,8 +31,7 @@ import numpy as np
 
 from benchmarks.side_by_side import T, available, coco_captions, options_parser, timed
 from metaeval.java.runtime import find_java
-from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
-from metaeval.metrics.spice.synonyms import load_synonyms
+from metaeval.metrics.spice.metric import CATEGORIES, Graph, f_scores, load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import CaptionGraph, default_cache

@@ -56,10 +56,9 @@ from benchmarks.side_by_side import (
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.scan.attention import l2norm
-from metaeval.metrics.scan.base import Rectifier
 from metaeval.metrics.scan.grounding import Grounder
+from metaeval.metrics.scan.metric import Rectifier, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.metrics.scan.tiger import Tiger
 from metaeval.metrics.scan.tiger_score import compare_groundings
 from metaeval.text.tokenizers.base import get
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
@@ -276,8 +275,10 @@ def compare(
         names = "the loop, 1 thread", f"ours, {torch.get_num_threads()} thread(s)"
         for name, rate in zip(names, both, strict=True):
             print(f"    {name:22}{rate[0]:10,.0f}{rate[1]:10,.0f}")
-        print(f"    {'ours is … as fast':22}{both[1][0] / both[0][0]:9.1f}×"
-              f"{both[1][1] / both[0][1]:9.1f}×")  # fmt: skip
+        print(
+            f"    {'ours is … as fast':22}{both[1][0] / both[0][0]:9.1f}×"
+            f"{both[1][1] / both[0][1]:9.1f}×"
+        )
     print(f"  greatest difference {difference:.0e}")
 
 

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.controls.bigram_model import BigramModel
-from metaeval.metrics.controls.length import Length
+from metaeval.metrics.controls import BigramModel, Length
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import FITTED, MetricScores, score_captions
-from metaeval.stats.agreement.fitted_control import fitted_control
+from metaeval.stats.agreement.controls import fitted_control
 from metaeval.stats.resampling.items import Floats, Ints
 
 FAMILY = "fitted"

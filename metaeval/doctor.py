@@ -32,10 +32,10 @@ from metaeval.weights import shipped
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
 INSTALLERS: dict[str, tuple[str, str]] = {
     "spice": (
-        "metaeval.text.scene_graphs.install",
+        "metaeval.text.scene_graphs.spice_service",
         "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
     ),
-    "wordnet": ("metaeval.metrics.meteor.wordnet", "WordNet 3.0 for nltk's METEOR (11 MB)"),
+    "wordnet": ("metaeval.metrics.meteor.nltk_metric", "WordNet 3.0 for nltk's METEOR (11 MB)"),
     "bertscore": ("metaeval.text.transformers.install", "roberta-large for BERTScore (1.4 GB)"),
     "clip": ("metaeval.metrics.clipscore.install", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
     "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),

@@ -343,7 +343,7 @@ def test_annotations_and_values() -> None:
     assert said(Elsewhere(), CaptionsOf) == []
     assert said("x", CaptionsOf) == ["k: 'x' is not a component (a node with a _target_)"]
     assert described(dict[str, int]) == "a mapping"
-    settings = OptionsOf("metaeval.training.settings.TrainingSettings", without=("seed",))
+    settings = OptionsOf("metaeval.training.loop.TrainingSettings", without=("seed",))
     assert "seed" not in settings.known()
     assert "epochs" in settings.known()
     assert did_you_mean("zzz", ["seed"]) == ""

@@ -115,7 +115,7 @@ def _install(folder: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought-package\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[metaeval.metrics]\nbrought_words = brought_package:words\n"
-        "[metaeval.corruptions]\nbrought_corruption = metaeval.corruptions.graded.reverse:Reverse\n"
+        "[metaeval.corruptions]\nbrought_corruption = metaeval.corruptions.graded.shuffle:Reverse\n"
         "[metaeval.datasets]\nbrought_dataset = brought_package:load\n"
     )
 

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.side_by_side import options_parser
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.training.faier_dev import HeldOut
+from metaeval.experiments.training.dev import HeldOut
 from metaeval.metrics.faier.network import load_network
 from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.readers.files import user_path

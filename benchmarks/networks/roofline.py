@@ -21,13 +21,13 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from metaeval.compute import transport_device
-from metaeval.metrics.bertscore.match import best_cosines
+from metaeval.metrics.bertscore.sentences import best_cosines
 from metaeval.metrics.faier.fusion import level_score
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
+from metaeval.metrics.scan.grounding import RegionBatch
 from metaeval.metrics.scan.network import ScanShape, WordEncoder
-from metaeval.metrics.scan.region_batch import RegionBatch
 from metaeval.metrics.scan.tiger_score import tiger as tiger_score
 from metaeval.metrics.vifidel.device_sections import importance
 
@@ -123,9 +123,12 @@ def bert(layers: int, width: int, heads: int, host: str) -> Cost:
     import transformers
 
     config = transformers.BertConfig(
-        hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=4 * width, vocab_size=30_522,
-    )  # fmt: skip
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * width,
+        vocab_size=30_522,
+    )
     network = on_meta(lambda: transformers.BertModel(config, add_pooling_layer=False))
 
     def work() -> None:

@@ -38,8 +38,7 @@ from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.metric import Meteor
-from metaeval.metrics.meteor.nltk_metric import NltkPairScore
-from metaeval.metrics.meteor.wordnet import find_wordnet
+from metaeval.metrics.meteor.nltk_metric import NltkPairScore, find_wordnet
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu

@@ -51,8 +51,7 @@ from metaeval.experiments.captions import (
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
-from metaeval.metrics.controls.length import Length
-from metaeval.metrics.controls.random_score import RandomScore
+from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.results.attack import (
     AttackResult,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -123,20 +124,26 @@ def against_controls(
     others = [c for c in columns if not c.column.control]
     alpha = round(1 - confidence, 12)
     names = [c.column.name for c in others]
-    against = {}
+    against: dict[str, AgainstControl] = {}
     for measure in MEASURES:
+        values = {c.column.name: c.comparable.values[measure] for c in (*others, *controls)}
         tested = against_best_control(
-            {measure: {c.column.name: c.comparable.values[measure] for c in (*others, *controls)}},
+            {measure: values},
             names,
             [c.column.name for c in controls],
-            lambda hypotheses, measure=measure: [
-                _difference(common, measure, a, b, confidence) for _, a, b in hypotheses
-            ],
+            partial(_against, common, confidence),
             f"{len(others)} columns, each against the best control",
             alpha=alpha,
         )
         against |= {key: AgainstControl.of(test, key, alpha) for key, test in tested.items()}
     return against
+
+
+def _against(
+    common: CommonItems, confidence: float, hypotheses: Sequence[tuple[str, str, str]]
+) -> list[PairTest]:
+    """The tests of (measure, metric, control)."""
+    return [_difference(common, measure, a, b, confidence) for measure, a, b in hypotheses]
 
 
 def _difference(common: CommonItems, measure: str, a: str, b: str, confidence: float) -> PairTest:

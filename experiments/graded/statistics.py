@@ -153,25 +153,19 @@ def statistics(
                 for name, of_column in computed.record.rows.items():
                     for row in _with_group(groups, of_column) if name == "groups" else of_column:
                         rows.setdefault(name, []).append({"metric": column.name, **row})
-            training = scored.training
-            whole = len(images) if not (numbers and numbers.facts["n_nan"]) else 0
-            metrics.append(
-                scored.result(
-                    c,
-                    numbers,
-                    versions=training and versions_in_training(training.drawn, corruptions),
-                    seeds=training
-                    and training_seeds(
-                        training.seeds,
-                        column.signature_name or column.name,
-                        experiment,
-                        dataset.name,
-                        whole,
-                        config.seed,
-                        corruptions,
-                    ),
+            versions = seeds = None
+            if scored.training is not None:
+                versions = versions_in_training(scored.training.drawn, corruptions)
+                seeds = training_seeds(
+                    scored.training.seeds,
+                    column.signature_name or column.name,
+                    experiment,
+                    dataset.name,
+                    len(images) if not (numbers and numbers.facts["n_nan"]) else 0,
+                    config.seed,
+                    corruptions,
                 )
-            )
+            metrics.append(scored.result(c, numbers, versions=versions, seeds=seeds))
     common = CommonItems(compared, statistics_of.comparable)
     controls = {c.column.name: c.column.control for c in compared}
     for row in rows.get("dose_points", []):

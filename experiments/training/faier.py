@@ -97,8 +97,7 @@ class TrainFaier(GroundedTraining):
             return self._train(config, out, store)
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
-        from metaeval.experiments.training.dev_captions import turns_of
-        from metaeval.experiments.training.faier_dev import HeldOut
+        from metaeval.experiments.training.dev import HeldOut, turns_of
         from metaeval.metrics.faier import captions
         from metaeval.metrics.faier.network import FaierNetwork, FaierShape
         from metaeval.metrics.faier.training.task import FaierTask

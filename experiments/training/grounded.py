@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metaeval.text.vocabulary import Vocabulary
     from metaeval.training.caption_similarity import CaptionSimilarity
     from metaeval.training.dataset import CaptionedImages
-    from metaeval.training.settings import TrainingOutcome, TrainingSettings
+    from metaeval.training.loop import TrainingOutcome, TrainingSettings
 
 # the experiments by whose ρ on the dev images the defaults of both trainings were chosen
 CHOSEN_ON = ("replace", "shuffle")
@@ -58,7 +58,7 @@ class NetworkTraining(Training):
         dev: PositiveInt,
         training: Annotated[
             Mapping[str, Any],
-            OptionsOf("metaeval.training.settings.TrainingSettings", without=("seed",)),
+            OptionsOf("metaeval.training.loop.TrainingSettings", without=("seed",)),
         ],
         device: Device = "auto",
         threads: PositiveInt | None = None,
@@ -73,7 +73,7 @@ class NetworkTraining(Training):
 
     def settings(self, config: DictConfig) -> TrainingSettings:
         """How to train; ConfigError for what makes no sense."""
-        from metaeval.training.settings import TrainingSettings
+        from metaeval.training.loop import TrainingSettings
 
         return TrainingSettings(seed=int(config.seed), **self.training)
 

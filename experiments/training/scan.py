@@ -23,7 +23,7 @@ from metaeval.options import OptionsOf, PositiveInt
 from metaeval.weights import pretrained
 
 if TYPE_CHECKING:
-    from metaeval.metrics.scan.training.task import ScanLosses
+    from metaeval.metrics.scan.training import ScanLosses
     from metaeval.runs.store import Store
     from metaeval.training.dataset import CaptionedImages
 
@@ -67,7 +67,7 @@ class TrainScan(GroundedTraining):
         losses: Annotated[
             Mapping[str, Any],
             OptionsOf(
-                "metaeval.metrics.scan.training.task.ScanLosses",
+                "metaeval.metrics.scan.training.ScanLosses",
                 also_none=("margin", "similarity_margin", *OF_GOLD),
             ),
         ],
@@ -93,7 +93,7 @@ class TrainScan(GroundedTraining):
 
     def made_small(self) -> ScanLosses:
         """What is made small; ConfigError for what makes no sense."""
-        from metaeval.metrics.scan.training.task import ScanLosses
+        from metaeval.metrics.scan.training import ScanLosses
 
         gold = self.regions.name == "gold"
         return ScanLosses(**filled_in(self.losses, gold, self.vectors is not None))
@@ -104,11 +104,9 @@ class TrainScan(GroundedTraining):
             return self._train(config, out, store)
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
-        from metaeval.experiments.training.dev_captions import turns_of
-        from metaeval.experiments.training.scan_dev import measure
+        from metaeval.experiments.training.dev import measure, turns_of
         from metaeval.metrics.scan.network import Scan, ScanShape
-        from metaeval.metrics.scan.training.retrieval import retrieval
-        from metaeval.metrics.scan.training.task import ScanTask
+        from metaeval.metrics.scan.training import ScanTask, retrieval
         from metaeval.text.vocabulary import Vocabulary
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from scipy import stats
 
-from metaeval.results.arena import ALL, ArenaResult
 from metaeval.results.attack import AttackResult
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
 from metaeval.results.sensitivity import REWRITES, SensitivityResult, SensitivityStatistics
 from metaeval.results.trust import CaptionExample
@@ -62,40 +59,35 @@ class MetricTests(NamedTuple):
 
 def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
     """The tests between metrics that an experiment makes, in its main measure."""
-    if _is_graded(result):
+    if isinstance(result, MeasuredResult) and result.experiment in GRADED:
         pairs = result.comparisons.get("pairwise_accuracy")
         if pairs is not None:
             yield MetricTests("share of pairs of versions in order", pairs, corrupted=True)
     elif isinstance(result, SensitivityResult):
         measure = "how often the human caption scores higher, mean over kinds that harm"
         yield MetricTests(measure, result.differences, corrupted=True)
-    elif isinstance(result, PairsResult) and result.comparisons:
-        if (pairs := result.differences.get(result.comparisons[0])) is not None:
+    elif isinstance(result, MeasuredResult) and result.experiment == "pairs":
+        if (pairs := result.comparisons.get("accuracy_true___false")) is not None:
             measure = "share of pairs with the true caption higher, mean over kinds"
             yield MetricTests(measure, pairs)
-    elif isinstance(result, ForcedChoiceResult):
-        for n, pairs in result.differences.items():
+    elif isinstance(result, MeasuredResult) and result.experiment == "forced_choice":
+        for n in _numbers_of_references(result):
             measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
-            yield MetricTests(measure, pairs)
+            yield MetricTests(measure, result.comparisons[f"agreement_{n}"])
     elif isinstance(result, JudgmentsResult):
         pairs = result.differences[_main_dimension(result)]
         yield MetricTests(f"{result.protocol.statistic} with people", pairs)
-    elif isinstance(result, ArenaResult):
-        yield MetricTests("agreement with the winners of battles", result.differences)
+    elif isinstance(result, MeasuredResult) and result.experiment == "arena":
+        yield MetricTests("agreement with the winners of battles", result.comparisons["agreement"])
 
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
     """All findings of a result that a use may need."""
-    if _is_graded(result):
-        yield from _graded(result)
     for kind, read in _READERS.items():
         if isinstance(result, kind):
             yield from read(result)
-
-
-def _is_graded(result: RunResult[Any]) -> TypeGuard[MeasuredResult]:
-    """Whether a result is of graded corruption."""
-    return isinstance(result, MeasuredResult) and result.experiment in GRADED
+    if isinstance(result, MeasuredResult) and result.experiment in _MEASURED:
+        yield from _MEASURED[result.experiment](result)
 
 
 def _graded(result: MeasuredResult) -> Iterator[ControlledFinding]:
@@ -114,39 +106,45 @@ def _graded(result: MeasuredResult) -> Iterator[ControlledFinding]:
             )
 
 
-def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
-    for comparison, kinds in result.controls.items():
-        if comparison != result.comparisons[0]:
-            continue
+def _pairs(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    main = result.declared[0].key
+    kinds = {
+        key.removeprefix(f"{main}_"): key for key in result.controls if key.startswith(f"{main}_")
+    }
+    for metric in _metrics(result):
+        for kind, key in kinds.items():
+            if tested := _from(result.controls[key], metric.name, metric.numbers[key]):
+                measure = "share of pairs with the true caption higher"
+                yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
+
+
+def _forced_choice(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    numbers = _numbers_of_references(result)
+    most = max(numbers, default=0)
+    for measure in result.declared:
+        key, _, category = measure.key.removeprefix("agreement_").partition("_")
+        against = result.controls.get(measure.key)
+        if against is None or not category:
+            continue  # every category is evidence, so that their mean is none
+        n = int(key)
         for metric in _metrics(result):
-            accuracies = metric.numbers.accuracy[comparison].kinds
-            for kind, against in kinds.items():
-                if kind in accuracies and (tested := _from(against, metric.name, accuracies[kind])):
-                    measure = "share of pairs with the true caption higher"
-                    yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
+            if not (tested := _from(against, metric.name, metric.numbers[measure.key])):
+                continue
+            what = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
+            if n == most and n != 1:
+                yield ControlledFinding(
+                    "forced_choice.categories", category, metric.name, what, *tested
+                )
+            if n == 1:
+                yield ControlledFinding(
+                    "forced_choice.one_reference", category, metric.name, what, *tested
+                )
 
 
-def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
-    most = max(result.n_references, default=0)
-    for n, controls in result.controls.items():
-        for group, against in (controls or {}).items():
-            if (group == "mean") == (len(result.groups) > 1):
-                continue  # every category is evidence, so that their mean is none
-            for metric in _metrics(result):
-                choice = next((c for c in metric.numbers.choice if c.n_references == n), None)
-                if choice is None or not (
-                    tested := _from(against, metric.name, choice.accuracy(group))
-                ):
-                    continue
-                measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
-                if n == most and n != 1:
-                    yield ControlledFinding(
-                        "forced_choice.categories", group, metric.name, measure, *tested
-                    )
-                if n == 1:
-                    yield ControlledFinding(
-                        "forced_choice.one_reference", group, metric.name, measure, *tested
-                    )
+def _numbers_of_references(result: MeasuredResult) -> list[int]:
+    """Of a forced choice."""
+    numbers = result.settings["n_references"]
+    return list(map(int, numbers)) if isinstance(numbers, tuple) else []
 
 
 def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
@@ -228,13 +226,13 @@ def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:
                 )  # fmt: skip
 
 
-def _arena(result: ArenaResult) -> Iterator[ControlledFinding]:
-    against = result.controls.get(ALL)
-    words = [s.words for s in result.ranking.systems] if result.ranking else []
-    known = [w for w in words if w is not None]
+def _arena(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    against = result.controls.get("agreement")
+    systems = [extra.records for extra in result.extras if extra.name == "systems"]
+    known = [s["words"] for records in systems for s in records if s["words"] is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG
     for metric in _metrics(result):
-        tested = against and _from(against, metric.name, metric.numbers.agreement[ALL])
+        tested = against and _from(against, metric.name, metric.numbers["agreement"])
         if tested:
             measure = "agreement with the winners of battles"
             yield ControlledFinding("arena.agreement", "", metric.name, measure, *tested)
@@ -284,12 +282,16 @@ def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Esti
 
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
-    PairsResult: _pairs,
-    ForcedChoiceResult: _forced_choice,
     JudgmentsResult: _judgments,
     SensitivityResult: _sensitivity,
-    ArenaResult: _arena,
     AttackResult: _attack,
+}
+
+_MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
+    "forced_choice": _forced_choice,
+    "arena": _arena,
+    "pairs": _pairs,
+    **dict.fromkeys(GRADED, _graded),
 }
 
 

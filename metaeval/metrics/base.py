@@ -303,7 +303,7 @@ class Scorer(ABC):
         Called on a scorer of a few images only, so the explanation of one image must not depend on
         the others. JSON-serialisable, a "kind" and what belongs to it:
 
-        - "transport" (VIFIDEL): which object went to which word; see `vifidel/plan.py`.
+        - "transport" (VIFIDEL): which object went to which word; see `explain_transport`.
         - "grounding" (TIGEr): `regions` (r of {"label", "box": x1 y1 x2 y2 in [0, 1]}, and
           "cell": true for one of a grid, which is drawn beneath the others), and the
           grounding weights [r] of the `candidate` and, averaged, of the `references`.

@@ -17,21 +17,23 @@ from metaeval.results.measured import Measured, MeasuredResult, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.columns import HUMAN
-from metaeval.stats.dose.record import DoseRecord
+from metaeval.stats.dose import DoseRecord
 from metaeval.stats.ordering.variance_parts import VarianceParts
 
 MEASURES = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")  # that are compared
 CEILING = "ceiling"  # the family of the control whose scores are the levels
 
+FURTHER = "Further"  # measures that are folded on the page
+
 SWEEP_MEASURES = (
     Measure("rank_order_rho", "rank-order ρ"),
     Measure("rank_order_rho_within", "rank-order ρ within an image"),
     Measure("pairwise_accuracy", "pairwise accuracy", unit="share"),
-    Measure("spearman_rho", "Spearman's ρ", False),
-    Measure("kendall_tau_b", "Kendall's τ-b", False),
-    Measure("tie_fraction", "share of ties", False, "share", "neither"),
-    Measure("monotone_rate", "share of images in order", False, "share"),
-    Measure("inversion_rate", "share of inverted pairs", False, "share", "lowest"),
+    Measure("spearman_rho", "Spearman's ρ", False, group=FURTHER),
+    Measure("kendall_tau_b", "Kendall's τ-b", False, group=FURTHER),
+    Measure("tie_fraction", "share of ties", False, "share", "neither", group=FURTHER),
+    Measure("monotone_rate", "share of images in order", False, "share", group=FURTHER),
+    Measure("inversion_rate", "share of inverted pairs", False, "share", "lowest", group=FURTHER),
 )
 
 

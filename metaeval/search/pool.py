@@ -13,21 +13,31 @@ from metaeval.corruptions.harmless.grammar import MirrorRelation, Passive, SwapC
 from metaeval.corruptions.harmless.wording import (
     DefiniteArticle,
     Filler,
+    FinalStop,
+    LowerCase,
     NumberFormat,
     PhotoPrefix,
     Synonym,
     ThereIsFrame,
 )
-from metaeval.corruptions.harmless.writing import FinalStop, LowerCase
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.search.drafts import Draft, mutated
 from metaeval.search.falsehoods import FoilCheck
 
 SIZE = 64
 _HARMLESS = (
-    Passive, MirrorRelation, SwapConjuncts, Synonym, NumberFormat, ThereIsFrame, PhotoPrefix,
-    Filler, DefiniteArticle, LowerCase, FinalStop,
-)  # fmt: skip
+    Passive,
+    MirrorRelation,
+    SwapConjuncts,
+    Synonym,
+    NumberFormat,
+    ThereIsFrame,
+    PhotoPrefix,
+    Filler,
+    DefiniteArticle,
+    LowerCase,
+    FinalStop,
+)
 _EDITS, _TRIES = 3, 20
 
 

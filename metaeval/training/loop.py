@@ -7,29 +7,200 @@ epoch), so a training that was interrupted goes on exactly as it would have.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from metaeval.compute.device import full_float32, inference
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import (
+    Below1,
+    NonNegativeInt,
+    NotNegative,
+    Positive,
+    PositiveInt,
+    checked,
+)
 from metaeval.progress import progress_bar
-from metaeval.training.checkpoint import Progress, read_state, write_state
-from metaeval.training.settings import TrainingOutcome, TrainingSettings
+from metaeval.readers.checkpoints import read_safetensors
+from metaeval.readers.json_text import parse_json
 
 if TYPE_CHECKING:
     import torch
     from torch.optim.swa_utils import AveragedModel
 
+
+@checked
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How to train.
+
+    Attributes
+    ----------
+    epochs
+        The maximum.
+    learning_rate, schedule, decay_every, decay, warmup
+        Adam's rate: "step" multiplies it by `decay` every `decay_every` epochs (SCAN, FAIEr),
+        "cosine" lets it fall to 0 over all steps, "constant" leaves it. It rises from 0 over the
+        first `warmup` epochs (a fraction is fine) under each of them.
+    weight_decay
+        Decoupled (AdamW), on matrices only; 0 is plain Adam.
+    clip
+        The largest norm of the gradients of all parameters; 0 for none.
+    average
+        The decay of a running average of the weights over the steps (0.999); then the average is
+        what is validated and kept. 0 for none.
+    patience
+        Stop after this number of epochs without a better `select`; 0: never.
+    select
+        Which of the validation's numbers chooses the best epoch; larger is better.
+    seed
+        Of batches, dropout and negatives. (The network's first weights are the caller's.)
+    bf16
+        Whether the forward pass runs under bfloat16 autocast on a CUDA device; the weights stay
+        float32. A processor trains in float32 either way.
+    """
+
+    epochs: PositiveInt = 30
+    learning_rate: Positive = 5e-4
+    schedule: Literal["step", "cosine", "constant"] = "step"
+    decay_every: PositiveInt = 15
+    decay: Positive = 0.1
+    warmup: NotNegative = 0.0
+    weight_decay: NotNegative = 0.0
+    clip: NotNegative = 2.0
+    average: Below1 = 0.0
+    patience: NonNegativeInt = 0
+    select: str = "rsum"
+    seed: int = 0
+    bf16: bool = False
+
+    def __post_init__(self) -> None:
+        if self.warmup > self.epochs:
+            raise ConfigError(f"task.training.warmup is {self.warmup}, more than all epochs")
+
+    def rate(self, epoch: int, share: float) -> float:
+        """The learning rate in epoch 0, 1, … after this share of its steps."""
+        now = epoch + share
+        rising = min(1.0, now / self.warmup) if self.warmup else 1.0
+        factor = 1.0
+        if self.schedule == "step":
+            factor = self.decay ** (epoch // self.decay_every)
+        elif self.schedule == "cosine":
+            factor = 0.5 * (1 + math.cos(math.pi * now / self.epochs))
+        return self.learning_rate * rising * factor
+
+
+@dataclass(slots=True)
+class TrainingOutcome:
+    """What a training did, for the card. The network holds the weights of `best_epoch`.
+
+    `history` has a record for every epoch: epoch (from 1), loss (mean of its steps),
+    learning_rate, seconds, and what the validation said. `seconds` is of all epochs, also those
+    before an interruption.
+    """
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_epoch: int = 0
+    best: float = -math.inf
+    steps: int = 0
+    seconds: float = 0.0
+    stopped_early: bool = False
+
+    def card(self) -> dict[str, Any]:
+        """As in a card."""
+        return {**asdict(self), "best": round(self.best, 4), "seconds": round(self.seconds, 1)}
+
+
 log = logging.getLogger(__name__)
 
-__all__ = ["TrainingOutcome", "TrainingSettings", "fit"]
+Tensors = dict[str, "torch.Tensor"]
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of a training after an epoch.
+
+    `model`, `best` and `average` are state dictionaries (of now, of the best epoch, and of the
+    running average), `optimizer` is the optimiser's state by "PARAMETER NUMBER.NAME", and `numbers`
+    all the rest, as JSON can hold it.
+    """
+
+    model: Tensors
+    best: Tensors
+    average: Tensors
+    optimizer: Tensors
+    numbers: dict[str, Any]
+
+
+def write_state(
+    path: Path, mark: str, progress: Progress, optimizer: torch.optim.Optimizer
+) -> None:
+    """Write the file, whole or not at all; `mark` says which training this is."""
+    import torch
+
+    groups: dict[str, Tensors] = {
+        "model": progress.model,
+        "best": progress.best,
+        "average": progress.average,
+        "optimizer": {
+            f"{number}.{name}": torch.as_tensor(value)
+            for number, state in optimizer.state_dict()["state"].items()
+            for name, value in state.items()
+        },
+    }
+    tensors = {
+        f"{group}/{name}": value.detach().cpu().contiguous().clone()
+        for group, members in groups.items()
+        for name, value in members.items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    metadata = {"mark": mark, "numbers": json.dumps(progress.numbers)}
+    try:
+        import_module("safetensors.torch").save_file(tensors, part, metadata)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_state(path: Path, mark: str, device: torch.device) -> Progress:
+    """Read a checkpoint of the same training.
+
+    Raises InputError for a file that is not such a checkpoint, ConfigError for another training's.
+    """
+    groups: dict[str, Tensors] = {"model": {}, "best": {}, "average": {}, "optimizer": {}}
+    try:
+        tensors, metadata = read_safetensors(path)
+        for key, tensor in tensors.items():
+            group, _, name = key.partition("/")
+            groups[group][name] = tensor
+        numbers = parse_json(metadata["numbers"], path)
+        identity = metadata["mark"]
+        if not isinstance(numbers, dict):
+            raise KeyError("numbers")
+    except (InputError, KeyError) as error:
+        words = error.problem if isinstance(error, InputError) else f"{error} is missing"
+        problem = f"is not a checkpoint of a training ({words}); delete it to start anew"
+        raise InputError(problem, file=path) from None
+    if identity != mark:
+        raise ConfigError(
+            f"{path} is the checkpoint of a training with other settings; delete it to start anew, "
+            "or choose another folder"
+        )
+    for group in ("model", "best", "average"):
+        groups[group] = {name: value.to(device) for name, value in groups[group].items()}
+    return Progress(**groups, numbers=numbers)
+
 
 Network = TypeVar("Network", bound="torch.nn.Module")
 Loss = Callable[[Any, int], "torch.Tensor"]

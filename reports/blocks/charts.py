@@ -26,6 +26,7 @@ from metaeval.results.sentences import with_interval
 
 WIDE, NARROW = 7.2, 3.4  # inches
 ROW = 0.23  # inches of one metric
+LONG_NAME = 20  # characters of a line's name, of which a narrow legend has one column
 MOST_TICKS = 8  # of an axis with a tick for each number
 FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
 Run = LoadedRun[MeasuredResult]
@@ -63,7 +64,7 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
             _draw_ranking(axes, estimates, pale, band, printed, scale)
             if (people := result.people.get(measure.key)) and people.value is not None:
                 axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-            axes.set_xlabel(measure.title + (", per cent" if measure.unit == "share" else ""))
+            axes.set_xlabel(measure.full_title + (", per cent" if measure.unit == "share" else ""))
         return figure
 
     legend = ["Interval of each metric"]
@@ -141,7 +142,7 @@ def curves(extra: Extra, note: str = "") -> Block:
                 handles,
                 labels,
                 loc="outside lower left",
-                ncols=4 if width > NARROW else 2,
+                ncols=4 if width > NARROW else 1 + (max(map(len, labels)) < LONG_NAME),
                 fontsize=8,
             )
         return figure

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import pandas as pd
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
@@ -24,24 +23,24 @@ FOLDED = ("sets", "steps", "applied", "degrees", "seeds")  # extras that are sho
 def blocks(run: Run, options: PageOptions) -> list[Block]:
     """Answer, ranking, scores by version, table; the rest folded; examples of captions."""
     result = run.result
-    shown = [measure for measure in result.declared if measure.shown]
-    further = [measure for measure in result.declared if not measure.shown]
     names = [row["set"] for row in result.extra("sets").records]
+    closing = closing_blocks(run)
     others = [
         texts.answer(run),
         charts.ranking(run),
         histograms(run, names),
-        tables.measures_table(run),
+        *tables.measures_tables(run),
         *_dose(run),
-        tables.measures_table(
-            run, further, key="further", title="Further measures", name="further"
-        )._replace(folded=True),
-        *(extra_block(run, extra) for extra in _folded(run) if extra.rows),
-        *(tables.differences(run, m, f"Who beats whom: {m.title}") for m in shown[1:]),
+        *(extra_block(run, extra) for extra in _folded(run)),
+        closing[0],
+        *(
+            tables.differences(run, measure)._replace(title=f"Who beats whom: {measure.title}")
+            for measure in result.declared[1:]
+            if measure.shown
+        ),
+        *closing[1:-2],
     ]
-    differences, notes, *closing = closing_blocks(run)
-    others += [differences, notes]
-    return [*others, examples_block(run, options, [*others, *closing]), *closing]
+    return [*others, examples_block(run, options, [*others, *closing[-2:]]), *closing[-2:]]
 
 
 def _folded(run: Run) -> Iterator[Extra]:
@@ -63,7 +62,7 @@ def ties(metrics: Sequence[MetricResult[Measured]]) -> Extra:
     """How much of each metric's rank-order ρ is due to how ties are broken, and to offset."""
     rows = []
     for metric in metrics:
-        facts = metric.numbers.facts
+        facts: Mapping[str, Any] = metric.numbers.facts
         rows.append(
             {
                 "metric": metric.name,
@@ -85,22 +84,22 @@ def ties(metrics: Sequence[MetricResult[Measured]]) -> Extra:
 
 def group_tables(run: Run) -> Iterator[Extra]:
     """The rank-order ρ within an image by group of images: a table for each respect."""
-    extras = [extra for extra in run.result.extras if extra.name == "groups"]
-    groups = pd.concat([extra.frame() for extra in extras]) if extras else pd.DataFrame({"by": []})
-    names = [metric.name for metric in _shown(run)]
-    for place, (by, table) in enumerate(groups.groupby("by", sort=False), 1):
+    records = [
+        row for extra in run.result.extras if extra.name == "groups" for row in extra.records
+    ]
+    for place, by in enumerate(dict.fromkeys(row["by"] for row in records), 1):
         rows = []
-        for name in names:
-            of_metric = table[table["metric"] == name]
+        for metric in _shown(run):
             cells = {
-                f"{row.label} ({row.n_images:,} images)": Estimate(
-                    value=row.rank_order_rho_within,
-                    low=row.rank_order_rho_within_low,
-                    high=row.rank_order_rho_within_high,
+                f"{row['label']} ({row['n_images']:,} images)": Estimate(
+                    value=row["rank_order_rho_within"],
+                    low=row["rank_order_rho_within_low"],
+                    high=row["rank_order_rho_within_high"],
                 )
-                for row in of_metric.itertuples()
+                for row in records
+                if (row["by"], row["metric"]) == (by, metric.name)
             }
-            rows.append({"metric": name, **cells})
+            rows.append({"metric": metric.name, **cells})
         title = f"Rank-order ρ within an image by {by}"
         yield Extra.of(f"groups-{place}", title, rows, folded=True)
 

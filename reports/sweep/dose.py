@@ -16,7 +16,7 @@ from metaeval.results.graded import CEILING, dose_rows, floor_of
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
-from metaeval.stats.dose.record import dose_record
+from metaeval.stats.dose import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 RATES = "corruption.rates"
@@ -95,13 +95,13 @@ def _curves(
     order = [HUMAN, *(names[dose][0] for dose in doses), *([floor] if floor else [])]
     tables = [_tables(directory, members) for _, members in sorted(by_seed.items())]
     whole = [t for t in tables if t and all(set(order) <= set(sets) for sets in t.values())]
-    images = _common_images(whole) if whole else []
+    images = _common_images(whole)
     if not len(images):
         return []
-    replicates, seed, confidence = (
-        first.settings[key] for key in ("replicates", "seed", "confidence")
+    settings: Mapping[str, Any] = first.settings
+    counts = bootstrap_counts(
+        len(images), min(REPLICATES, settings["replicates"]), settings["seed"]
     )
-    counts = bootstrap_counts(len(images), min(REPLICATES, replicates), seed)
     realised = [0.0, *(names[dose][1] for dose in doses)]
     curves = []
     for metric in first.metrics:
@@ -118,7 +118,7 @@ def _curves(
             [0.0, *doses],
             counts,
             floor=values[:, :, k] if floor else None,
-            confidence=confidence,
+            confidence=settings["confidence"],
         )
         row, points = dose_rows(record, [0.0, *doses], realised)
         is_control = metric.column.control
@@ -156,7 +156,7 @@ def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame
 def _common_images(tables: Sequence[Mapping[str, pd.DataFrame]]) -> pd.Index[Any]:
     """The images that all tables have, in the order of the first."""
     every = [frame.index for table in tables for frame in table.values()]
-    images = every[0]
+    images = every[0] if every else pd.Index([])
     for index in every[1:]:
         images = images[images.isin(index)]
     return images

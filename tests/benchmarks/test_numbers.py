@@ -27,28 +27,22 @@ from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
 from benchmarks.numbers.tolerance import accept
 from metaeval.config import build, component, compose_config
 from metaeval.errors import InputError
+from metaeval.experiments.forced_choice.statistics import measure_of
+from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
-from metaeval.results.forced_choice import ChoiceAgreement
 from metaeval.results.judgments import CommonRows, JudgmentStatistics
+from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
 from metaeval.results.metric import MetricResult
-from metaeval.results.pairs import (
-    Accuracy,
-    AccuracyByKind,
-    PairFacts,
-    PairsResult,
-    PairsSettings,
-    PairsStatistics,
-)
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
     auc_cell,
     changed_set,
-    choice_result,
     human_agreement,
+    measured_result,
     ratings_metric,
     ratings_result,
     sensitivity_metric,
@@ -267,8 +261,14 @@ def test_a_table_of_real_runs(root: Path) -> None:
     assert len({line.count("|") for line in lines}) == 1
     unsmoothed = {f"| BLEU-{n} (unsmoothed)" for n in (2, 3, 4)}
     assert {line.split(" | ")[0] for line in lines[2:]} == unsmoothed | {
-        "| BLEU-1", "| BLEU-2", "| BLEU-3", "| BLEU-4", "| CIDEr", "| *Length*", "| *Ceiling*",
-    }  # fmt: skip
+        "| BLEU-1",
+        "| BLEU-2",
+        "| BLEU-3",
+        "| BLEU-4",
+        "| CIDEr",
+        "| *Length*",
+        "| *Ceiling*",
+    }
     assert f"experiment=replace {common}" in (root / "README.md").read_text()
 
 
@@ -284,11 +284,16 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
     """The table of a real run on scenes has the result's means, and the fluency control."""
     config = compose_config(
         [
-            "experiment=sensitivity", "dataset=scenes", "dataset.n=12", "report=none",
-            "task.corruptions=[wrong_colour,typos,there_is]", "metrics=[rouge_l,bigram_model]",
-            "stats.replicates=20", f"paths.cache={tmp_path / 'cache'}",
+            "experiment=sensitivity",
+            "dataset=scenes",
+            "dataset.n=12",
+            "report=none",
+            "task.corruptions=[wrong_colour,typos,there_is]",
+            "metrics=[rouge_l,bigram_model]",
+            "stats.replicates=20",
+            f"paths.cache={tmp_path / 'cache'}",
         ]
-    )  # fmt: skip
+    )
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     run = read_result(tmp_path / "OUT" / files.STATISTICS)
     assert isinstance(run, SensitivityResult)
@@ -350,37 +355,27 @@ def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Pa
 def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, ...]]) -> None:
     """A result of one kind: (metric, whether it is a control) → its mean in each comparison."""
     comparisons = ("true > false", "paraphrase > false", "both")[: len(next(iter(means.values())))]
-
-    def entry(name: str, control: bool, values: tuple[float, ...]) -> MetricResult[PairsStatistics]:
-        accuracies = {}
-        for comparison, value in zip(comparisons, values, strict=True):
-            one = Accuracy(value=value, low=0.1, high=0.9, n=1245, ties=0.25, untied=value)
-            shown = None if control else one
-            accuracies[comparison] = AccuracyByKind(
-                kinds={"swap_obj": one}, mean=one, mean_of_shown=shown
-            )
-        statistics = PairsStatistics(n=1245, n_nan=0, accuracy=accuracies)
-        return MetricResult(
-            column=ScoreColumn(name, control=control), family=name, statistics=statistics
+    rows = [
+        (comparison, name, int(control), kind, value, 0.1, 0.9, 0.25, value, 1245, None, None)
+        for k, comparison in enumerate(comparisons)
+        for (name, control), values in means.items()
+        for kind, value in (("swap_obj", values[k]), (MEAN, values[k]), (SHOWN, values[k]))
+        if not (control and kind == SHOWN)
+    ]
+    metrics = [
+        MetricResult[Measured](
+            column=ScoreColumn(name, control=control), family=name, statistics=Measured(values={})
         )
-
-    skipped = MetricResult[PairsStatistics](
-        column=ScoreColumn("none"), family="none", status="skipped"
-    )
-    facts = dict.fromkeys(PairFacts.model_fields, 0)
-    result = PairsResult(
+        for name, control in means
+    ]
+    result = MeasuredResult(
         experiment="pairs",
         dataset="sugarcrepe",
-        title="SugarCrepe",
-        metrics=(*(entry(*key, values) for key, values in means.items()), skipped),
-        settings=PairsSettings(
-            replicates=1, confidence=0.95, seed=0, permutations=1, alpha=0.05, ties="half"
+        metrics=tuple(metrics),
+        declared=(),
+        extras=(
+            Extra(name="accuracies", title="", columns=ACCURACY_COLUMNS, rows=rows, kind="data"),
         ),
-        facts=PairFacts(**facts),
-        kinds={"swap_obj": 1245},
-        comparisons=comparisons,
-        controls={},
-        differences={},
     )
     write_result(folder / files.STATISTICS, result)
 
@@ -435,9 +430,12 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
         ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3), metric("CIDEr", 10, 0.1, 0.1, 0.1)]),
     ):
         result = ratings_result(
-            metrics, ["correctness"], 10, {"8k": 4, "coco": 6},
+            metrics,
+            ["correctness"],
+            10,
+            {"8k": 4, "coco": 6},
             {"correctness": {"CIDEr": 0.377}},
-        )  # fmt: skip
+        )
         (tmp_path / folder).mkdir()
         write_result(tmp_path / folder / files.STATISTICS, result)
     results = [Result(tmp_path / "all", ""), Result(tmp_path / "spice", "")]
@@ -477,8 +475,11 @@ def test_common_captions_decide_the_order(tmp_path: Path) -> None:
         agreement = human_agreement(n, own).model_copy(update={"common": rows})
         return ratings_metric(name, n, correctness=agreement)
 
-    metrics = [metric("FAIEr", 6, 0.5, 0.5), metric("CIDEr", 10, 0.4, 0.55),
-               metric("TIGEr", 2, 0.9, None)]  # fmt: skip
+    metrics = [
+        metric("FAIEr", 6, 0.5, 0.5),
+        metric("CIDEr", 10, 0.4, 0.55),
+        metric("TIGEr", 2, 0.9, None),
+    ]
     write_result(tmp_path / files.STATISTICS, ratings_result(metrics, ["correctness"], 10))
     assert judgments.common_captions([Result(tmp_path, "")]).splitlines() == [
         "|  | τ-c on the same 6 captions | scored |",
@@ -527,15 +528,12 @@ def test_a_mean_of_zero_over_seeds_is_a_number() -> None:
 
 
 def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
-    choice = ChoiceAgreement(
-        n_references=5,
-        draws=1,
-        categories={"HC": Estimate(value=0.5387)},
-        mean=Estimate(value=0.75, low=0.7, high=0.8),
-    )
-    result = choice_result(
-        {"CIDEr": [choice]}, ["HC", "mean"], {"CIDEr": {"HC": 0.546}}, {"HC": 0.6616}
-    )
+    mean, hc = measure_of(5, "mean"), measure_of(5, "HC")
+    values = {mean.key: Estimate(value=0.75, low=0.7, high=0.8), hc.key: Estimate(value=0.5387)}
+    result = measured_result(
+        {"CIDEr": values}, [mean, hc], people={hc.key: Estimate(value=0.6616)},
+        published=(PublishedValues(source="A paper", values={"CIDEr": {hc.key: 0.546}}),),
+    )  # fmt: skip
     write_result(tmp_path / files.STATISTICS, result)
     assert judgments.choices([Result(tmp_path, "")]).splitlines()[2:] == [
         "| CIDEr | 53.9 (54.6) | 75.0 | 70.0 to 80.0 |",

@@ -18,8 +18,8 @@ from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from metaeval.compute import transport_device  # noqa: E402
 from metaeval.compute.device import full_float32  # noqa: E402
-from metaeval.metrics.bertscore.match import best_cosines  # noqa: E402
 from metaeval.metrics.bertscore.moverscore import token_distances  # noqa: E402
+from metaeval.metrics.bertscore.sentences import best_cosines  # noqa: E402
 from metaeval.metrics.faier.fusion import level_score  # noqa: E402
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape  # noqa: E402
 from metaeval.metrics.language_model.network import (  # noqa: E402
@@ -28,10 +28,10 @@ from metaeval.metrics.language_model.network import (  # noqa: E402
 )
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape  # noqa: E402
 from metaeval.metrics.scan.attention import mean_cosines  # noqa: E402
+from metaeval.metrics.scan.grounding import RegionBatch  # noqa: E402
 from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder  # noqa: E402
-from metaeval.metrics.scan.region_batch import RegionBatch  # noqa: E402
 from metaeval.metrics.scan.tiger_score import tiger  # noqa: E402
-from metaeval.metrics.scan.training.loss import hardest_negatives, triplet_loss  # noqa: E402
+from metaeval.metrics.scan.training import hardest_negatives, triplet_loss  # noqa: E402
 from metaeval.metrics.vifidel.device_sections import importance, squared_distances  # noqa: E402
 from metaeval.metrics.vifidel.distance import TransportProblems, _prices  # noqa: E402
 from metaeval.text.transformers.encoder import TextEncoder  # noqa: E402

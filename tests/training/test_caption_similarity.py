@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.metrics.scan.training.loss import draw_negatives, hardest_negatives, triplet_loss
+from metaeval.metrics.scan.training import draw_negatives, hardest_negatives, triplet_loss
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
 from metaeval.training.caption_similarity import CaptionSimilarity

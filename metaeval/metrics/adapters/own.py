@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import random
+import threading
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +20,72 @@ import numpy.typing as npt
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.adapters.calls import CallOptions, Calls
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
+from metaeval.options import NonNegativeInt, Positive, checked
 from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
+
+log = logging.getLogger(__name__)
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds before a call is repeated
+
+
+class CallOptions(TypedDict, total=False):
+    """Options of every metric that users bring; see `OwnMetric`."""
+
+    on_error: Literal["raise", "nan"]
+    retries: NonNegativeInt
+    timeout: Positive | None
+
+
+@checked
+@dataclass
+class Calls:
+    """How calls are made; the fields are options of `OwnMetric`."""
+
+    on_error: Literal["raise", "nan"] = "raise"
+    retries: NonNegativeInt = 0
+    timeout: Positive | None = None
+
+    def repeated(self, function: Callable[[], Any]) -> Any:
+        """What a function returns, called again as often as allowed while it fails."""
+        for attempt in range(self.retries + 1):
+            try:
+                return self._once(function)
+            except Exception as error:
+                if attempt == self.retries:
+                    raise
+                log.info("a call failed and is repeated", exc_info=error)
+                wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
+                time.sleep(wait * random.uniform(0.5, 1))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _once(self, function: Callable[[], Any]) -> Any:
+        """One call. One that takes too long goes on in a thread whose result is not used."""
+        if self.timeout is None:
+            return function()
+        outcome: list[tuple[bool, Any]] = []
+
+        def run() -> None:
+            try:
+                outcome.append((True, function()))
+            except BaseException as error:
+                outcome.append((False, error))
+
+        thread = threading.Thread(target=run, daemon=True, name="call with a timeout")
+        thread.start()
+        thread.join(self.timeout)
+        if not outcome:
+            raise TimeoutError(f"no result within {self.timeout:g} s")
+        returned, value = outcome[0]
+        if not returned:
+            raise value
+        return value
+
 
 log = logging.getLogger(__name__)
 

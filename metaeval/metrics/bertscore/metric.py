@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
@@ -26,12 +27,13 @@ from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.compute.threads import divide_products_only
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import InputError
+from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores
-from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
 from metaeval.options import DataType, Device, Positive, PositiveInt, checked
-from metaeval.readers.files import user_path
+from metaeval.readers.files import read_text, user_path
+from metaeval.readers.tables import read_csv
+from metaeval.readers.values import read_number
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
@@ -40,6 +42,34 @@ from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import TextModel
 
 _DIGITS = 4  # of a cosine in an explanation, which has one for each pair of tokens
+
+
+def baseline_f1(table: bool | str, model: str, layer: int) -> float:
+    """The baseline's F1 of a layer of a model.
+
+    `table` is `True` for bert-score's own table of an English model, or the path of a table like
+    it (comma-separated columns LAYER, P, R, F). Raises ConfigError if the table is missing,
+    InputError if the table has no row for the layer.
+    """
+    if isinstance(table, str):
+        path = user_path(table)
+    else:
+        spec = find_spec("bert_score")
+        root = Path((spec.submodule_search_locations or ["."])[0] if spec else ".")
+        path = root / "rescale_baseline" / "en" / f"{model.split('/')[-1]}.tsv"
+    if not path.is_file():
+        raise ConfigError(
+            f"metric.bertscore.rescale: no baseline for {model} ({path}); give the file "
+            "of one, or set rescale=false"
+        )
+    try:
+        rows = {row["LAYER"]: row for _, row in read_csv(read_text(path))}
+        where = f"layer {layer}"
+        return read_number(rows[str(layer)]["F"], path, where, "F", low=-1, high=1)
+    except KeyError:
+        raise InputError(
+            "no baseline for this layer", file=path, record=f"layer {layer}", field="F"
+        ) from None
 
 
 class BertScore(Metric):

@@ -10,8 +10,9 @@ model's name is part of it: "CLIPScore (scenes)".
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import find, precision_of
-from metaeval.compute.embedding_cache import EmbeddingCache, text_key
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
@@ -31,11 +31,12 @@ from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import TEXT_CHUNK, Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
 from metaeval.options import DataType, Device, Positive, checked
+from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.text.transformers import hub
 from metaeval.weights import cards
 from metaeval.weights.training_facts import training_facts
@@ -43,6 +44,54 @@ from metaeval.weights.training_facts import training_facts
 log = logging.getLogger(__name__)
 
 _NO_IMAGE = b"no image"
+_CHUNK = 2048  # vectors computed between two writes: what a killed run may lose
+
+
+class EmbeddingCache:
+    """Vectors of one model in the content store.
+
+    Parameters
+    ----------
+    store
+        Where they are kept; `None` keeps them in memory.
+    namespace
+        Whose vectors these are: model, weights, type, and everything else that changes them.
+    """
+
+    def __init__(self, store: Store | None, namespace: str) -> None:
+        self._store, self._namespace = store or MemoryStore(), namespace
+
+    def get(
+        self,
+        keys: Sequence[bytes],
+        compute: Callable[[Sequence[int]], Vectors],
+        what: str,
+        chunk: int = _CHUNK,
+    ) -> Vectors:
+        """Vectors [n, d] for n keys; `compute(positions)` makes those of unknown keys. `what` names
+        the work in the progress bar, `chunk` is how many are computed between two writes.
+
+        A vector of NaN, for something that could not be computed, is kept too.
+        """
+        known = self._store.get_many(self._namespace, list(dict.fromkeys(keys)))
+        first = {key: j for j, key in reversed(list(enumerate(keys)))}
+        todo = sorted(j for key, j in first.items() if key not in known)
+        with progress_bar(total=len(todo), desc=what, unit="") as bar:
+            for start in range(0, len(todo), chunk):
+                positions = todo[start : start + chunk]
+                vectors = compute(positions)
+                new = {keys[j]: vectors[k].tobytes() for k, j in enumerate(positions)}
+                self._store.put_many(self._namespace, new)
+                known.update(new)
+                bar.update(len(positions))
+        if not keys:
+            return np.empty((0, 0), np.float32)
+        return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
+
+
+def text_key(text: str) -> bytes:
+    """The key of a text."""
+    return hashlib.sha256(text.encode()).digest()[:16]
 
 
 class ClipScorer(Scorer):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -18,10 +19,11 @@ import numpy.typing as npt
 
 from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import check_dtype, in_batches, inference, resolve
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.clipscore import pixels as clip_pixels
 from metaeval.metrics.clipscore.text import WordTokenizer, can_be_short, text_features
 from metaeval.metrics.clipscore.weights import ClipWeights, tag_config
+from metaeval.progress import progress_bar
 from metaeval.readers.checkpoints import (
     check_numbers,
     load_safetensors,
@@ -29,6 +31,7 @@ from metaeval.readers.checkpoints import (
     load_weights,
 )
 from metaeval.readers.files import one_line
+from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
 from metaeval.runs.digests import file_sha256
 from metaeval.text.transformers import hub
@@ -36,15 +39,63 @@ from metaeval.weights import cards
 
 if TYPE_CHECKING:
     import torch
+    from PIL import Image
+
 
 Vectors = npt.NDArray[np.float32]
 
+# The channels' means and standard deviations over OpenAI's training images.
+_MEAN = np.array((0.48145466, 0.4578275, 0.40821073), np.float32)
+_STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
 _TEXT_TOKENS = {"cpu": 512, "cuda": 8192}
 # texts between two writes to the cache: on a GPU many, because each length fills batches of its own
 TEXT_CHUNK = {"cpu": 2048, "cuda": 32_768}
 # tensors of a TorchScript archive that are none of the model's weights
 _NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
 _IMAGES = {"cpu": 16, "cuda": 256}
+
+
+def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
+    """All images of a dataset as uint8 [n, side, side, 3]; InputError where one is not there."""
+    images = dataset.part("images")
+    if isinstance(images, Absent):
+        raise InputError(images.reason)
+    out = np.empty((len(dataset), side, side, 3), np.uint8)
+
+    def fill(index: int) -> None:
+        path = images.path(dataset.image_ids[index])
+        if path is None:
+            raise InputError("image file not found", record=f"image {dataset.image_ids[index]}")
+        with open_image(path) as image:
+            out[index] = squared(image, side)
+
+    with ThreadPoolExecutor() as pool:
+        jobs = pool.map(fill, range(len(dataset)))
+        for _ in progress_bar(jobs, total=len(dataset), desc="pictures", unit=""):
+            pass
+    return out
+
+
+def squared(image: Image.Image, side: int) -> npt.NDArray[np.uint8]:
+    """An image as uint8 [side, side, 3]: shorter side to `side` (bicubic), then the middle."""
+    from PIL import Image
+
+    rgb = image.convert("RGB")
+    width, height = rgb.size
+    scale = side / min(width, height)
+    size = (max(side, round(width * scale)), max(side, round(height * scale)))
+    rgb = rgb.resize(size, Image.Resampling.BICUBIC)
+    left, top = (size[0] - side) // 2, (size[1] - side) // 2
+    return np.asarray(rgb.crop((left, top, left + side, top + side)), dtype=np.uint8)
+
+
+def normalised(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
+    """uint8 [n, h, w, 3] as float32 [n, 3, h, w] around zero."""
+    import torch
+
+    scaled = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
+    out: torch.Tensor = torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
+    return out
 
 
 class Clip:
@@ -149,7 +200,7 @@ def load_shipped(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     return (
         model,
         tokenizer_of(weights),
-        lambda image: clip_pixels.normalised(clip_pixels.squared(image, side)[None])[0],
+        lambda image: normalised(squared(image, side)[None])[0],
     )
 
 

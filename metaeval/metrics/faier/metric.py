@@ -35,7 +35,7 @@ from metaeval.weights.pretrained import PretrainedWeights
 from metaeval.weights.training_facts import training_facts
 
 if TYPE_CHECKING:
-    from metaeval.metrics.faier.explain import Explainer
+    from metaeval.metrics.faier.matcher import Explainer
 
 
 class Faier(Metric):
@@ -281,7 +281,7 @@ class FaierScorer(RegionScorer):
 
     @cached_property
     def _explainer(self) -> Explainer:
-        from metaeval.metrics.faier.explain import Explainer
+        from metaeval.metrics.faier.matcher import Explainer
 
         fused = self._matcher.model.shape.fused
         references = [group if fused else () for group in self._references]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.metrics.judge.families import family_of
+from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.judge import (
     DOMINANT,
     EqualRatingEffects,
@@ -21,6 +23,32 @@ from metaeval.results.judge import (
 )
 from metaeval.runs import files
 from metaeval.runs.answers import Answer
+
+_TABLE = Path(__file__).with_name("families.yaml")
+
+
+@cache
+def families() -> Mapping[str, Sequence[str]]:
+    """Family → how the names of its models begin, in lower case."""
+    return read_yaml(_TABLE)
+
+
+def family_of(names: Iterable[str]) -> str | None:
+    """The only family that occurs in the names of models; `None` for none or several.
+
+    A beginning counts at the start of the name or after a character that is not a letter or digit.
+
+    >>> family_of(["org/LLaVA-1.5-7b"]), family_of(["MiniGPT-4"]), family_of(["gpt-4o", "qwen2"])
+    ('llava', None, None)
+    """
+    text = " ".join(names).lower()
+    known = [
+        family
+        for family, beginnings in families().items()
+        if any(re.search(rf"(?<![a-z0-9]){re.escape(word)}", text) for word in beginnings)
+    ]
+    return known[0] if len(known) == 1 else None
+
 
 PEOPLE = "human"  # what a captioner is called that is people, in lower case
 

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
+from metaeval.metrics.judge.answer_files import ReplayFiles
 from metaeval.metrics.judge.budget import Budget, Price
 from metaeval.metrics.judge.client import Limits, key_from
-from metaeval.metrics.judge.parsers import PARSERS, Choice, Json, Parser, Regex
-from metaeval.metrics.judge.prompts import Prompt
-from metaeval.metrics.judge.replay import ReplayFiles
+from metaeval.metrics.judge.reply import PARSERS, Choice, Json, Parser, Regex
+from metaeval.metrics.judge.requests import Prompt
 from metaeval.metrics.judge.scorer import JudgeScorer
 from metaeval.options import NonNegativeInt, Positive, PositiveInt, Seed, checked
 from metaeval.runs.records import ScoreColumn
@@ -62,7 +62,7 @@ class Judge(Metric):
     image
         "none", or the longer side of the image that is sent, in pixels.
     parser
-        How the score is read in an answer; by default by the prompt (see `parsers.py`).
+        How the score is read in an answer; by default by the prompt (see `reply.py`).
     fields, pattern, choices
         Options of the parsers `json`, `regex` and `choice`.
     bounds

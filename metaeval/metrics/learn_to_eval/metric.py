@@ -134,7 +134,7 @@ class LearnToEvalScorer(RegionScorer):
     def prepare(self) -> None:
         import torch
 
-        from metaeval.metrics.learn_to_eval.regions import mean_regions
+        from metaeval.metrics.learn_to_eval.network import mean_regions
 
         self._model, self._vocabulary = load_once(
             ("learn_to_eval", self._weights.label), lambda: _load(self._weights)

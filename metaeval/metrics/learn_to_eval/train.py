@@ -26,8 +26,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.data.system_captions import read_system_captions
-from metaeval.metrics.learn_to_eval.network import SPREAD, CaptionJudge, JudgeShape
-from metaeval.metrics.learn_to_eval.regions import mean_regions
+from metaeval.metrics.learn_to_eval.network import SPREAD, CaptionJudge, JudgeShape, mean_regions
 from metaeval.text.vocabulary import padded
 from metaeval.text.word_vectors.minilm import MiniLmVectors
 from metaeval.training import spoiling

@@ -92,7 +92,7 @@ def official_weights(
 
     The images that it was trained on are not known.
     """
-    from metaeval.metrics.scan.checkpoint import load_checkpoint
+    from metaeval.metrics.scan.network import load_checkpoint
 
     try:
         model, words = load_checkpoint(path, vocabulary)

@@ -22,7 +22,6 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats, as_scores, encode
-from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_bootstrap import (
     bootstrap_of_means,
     difference_of,
@@ -207,14 +206,24 @@ def mean_difference(
     drawn = bootstrap_of_means(x, y, units, replicates=replicates, confidence=confidence, seed=seed)
     if method == "bootstrap":
         return PairTest(
-            drawn.difference, drawn.low, drawn.high, drawn.p_two_sided, "bootstrap", n,
+            drawn.difference,
+            drawn.low,
+            drawn.high,
+            drawn.p_two_sided,
+            "bootstrap",
+            n,
             smallest_p(replicates, 2),
-        )  # fmt: skip
+        )
     swapped = permutation_of_means(x, y, units, replicates=replicates, seed=seed)
     return PairTest(
-        swapped.difference, drawn.low, drawn.high, swapped.p_two_sided, "permutation", n,
+        swapped.difference,
+        drawn.low,
+        drawn.high,
+        swapped.p_two_sided,
+        "permutation",
+        n,
         _smallest_by_swaps(replicates, n),
-    )  # fmt: skip
+    )
 
 
 def correlation_difference(
@@ -243,14 +252,25 @@ def correlation_difference(
     """
     x, y = on_common_items(a, b)
     drawn = paired_bootstrap(
-        x, y, human, units, statistic=statistic, counts=counts, replicates=replicates,
-        confidence=confidence, seed=seed,
-    )  # fmt: skip
+        x,
+        y,
+        human,
+        units,
+        statistic=statistic,
+        counts=counts,
+        replicates=replicates,
+        confidence=confidence,
+        seed=seed,
+    )
     return PairTest(
-        drawn.difference, drawn.low, drawn.high, drawn.p_two_sided, "bootstrap",
+        drawn.difference,
+        drawn.low,
+        drawn.high,
+        drawn.p_two_sided,
+        "bootstrap",
         _n_units(x + as_scores(human), units),
         smallest_p(replicates if counts is None else len(counts), 2),
-    )  # fmt: skip
+    )
 
 
 def swapped_correlation_difference(
@@ -314,13 +334,18 @@ def gap_differences(
     moved = (table != 0).sum(axis=0)
     return [
         PairTest(
-            float(difference), float(low), float(high), float(value), "permutation", int(units[k]),
+            float(difference),
+            float(low),
+            float(high),
+            float(value),
+            "permutation",
+            int(units[k]),
             _smallest_by_swaps(replicates, int(moved[k])),
         )
         for k, (difference, (low, high), value) in enumerate(
             zip(differences, bounds, p, strict=True)
         )
-    ]  # fmt: skip
+    ]
 
 
 def resampled_difference(
@@ -412,11 +437,22 @@ def compare_each(
     adjusted = adjusted_in_family(dict(enumerate(t.p for t in tests)))
     return [
         TestedDifference(
-            a, b, t.difference, t.low, t.high, t.p, adjusted[k], t.method, family, size, t.n, alpha,
+            a,
+            b,
+            t.difference,
+            t.low,
+            t.high,
+            t.p,
+            adjusted[k],
+            t.method,
+            family,
+            size,
+            t.n,
+            alpha,
             not (math.isnan(t.p) or is_undecidable(t.smallest_p, size, alpha)),
         )
         for k, ((a, b), t) in enumerate(zip(pairs, tests, strict=True))
-    ]  # fmt: skip
+    ]
 
 
 class ControlTest(NamedTuple):
@@ -508,9 +544,13 @@ def against_best_control(
         tests = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
         best = _best_of(values[group], metrics)
         results[group] = ControlTest(
-            control[group], values[group][control[group]], best, values[group][best], tests,
+            control[group],
+            values[group][control[group]],
+            best,
+            values[group][best],
+            tests,
             _shows(values[group][best], values[group][control[group]], tests),
-        )  # fmt: skip
+        )
     return results
 
 
@@ -561,3 +601,45 @@ def _smallest_by_swaps(replicates: int, n_units: int) -> float:
 def _n_units(scores: Floats, units: npt.ArrayLike | None) -> int:
     scored = ~np.isnan(scores)
     return int(scored.sum()) if units is None else len(encode(np.asarray(units)[scored])[0])
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Adjusted p-values: rejecting those below α keeps the chance of any false rejection in the
+    family at α or less, whatever the dependence between the tests.
+
+    Parameters
+    ----------
+    p_values
+        In [0, 1], any shape. NaN = this test could not be made: it stays NaN and is not counted in
+        the family.
+
+    Returns
+    -------
+    float64 of the same shape.
+
+    Notes
+    -----
+    Definition
+        With p_(1) ≤ … ≤ p_(m): adjusted p_(i) = min(1, max over j ≤ i of (m − j + 1) p_(j)).
+    Ties
+        Equal p-values get equal adjusted ones.
+    Source
+        S. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian
+        Journal of Statistics 6.
+
+    Raises InputError for a p-value outside [0, 1].
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values: Floats = np.array(p_values, dtype=np.float64)
+    if ((values < 0) | (values > 1)).any():
+        raise InputError("a p-value is not in [0, 1]", field="p_values")
+    flat = values.reshape(-1)
+    tested = np.flatnonzero(~np.isnan(flat))
+    order = tested[np.argsort(flat[tested], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    flat[order] = np.minimum(1.0, np.maximum.accumulate(factors * flat[order]))
+    return flat.reshape(values.shape)

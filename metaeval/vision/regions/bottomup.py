@@ -1,25 +1,232 @@
-"""Bottom-up features (Anderson et al., 2018), 36 regions of 2048 numbers per image, from files."""
+"""Bottom-up features (Anderson et al., 2018), 36 regions of 2048 numbers per image, from files.
+
+Files come in the forms in which the field passes them on. Each reader yields (key, features [r, d],
+boxes [r, 4] or None) of the wanted images; a key is an image id as text. No pickle is opened.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import PositiveInt, checked
-from metaeval.readers.files import user_path
+from metaeval.readers.arrays import ArrayArchive, map_array
+from metaeval.readers.files import open_binary, read_text, user_path
+from metaeval.readers.hdf5 import Hdf5File
+from metaeval.readers.json_text import read_json
 from metaeval.runs.records import BOTTOM_UP_FEATURES
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
-from metaeval.vision.regions.feature_arrays import Array, One, read_folder, read_npy
-from metaeval.vision.regions.feature_files import READERS
+
+Array = npt.NDArray[Any]
+One = tuple[str, Array, Array | None]
+Wanted = Collection[str]
+
+
+def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[One]:
+    """One array [n, r, d], the ids of its rows in a file of their own, perhaps boxes [n, r, 4].
+
+    Without `ids`, the file is searched for in the same folder: NAME_ids.txt for NAME_ims.npy or
+    NAME.npy, or ids.txt. Where the list repeats each id (once for each caption), every row stands
+    for one of the different ids in their order, if there are as many.
+    """
+    array = map_array(path)
+    if array.ndim != 3:
+        raise InputError(
+            f"should be an array [n, regions, width], not {list(array.shape)}", file=path
+        )
+    ids = ids or _ids_beside(path)
+    keys = _ids(ids)
+    times = Counter(keys)
+    if len(keys) != len(array) and len(times) == len(array) and len(set(times.values())) == 1:
+        keys = list(times)  # in the order in which they come first
+    if len(keys) != len(array):
+        raise InputError(f"names {len(keys):,} images for the {len(array):,} of {path}", file=ids)
+    corners = map_array(boxes) if boxes is not None else None
+    if corners is not None and corners.shape != (*array.shape[:2], 4):
+        want = [*array.shape[:2], 4]
+        raise InputError(f"should be an array {want}, not {list(corners.shape)}", file=boxes)
+    yield from rows_of(keys, array, corners, wanted)
+
+
+def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
+    """One archive of `features` [n, r, d], `image_ids` [n] and perhaps `boxes` [n, r, 4]."""
+    with ArrayArchive(path) as archive:
+        features = archive.array("features")
+        ids = archive.array("image_ids")
+        if ids.ndim != 1 or ids.dtype.kind not in "iuSU":
+            problem = f"should be a list of ids, not {list(ids.shape)} of {ids.dtype}"
+            raise InputError(problem, file=path, field="image_ids")
+        keys = [image_key(i) for i in ids.tolist()]
+        boxes = archive.array("boxes") if "boxes" in archive.names else None
+        if features.ndim != 3 or len(features) != len(keys):
+            problem = f"should be [{len(keys)}, regions, width], not {list(features.shape)}"
+            raise InputError(problem, file=path, field="features")
+        if boxes is not None and boxes.shape != (*features.shape[:2], 4):
+            problem = f"should be {[*features.shape[:2], 4]}, not {list(boxes.shape)}"
+            raise InputError(problem, file=path, field="boxes")
+    yield from rows_of(keys, features, boxes, wanted)
+
+
+def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
+    """A file for each image: ID.npy [r, d], or ID.npz with `x`, `feat` or `features` and `bbox`.
+
+    With `image_w` and `image_h` in an .npz, boxes in pixels become shares of the image.
+    """
+    for path in sorted(folder.iterdir()):
+        key = image_key(path.name)
+        if key not in wanted or path.suffix not in (".npy", ".npz"):
+            continue
+        if path.suffix == ".npy":
+            yield key, np.asarray(map_array(path)), None
+            continue
+        with ArrayArchive(path) as archive:
+            name = next((n for n in ("x", "feat", "features") if n in archive.names), "features")
+            features = archive.array(name)
+            boxes = archive.array("bbox") if "bbox" in archive.names else None
+            if boxes is not None and (boxes.ndim != 2 or boxes.shape[1] != 4):
+                problem = f"should be [regions, 4], not {list(boxes.shape)}"
+                raise InputError(problem, file=path, field="bbox")
+            if boxes is not None and features.ndim == 2 and len(features) != len(boxes):
+                features = features.T  # some tools store one column per region
+            if boxes is not None and {"image_w", "image_h"} <= set(archive.names):
+                size = [_side(archive, name) for name in ("image_w", "image_h")]
+                boxes = boxes / np.array(size * 2)
+            yield key, features, boxes
+
+
+def _side(archive: ArrayArchive, name: str) -> float:
+    """A side of the image, in pixels."""
+    value = archive.array(name)
+    good = value.size == 1 and value.dtype.kind in "iuf"
+    if not good or not 0 < (side := float(value.ravel()[0])) < np.inf:
+        raise InputError("must be a number above 0", file=archive.path, field=name)
+    return side
+
+
+def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
+    """The images that are wanted of arrays with a row per image; `boxes` may be `None`."""
+    for row, key in enumerate(keys):
+        if key in wanted:
+            corners = None if boxes is None else np.asarray(boxes[row])
+            yield key, np.asarray(features[row]), corners
+
+
+def _ids_beside(path: Path) -> Path:
+    stem = path.stem.removesuffix("_ims")
+    for name in (f"{path.stem}_ids.txt", f"{stem}_ids.txt", "ids.txt"):
+        if (ids := path.with_name(name)).is_file():
+            return ids
+    problem = f"its list of ids, {stem}_ids.txt, is missing; set regions.ids=FILE"
+    raise InputError(problem, file=path)
+
+
+def _ids(path: Path) -> Sequence[str]:
+    """Ids one per line, or a JSON list of them."""
+    if path.suffix == ".json":
+        value, _ = read_json(path)
+        if not isinstance(value, list) or not all(type(i) in (int, str) for i in value):
+            raise InputError("should be a list of ids", file=path)
+        return [image_key(i) for i in value]
+    return [image_key(line) for line in read_text(path).text.split("\n") if line.strip()]
+
+
+_MOST_LINE = 1 << 26
+_COUNT = re.compile("[0-9]{1,9}")
+TSV_FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
+
+
+def read_tsv(path: Path, wanted: Wanted) -> Iterator[One]:
+    """Bottom-up attention's own form: tab-separated, boxes and features as float32 in base64."""
+    try:
+        with open_binary(path) as file:
+            number = 0
+            while raw := file.readline(_MOST_LINE + 1):
+                number += 1
+                if len(raw) > _MOST_LINE:
+                    problem = f"has more than {_MOST_LINE:,} bytes"
+                    raise InputError(problem, file=path, record=f"line {number:,}")
+                line = raw.decode("ascii")
+                key = image_key(line[: line.find("\t")])
+                if key in wanted:
+                    yield _tsv_row(path, number, key, line)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", file=path) from None
+    except UnicodeDecodeError:
+        raise InputError("is not tab-separated text", file=path) from None
+
+
+def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
+    where = f"line {number:,}"
+    fields = line.rstrip("\r\n").split("\t")
+    if len(fields) != len(TSV_FIELDS):
+        problem = f"has {len(fields)} fields instead of {len(TSV_FIELDS)} ({', '.join(TSV_FIELDS)})"
+        raise InputError(problem, file=path, record=where)
+    row = dict(zip(TSV_FIELDS, fields, strict=True))
+    values: dict[str, float] = {}
+    for name in ("image_w", "image_h", "num_boxes"):
+        if not _COUNT.fullmatch(row[name]) or int(row[name]) < 1:
+            problem = f"must be a whole number above 0, not {row[name]!r:.40}"
+            raise InputError(problem, file=path, record=where, field=name)
+        values[name] = int(row[name])
+    n = int(values["num_boxes"])
+    arrays: dict[str, Array] = {}
+    for name in ("boxes", "features"):
+        try:
+            raw = base64.b64decode(row[name], validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise InputError(
+                f"is not base64 ({error})", file=path, record=where, field=name
+            ) from None
+        if not raw or len(raw) % (4 * n) or (name == "boxes" and len(raw) != 16 * n):
+            problem = f"holds {len(raw):,} bytes, which is not float32 data of {n} regions"
+            raise InputError(problem, file=path, record=where, field=name)
+        arrays[name] = np.frombuffer(raw, "<f4").reshape(n, -1)
+    w, h = values["image_w"], values["image_h"]
+    return key, arrays["features"], arrays["boxes"] / np.array([w, h, w, h], dtype=np.float32)
+
+
+def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
+    """HDF5: a data set ID_features (or ID) and ID_boxes each, or the three names of `read_npz`."""
+    with Hdf5File(path) as file:
+        if {"features", "image_ids"} <= file.names:
+            ids, shape = file.array("image_ids"), file.shape("features")
+            if ids.ndim != 1 or len(shape) != 3 or len(ids) != shape[0]:
+                problem = f"should be [{ids.size}, regions, width], not {list(shape)}"
+                raise InputError(problem, file=path, field="features")
+            for row, key in enumerate(image_key(i) for i in ids.tolist()):
+                if key in wanted:
+                    boxes = file.array("boxes", row) if "boxes" in file.names else None
+                    yield key, file.array("features", row), boxes
+            return
+        for name in sorted(file.names):
+            key = image_key(name.removesuffix("_features"))
+            if key in wanted and (
+                name.endswith("_features") or f"{name}_features" not in file.names
+            ):
+                boxes_name = name.removesuffix("_features") + "_boxes"
+                boxes = file.array(boxes_name) if boxes_name in file.names else None
+                yield key, file.array(name), boxes
+
+
+Reader = Callable[..., Iterator[One]]
+READERS: dict[str, Reader] = {
+    ".npz": read_npz, ".tsv": read_tsv, ".h5": read_h5, ".hdf5": read_h5,
+}  # fmt: skip
+
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +238,7 @@ class BottomUpRegions(RegionSource):
     ----------
     file
         .npy, .npz, .tsv, .h5 (.hdf5), or a folder with an .npy or .npz for each image; their
-        content is described in `metaeval.vision.regions.feature_files`.
+        content is described in `metaeval.vision.regions.bottomup`.
     ids, boxes
         For .npy: the file of its rows' ids, by default next to it; the .npy of its boxes.
     dim

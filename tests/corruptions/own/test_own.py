@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.delete import Delete
-from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.graded.shuffle import Reverse
 from metaeval.corruptions.own.file import read_corruptions
 from metaeval.corruptions.own.function import FunctionCorruption, Mixture
 from metaeval.data.dataset import CaptionDataset

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, generate
-from metaeval.data.scenes.captions import write_captions
+from metaeval.data.scenes.captions import Teller
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
@@ -185,8 +185,12 @@ def test_every_word_that_states_a_fact_is_tied_to_the_graph(
         free.update(bare(t) for i, t in enumerate(tokens) if i not in tied)
     assert set(free) <= STATE_NOTHING, set(free) - STATE_NOTHING
     # what is marked as no fact is judgement or manner: nothing that the graph has a word for
-    facts = {w for words in (COLOUR_WORDS, SIZE_WORDS, MATERIAL_WORDS, AGE_WORDS)
-             for ws in words.values() for w in ws}  # fmt: skip
+    facts = {
+        w
+        for words in (COLOUR_WORDS, SIZE_WORDS, MATERIAL_WORDS, AGE_WORDS)
+        for ws in words.values()
+        for w in ws
+    }
     assert not facts & set(no_fact)
     assert {"sturdy", "relaxed", "fresh", "quietly"} <= set(no_fact)
     assert not {"standing", "sitting", "parked", "nearby", "shirt"} & set(no_fact)
@@ -286,5 +290,5 @@ def test_light_and_background_are_those_of_the_scene(scenes: list[SceneGraph]) -
 
 def test_captions_are_stable_under_more_captions(scenes: list[SceneGraph]) -> None:
     g = scenes[0]
-    a = write_captions(g, Draw("x"), 3)
-    assert a == write_captions(g, Draw("x"), 6)[:3]
+    a = Teller(g, Draw("x")).captions(3)
+    assert a == Teller(g, Draw("x")).captions(6)[:3]

@@ -7,18 +7,22 @@ import pytest
 from PIL import Image, ImageDraw
 
 from metaeval.data.scenes import SceneGraph, SceneObject, generate
+from metaeval.data.scenes.art.drawings import draw_thing
 from metaeval.data.scenes.art.pen import COLOURS, Pen
-from metaeval.data.scenes.art.people import POSES
-from metaeval.data.scenes.art.sheet import DRAWINGS
+from metaeval.data.scenes.art.people import POSES, draw_person
 from metaeval.data.scenes.render import png, render
 from metaeval.data.scenes.settings import SETTINGS
 from metaeval.data.scenes.things import THINGS
 
 BLANK = (1, 2, 3)
 PERSON = {
-    "pose": "stand", "kind": "man", "skin": "light", "hair": "brown", "top": "red",
+    "pose": "stand",
+    "kind": "man",
+    "skin": "light",
+    "hair": "brown",
+    "top": "red",
     "bottom": "blue",
-}  # fmt: skip
+}
 
 
 def drawn(category: str, looks: dict[str, str], flip: bool = False) -> np.ndarray:
@@ -27,7 +31,11 @@ def drawn(category: str, looks: dict[str, str], flip: bool = False) -> np.ndarra
     w, h = THINGS[category].size if category != "person" else (50, 132)
     k = 100 / max(w, h)
     box = (150 - w * k / 2, 150 - h * k / 2, w * k, h * k)
-    DRAWINGS[category](Pen(ImageDraw.Draw(image), *box, flip), {"kind": category, **looks})
+    pen = Pen(ImageDraw.Draw(image), *box, flip)
+    if category == "person":
+        draw_person(pen, {"kind": category, **looks})
+    else:
+        draw_thing(pen, category, {"kind": category, **looks})
     return np.asarray(image)
 
 
@@ -119,8 +127,15 @@ def test_higher_layers_hide_lower_ones() -> None:
     def scene(front: int, back: int) -> SceneGraph:
         looks = (("pose", ""),)
         a = SceneObject("oven", "oven", (("colour", "red"),), (100, 100, 96, 112), 0, looks, front)
-        b = SceneObject("refrigerator", "refrigerator", (("colour", "blue"),), (90, 60, 110, 200),
-                        1, looks, back)  # fmt: skip
+        b = SceneObject(
+            "refrigerator",
+            "refrigerator",
+            (("colour", "blue"),),
+            (90, 60, 110, 200),
+            1,
+            looks,
+            back,
+        )
         options = (("walls", "white"), ("floor", "tile"))
         return SceneGraph(1, 336, 336, "kitchen", "indoors", (), (a, b), (), (), (), options)
 

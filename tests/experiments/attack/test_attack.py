@@ -34,8 +34,7 @@ from metaeval.experiments.attack.task import Attack, refuse_replay, usable_fluen
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric
-from metaeval.metrics.controls.length import Length
-from metaeval.metrics.controls.random_score import RandomScore
+from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.results.attack import AttackResult

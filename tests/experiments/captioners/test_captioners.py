@@ -25,8 +25,8 @@ from metaeval.results.captioners import CaptionersResult, CaptionersStatistics
 from metaeval.results.files import read_result
 from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.significance.holm import holm
-from metaeval.stats.significance.system_scores import system_score
+from metaeval.stats.significance.comparison import holm
+from metaeval.stats.significance.paired_bootstrap import system_score
 from tests.forked import run_command
 
 FAST = ("stats.replicates=60", "task.permutations=300", "stats.tie_seeds=2")

@@ -17,7 +17,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.graded.column import Design, column_statistics
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
 from metaeval.experiments.graded.statistics import fit, image_groups, thirds
-from metaeval.metrics.controls.length import Length
+from metaeval.metrics.controls import Length
 from metaeval.results.files import read_result
 from metaeval.results.graded import rows_of
 from metaeval.results.measured import MeasuredResult

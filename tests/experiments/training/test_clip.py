@@ -17,9 +17,8 @@ pytest.importorskip("safetensors")
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.experiments.training.clip import CHECKPOINT, TrainClip
+from metaeval.experiments.training.clip import CHECKPOINT, ClipTask, TrainClip
 from metaeval.metrics.clipscore.network import Clip
-from metaeval.metrics.clipscore.training import ClipTask
 from metaeval.metrics.clipscore.weights import SCENES_CLIP, ClipWeights
 from metaeval.weights import cards
 
@@ -117,8 +116,8 @@ def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
     import hashlib
 
     from metaeval.compute.device import resolve
+    from metaeval.experiments.training.clip import retrieval
     from metaeval.metrics.clipscore.network import load_shipped
-    from metaeval.metrics.clipscore.training import retrieval
 
     facts = cards.read_card(SCENES_CLIP)
     found = hashlib.sha256((SCENES_CLIP / cards.WEIGHTS).read_bytes()).hexdigest()

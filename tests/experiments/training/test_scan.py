@@ -21,9 +21,9 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.training.scan import TrainScan, filled_in
 from metaeval.metrics.base import Scorer
+from metaeval.metrics.scan.metric import Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.metrics.scan.tiger import Tiger
-from metaeval.metrics.scan.training.task import ScanLosses, ScanTask
+from metaeval.metrics.scan.training import ScanLosses, ScanTask
 from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors

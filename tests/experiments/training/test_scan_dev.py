@@ -11,11 +11,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from metaeval.experiments.training.dev_captions import LEVELS, captions_in_turns
-from metaeval.experiments.training.scan_dev import measure
+from metaeval.experiments.training.dev import LEVELS, captions_in_turns, measure
+from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.metrics.scan.similarity import ScanSimilarity
-from metaeval.metrics.scan.tiger import Tiger
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import GoldRegions

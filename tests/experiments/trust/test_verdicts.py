@@ -15,7 +15,7 @@ from metaeval.experiments.trust.verdicts import (
 )
 from metaeval.results.base import Estimate
 from metaeval.results.trust import Evidence, Rules, TrustCell
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import holm
 from tests.experiments.trust.trust_cases import RULES, USES, evidence, found, trust_result
 
 

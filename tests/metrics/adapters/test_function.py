@@ -19,7 +19,7 @@ import torch
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError
 from metaeval.experiments.run import run_configured
-from metaeval.metrics.adapters import calls
+from metaeval.metrics.adapters import own as own_module
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.runs.store import MemoryStore
 from tests.metrics.adapters.adapter_cases import (
@@ -463,7 +463,7 @@ def on_the_line(caption: str) -> float:
 def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calls, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(own_module, "_FIRST_WAIT", 0.01)
     captions, store = ["a", "b", "c"], MemoryStore()
     broken = scored(FunctionMetric(Unreliable(1), batched=False), small(), captions, ALL)
     assert (broken.status, broken.reason) == ("failed", "ConnectionError: the line is dead")

@@ -21,8 +21,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.bertscore.baseline import baseline_f1
-from metaeval.metrics.bertscore.metric import BertScore, BertScorer
+from metaeval.metrics.bertscore.metric import BertScore, BertScorer, baseline_f1
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions

@@ -21,8 +21,13 @@ from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore import weights as clip_weights
 from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
-from metaeval.metrics.clipscore.pacscore import PacScore, RefPacScore
-from metaeval.metrics.clipscore.refclipscore import RefClipScore, RefClipScorer, harmonic_mean
+from metaeval.metrics.clipscore.pacscore import (
+    PacScore,
+    RefClipScore,
+    RefClipScorer,
+    RefPacScore,
+    harmonic_mean,
+)
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -355,7 +360,7 @@ def test_the_hub_is_used_only_without_suitable_weights(
 
 def test_importing_and_looking_needs_no_torch(tmp_path: Path) -> None:
     code = (
-        "import sys; from metaeval.metrics.clipscore.refclipscore import RefClipScore as R; "
+        "import sys; from metaeval.metrics.clipscore.pacscore import RefClipScore as R; "
         "from metaeval.data.scenes import load_scenes; "
         f"R(cache={str(tmp_path)!r}).bind(load_scenes(n=3, cache={str(tmp_path)!r})).context(0); "
         "sys.exit('torch' in sys.modules or 'open_clip' in sys.modules)"

@@ -10,10 +10,8 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.metrics.faier.captions import ParsedCaptions, build_vocabulary
-from metaeval.metrics.faier.explain import Explainer
-from metaeval.metrics.faier.matcher import UnionMatcher
+from metaeval.metrics.faier.matcher import Explainer, UnionMatcher, score_matrix
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape
-from metaeval.metrics.faier.training.retrieval import score_matrix
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions

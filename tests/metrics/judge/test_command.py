@@ -11,9 +11,9 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from benchmarks.loopback import LoopbackEndpoint
-from metaeval.check.contract import check, questions
+from metaeval.check.__main__ import check, questions
 from metaeval.metrics.judge.metric import Judge
-from metaeval.reports.pairs.page import write_report
+from metaeval.reports.measured import write_report
 from metaeval.runs.answers import ANSWERS
 from tests.forked import run_command
 from tests.metrics.judge.judge_cases import KEY, Served, completion

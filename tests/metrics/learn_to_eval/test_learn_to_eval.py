@@ -17,8 +17,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
-from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
-from metaeval.metrics.learn_to_eval.regions import mean_regions
+from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
 from metaeval.metrics.learn_to_eval.train import OwnedCaptions, main
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.text.vocabulary import Vocabulary

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.meteor.metric import Meteor
-from metaeval.metrics.meteor.score import PARAMETERS
-from metaeval.metrics.meteor.server import find_installation
+from metaeval.metrics.meteor.metric import PARAMETERS, Meteor, find_installation
 
 LANGUAGES = Path(__file__).parents[2] / "data" / "languages"
 GERMAN = [

@@ -21,10 +21,16 @@ import pytest
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.java.process import JavaError, JavaProcess
-from metaeval.metrics.meteor import server as server_module
-from metaeval.metrics.meteor.metric import Meteor, MeteorScorer
-from metaeval.metrics.meteor.score import make_summable, scores
-from metaeval.metrics.meteor.server import Installation, find_installation, one_line
+from metaeval.metrics.meteor import metric as server_module
+from metaeval.metrics.meteor.metric import (
+    Installation,
+    Meteor,
+    MeteorScorer,
+    find_installation,
+    make_summable,
+    one_line,
+    scores,
+)
 from tests.java.processes import gone
 from tests.metrics.ngram.ngram_cases import CHILDREN, assert_unchanged_by_scoring, configured
 
@@ -411,7 +417,7 @@ def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     package.mkdir()
     (package / "__init__.py").write_text("")
     script = (
-        "from metaeval.metrics.meteor.server import find_installation; print(find_installation())"
+        "from metaeval.metrics.meteor.metric import find_installation; print(find_installation())"
     )
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.getcwd()}"}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)

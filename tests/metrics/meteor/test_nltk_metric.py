@@ -11,9 +11,14 @@ from nltk.translate.meteor_score import meteor_score
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.meteor import wordnet
-from metaeval.metrics.meteor.nltk_metric import MeteorNltk, MeteorNltkScorer
-from metaeval.metrics.meteor.wordnet import find_wordnet, install, read_wordnet
+from metaeval.metrics.meteor import nltk_metric
+from metaeval.metrics.meteor.nltk_metric import (
+    MeteorNltk,
+    MeteorNltkScorer,
+    find_wordnet,
+    install,
+    read_wordnet,
+)
 
 # two synsets in WordNet's own layout, wndb(5WN); offsets are bytes from the start of the file
 SYNSETS = (("car", "auto", "motor_car"), ("dog", "hound"))
@@ -24,7 +29,7 @@ def small(tmp_path: Path) -> Path:
     """A folder as distributions have it: WordNet's files, without `lexnames`."""
     folder = tmp_path / "dict"
     folder.mkdir()
-    for part in wordnet.PARTS:
+    for part in nltk_metric.PARTS:
         for name in (f"index.{part}", f"data.{part}", f"{part}.exc"):
             (folder / name).write_text("")
     data, index = "  1 WordNet 3.0 Copyright\n", []

@@ -14,12 +14,12 @@ from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
-from metaeval.metrics.controls.longest_copy import LongestCopy
+from metaeval.metrics.controls import LongestCopy
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
-from tests.metrics.controls.test_controls import plain_copy
 from tests.metrics.ngram.ngram_cases import bound
+from tests.metrics.test_controls import plain_copy
 
 IMAGES, MANY = 1000, 5000
 TESTED = 40  # images whose scores are computed once more; the first is the one with many

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from metaeval.data.dataset import Absent, CaptionDataset, Objects
-from metaeval.metrics.scan.base import ScanMetric, ScanScorer
+from metaeval.metrics.scan.metric import ScanMetric, ScanScorer
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import Vocabulary

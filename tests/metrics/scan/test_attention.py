@@ -12,15 +12,15 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, mean_cosines
-from metaeval.metrics.scan.training.loss import (
+from metaeval.metrics.scan.training import (
     Negatives,
+    Pairs,
+    all_pairs,
     anchor_loss,
     draw_negatives,
     hardest_negatives,
     triplet_loss,
 )
-from metaeval.metrics.scan.training.pairs import Pairs
-from metaeval.metrics.scan.training.retrieval import all_pairs
 
 SMOOTH = 9.0
 

@@ -17,9 +17,8 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.errors import InputError
-from metaeval.metrics.scan.checkpoint import load_checkpoint
 from metaeval.metrics.scan.grounding import Grounder
-from metaeval.metrics.scan.network import Scan, ScanShape
+from metaeval.metrics.scan.network import Scan, ScanShape, load_checkpoint
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions
 from tests.precision import assert_same_scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.metrics.scan.word_states import PrefixTrie
+from metaeval.metrics.scan.grounding import PrefixTrie
 
 
 def test_beginnings_worked_by_hand() -> None:

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 
 from metaeval.metrics.scan.attention import WAYS, l2norm
-from metaeval.metrics.scan.region_batch import RegionBatch
+from metaeval.metrics.scan.grounding import RegionBatch
 from tests.metrics.scan.test_attention import random_sets, slow
 from tests.precision import assert_same_scores
 

@@ -14,8 +14,7 @@ from metaeval.corruptions.graded.random import Random
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.scan.similarity import ScanSimilarity
-from metaeval.metrics.scan.tiger import Tiger
+from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.vision.regions.gold import GoldRegions
 from tests.metrics.scan.scan_cases import bound, ready
 

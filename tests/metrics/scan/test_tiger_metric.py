@@ -16,8 +16,7 @@ pytest.importorskip("safetensors")
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.scan.similarity import ScanSimilarity
-from metaeval.metrics.scan.tiger import Tiger
+from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.tiger_score import tiger
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import score_captions

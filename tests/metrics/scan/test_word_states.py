@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.compute.threads import run_parallel
+from metaeval.metrics.scan.grounding import PlainWordStates, encode_captions
 from metaeval.metrics.scan.network import ScanShape, WordEncoder
-from metaeval.metrics.scan.word_states import PlainWordStates, encode_captions
 from tests.precision import assert_same_scores
 
 

@@ -18,10 +18,18 @@ from metaeval.data.dataset import Absent
 from metaeval.java.process import run_once
 from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.java.services import find_compiler
-from metaeval.metrics.spice.graph import CARDINALS, CATEGORIES, COLORS, SIZES, Graph, f_scores
-from metaeval.metrics.spice.metric import Spice
-from metaeval.metrics.spice.synonyms import Synonyms, load_synonyms
-from metaeval.text.scene_graphs import install, spice_service
+from metaeval.metrics.spice.metric import (
+    CARDINALS,
+    CATEGORIES,
+    COLORS,
+    SIZES,
+    Graph,
+    Spice,
+    Synonyms,
+    f_scores,
+    load_synonyms,
+)
+from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 
 Tuples = list[list[str]]
@@ -223,7 +231,7 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
 
 
 def test_missing_jars_are_reported(tmp_path: Path) -> None:
-    absent = install.installed(tmp_path)
+    absent = spice_service.installed_jars(tmp_path)
     assert isinstance(absent, Absent)
     assert "stanford-corenlp-3.6.0-models.jar" in absent.reason
     assert "--install spice" in absent.remedy

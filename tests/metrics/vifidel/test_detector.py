@@ -21,7 +21,7 @@ from torchvision.models import detection
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.vifidel.detector import Detector
-from metaeval.metrics.vifidel.objects import ObjectSources
+from metaeval.metrics.vifidel.metric import ObjectSources
 from metaeval.runs.store import MemoryStore
 from metaeval.vision.faster_rcnn import FasterRcnn
 from tests.metrics.vifidel.vifidel_cases import dataset

@@ -21,7 +21,7 @@ from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.sentences import leaders, text_of
 from metaeval.runs import files as results
-from metaeval.stats.ordering.inversions import worst_inversion
+from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
 

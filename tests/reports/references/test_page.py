@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metaeval.reports.references.page import CHOICE, all_findings, findings, groups_of
-from metaeval.reports.sweep.groups import JobGroup, SeedSpread
+from metaeval.reports.sweep.jobs import JobGroup, SeedSpread
 from metaeval.results.base import Estimate
 from metaeval.results.graded import StatisticsSettings
 from metaeval.results.metric import MetricResult

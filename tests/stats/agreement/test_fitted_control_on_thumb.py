@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from metaeval.data.judgments.thumb import load_thumb
-from metaeval.metrics.controls.bigram_model import BigramModel
-from metaeval.metrics.controls.length import Length
+from metaeval.metrics.controls import BigramModel, Length
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.stats.agreement.fitted_control import fitted_control
+from metaeval.stats.agreement.controls import fitted_control
 
 
 @pytest.mark.coco

@@ -19,8 +19,7 @@ import pytest
 from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.vision.regions.base import Regions
-from metaeval.vision.regions.bottomup import BottomUpRegions
-from metaeval.vision.regions.feature_files import TSV_FIELDS
+from metaeval.vision.regions.bottomup import TSV_FIELDS, BottomUpRegions
 from tests.vision.regions.region_cases import dataset
 
 IDS = (7, 42, 5193)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from metaeval.metrics.faier.training import step
+from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.step import Level
 
 Tensor = torch.Tensor
@@ -90,3 +91,38 @@ def graded_loss(scores: Tensor, grades: Tensor, margin: float) -> Tensor:
     """
     apart = grades[None, :] - grades[:, None]
     return ranking_loss(scores[:, None], scores[None, :], apart, margin) / len(scores)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Scores [n] of n candidates, of their shuffled and replaced copies, and of wrong captions."""
+
+    right: Tensor
+    shuffled: Tensor
+    replaced: Tensor
+    wrong: Tensor
+
+    def within(self, grades: Tensor, settings: FaierSettings) -> Tensor:
+        """The ranking of each image's own texts; `grades` [2, n] of the two kinds of copies."""
+        ranked, words = ranking_loss, settings.spoiled_words
+        by_order = ranked(self.right, self.shuffled, grades[0], settings.spoiled_order)
+        return (
+            settings.spoiled_shuffled * by_order
+            + ranked(self.right, self.replaced, grades[1], words)
+            + ranked(self.replaced, self.wrong, 1 - grades[1], words)
+        )
+
+    def across(self, grades: Tensor, settings: FaierSettings) -> Tensor:
+        """The ranking of all texts of the batch, those with shuffled words by themselves."""
+        none = torch.zeros_like(grades[0])
+        by_order = graded_loss(
+            torch.cat([self.right, self.shuffled]),
+            torch.cat([none, grades[0]]),
+            settings.spoiled_order,
+        )
+        by_words = graded_loss(
+            torch.cat([self.right, self.replaced, self.wrong]),
+            torch.cat([none, grades[1], none + 1]),
+            settings.spoiled_words,
+        )
+        return settings.spoiled_shuffled * by_order + by_words

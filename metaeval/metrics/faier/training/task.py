@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,19 +14,58 @@ from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
 from metaeval.metrics.faier.network import FaierNetwork
 from metaeval.metrics.faier.text import Nodes
 from metaeval.metrics.faier.training import loss, step
-from metaeval.metrics.faier.training.ranking import Ranks
+from metaeval.metrics.faier.training.loss import Ranks
 from metaeval.metrics.faier.training.settings import FaierSettings
-from metaeval.metrics.faier.training.spoiled import Spoiler
 from metaeval.metrics.faier.training.step import Level, RaggedVectors, Splits
 from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
+from metaeval.training import spoiling
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages, forget_words
 from metaeval.vision.regions import augment
 from metaeval.vision.regions.gold import GoldRegions
 
 Ints = npt.NDArray[np.int64]
+
+
+class Spoiler:
+    """Makes a shuffled and a replaced copy of captions, anew each time.
+
+    Parameters
+    ----------
+    captions
+        All captions that are learned from; the bag is made of their words.
+    parser, vocabulary
+        How copies are read. The parser keeps nothing of them: no copy comes twice.
+    """
+
+    def __init__(
+        self, captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary
+    ) -> None:
+        self._words = vocabulary.tokenise(captions)
+        self._bag = spoiling.bag(self._words)
+        self._parser = TripletParser(parser.name, None, parser.cache)
+        self._vocabulary = vocabulary
+
+    def __call__(
+        self, rows: Ints, rng: np.random.Generator
+    ) -> tuple[ParsedCaptions, npt.NDArray[np.float32]]:
+        """Copies of n captions, first n shuffled ones, then n replaced ones; and of each the share
+        of its words that are not the caption's at that place, float32 [2n]."""
+        captions = [self._words[row] for row in rows]
+        shuffled = spoiling.spoiled_words(captions, "shuffled", rng)
+        replaced = spoiling.spoiled_words(captions, "replaced", rng, self._bag)
+        copies = [*shuffled, *replaced]
+        wrong = np.array(
+            [
+                sum(x != y for x, y in zip(copy, words, strict=True)) / max(1, len(words))
+                for copy, words in zip(copies, [*captions, *captions], strict=True)
+            ],
+            dtype=np.float32,
+        )
+        texts = [" ".join(words) for words in copies]
+        return encode(texts, self._parser, self._vocabulary), wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,10 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import NO_REFERENCE
 from metaeval.metrics.faier.training import loss as faier_loss
 from metaeval.metrics.faier.training import step
-from metaeval.metrics.faier.training.ranking import Ranks
+from metaeval.metrics.faier.training.loss import Ranks
 from metaeval.metrics.faier.training.settings import FaierSettings
-from metaeval.metrics.faier.training.spoiled import Spoiler
 from metaeval.metrics.faier.training.step import RaggedVectors, Splits
-from metaeval.metrics.faier.training.task import FaierTask
+from metaeval.metrics.faier.training.task import FaierTask, Spoiler
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages
