@@ -12,13 +12,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate, Model, Number
+from metaeval.results.base import Estimate
 from metaeval.results.measured import Measured, MeasuredResult, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.columns import HUMAN
 from metaeval.stats.dose import DoseRecord
-from metaeval.stats.ordering.variance_parts import VarianceParts
 
 MEASURES = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")  # that are compared
 CEILING = "ceiling"  # the family of the control whose scores are the levels
@@ -35,28 +34,6 @@ SWEEP_MEASURES = (
     Measure("monotone_rate", "share of images in order", False, "share", group=FURTHER),
     Measure("inversion_rate", "share of inverted pairs", False, "share", "lowest", group=FURTHER),
 )
-
-
-class VarianceShares(Model):
-    """Shares of the variance of the scores: between images, between levels, and the rest."""
-
-    image: Number
-    level: Number
-    rest: Number
-
-    @classmethod
-    def of(cls, parts: VarianceParts) -> VarianceShares:
-        """From what `variance_parts` returns."""
-        return cls(image=parts.image, level=parts.level, rest=parts.rest)
-
-
-class StatisticsSettings(Model):
-    """The settings of the statistics; `tie_seeds` are the seeds of random tie breaking."""
-
-    seed: int
-    replicates: int
-    confidence: float
-    tie_seeds: tuple[int, ...] = ()
 
 
 def rows_of(result: MeasuredResult, name: str) -> dict[str, dict[str, Any]]:
