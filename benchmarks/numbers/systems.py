@@ -11,7 +11,7 @@ from benchmarks.judgments import ridge
 from benchmarks.numbers.graded import graded, head, read, row, three
 from benchmarks.numbers.judgments import italic, read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
-from metaeval.experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
 from metaeval.results.files import read_result
 from metaeval.results.measured import Measured, MeasuredResult
@@ -316,7 +316,7 @@ def table(results: Sequence[Result]) -> str:
             metric = run.metrics.get(system.column)
             if system.column and metric is None:
                 raise KeyError(f"{system.name}: no column {system.column} in {list(run.metrics)}")
-            cells += [three(metric.numbers.rank_order_rho.value if metric else None)]
+            cells += [three(metric.numbers.value("rank_order_rho") if metric else None)]
             published = papers.get(system.name)
             cells += ["none" if published is None else three(published)]
         value = chosen.get(on_pascal(system.column))
@@ -356,8 +356,8 @@ def added(results: Sequence[Result]) -> str:
         for run in runs:
             numbers = run.metrics[name].numbers
             cells += [
-                three(numbers.rank_order_rho.value),
-                three(numbers.rank_order_rho_within.value),
+                three(numbers.value("rank_order_rho")),
+                three(numbers.value("rank_order_rho_within")),
             ]
         judged = chosen.get(on_pascal(name), {})
         cells += [_percent(judged.get(category)) for category in ("HC", "HI", "HM", "MM")]
