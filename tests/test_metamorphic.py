@@ -631,8 +631,13 @@ DRAWN = frozenset(
         "power",
     }
 )
-# what depends on how many hypotheses are tested, or is a rank among the metrics
-OF_FAMILY = frozenset({"p_adjusted", "decidable", "family", "detectable", "images_needed"})
+# what depends on how many hypotheses are tested, or on which other metrics there are
+OF_FAMILY = frozenset(
+    {
+        *("p_adjusted", "decidable", "family", "detectable", "images_needed"),
+        *("mean_tau_b", "mean rank"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -786,7 +791,7 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
         **dict.fromkeys(("agreement", "decided", "equal_length", "systems_accuracy"), MIRRORED),
         **dict.fromkeys(("systems_spearman", "systems_kendall_tau_b"), NEGATED),
     },
-    "captioners": {"systems": NEGATED},
+    "captioners": {"scores": NEGATED},
     "forced_choice": dict.fromkeys(("agreement_4", "agreement_4_HC", "agreement_4_MM"), MIRRORED),
     **{
         name: {**ORDER, "auc": MIRRORED} for name in ("graded", "replace", "shuffle", "sample_size")
@@ -794,14 +799,17 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
     "judgments": {
         **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "kendall_tau_c"), NEGATED),
         **dict.fromkeys(("length_controlled", "difference_pearson", "disattenuated"), NEGATED),
-        "score": NEGATED,
     },
     "localisation": {"localisation_auc": MIRRORED},
     "pairs": {
         **dict.fromkeys(("accuracy_true___false", "accuracy_true___false_object"), MIRRORED),
         "auroc": MIRRORED,
     },
-    "references": ORDER,
+    "references": {
+        f"{key}_{n}": NEGATED
+        for key in ("rank_order_rho", "rank_order_rho_within")
+        for n in range(5)
+    },
     "score": {"mean": NEGATED, "median": NEGATED},
     "sensitivity": {
         **dict.fromkeys(("mean_auc", "severity_order", "kind_order", "severity_major"), MIRRORED),
@@ -824,7 +832,7 @@ def test_a_metric_with_the_other_sign_has_the_opposite_numbers(
     expected = {
         (*path[:-1], ends.get(path[-1], path[-1])): None if value is None else turned(value)
         for path, value in own.items()
-        if path[0] == "metrics"
+        if path[0] in ("metrics", "systems")
         and (turned := next((SIGNS[experiment][p] for p in path if p in SIGNS[experiment]), None))
         and (path[-1] in ("value", "low", "high") or path[-1] in SIGNED)
     }

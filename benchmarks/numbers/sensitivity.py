@@ -93,5 +93,4 @@ TABLES = (
     Table("corruptions-second", (Command(f"{AUDIT} second"),), as_printed),
     Table("corruptions-made", (Command(f"{AUDIT} table"),), as_printed),
     Table("corruptions-audit", (Command(f"{AUDIT} report"),), as_printed),
-    Table("corruptions-scenes", (Command(f"{AUDIT} scenes"),), as_printed),
 )

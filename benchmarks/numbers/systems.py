@@ -14,8 +14,7 @@ from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
 from metaeval.results.files import read_result
-from metaeval.results.judgments import JudgmentStatistics
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
@@ -412,12 +411,12 @@ def _accuracies(result: Result) -> dict[str, float | None]:
     return {name: shares.get("MM") for name, shares in _by_category(result).items()}
 
 
-def _with_people(metric: MetricResult[JudgmentStatistics] | None) -> str:
+def _with_people(metric: MetricResult[Measured] | None) -> str:
     """Spearman's ρ with people's correctness, and over how many captions."""
     if metric is None:
         return "–"
-    agreement = metric.numbers.human["correctness"]
-    return f"{three(agreement.spearman.value)} ({agreement.n:,})"
+    rho = metric.numbers["spearman"]
+    return f"{three(rho.value)} ({rho.n:,})"
 
 
 def _percent(value: float | None) -> str:

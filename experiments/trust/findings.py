@@ -11,7 +11,6 @@ from scipy import stats
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.graded import GradedResult
-from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunResult
@@ -72,9 +71,9 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
         for n in _numbers_of_references(result):
             measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
             yield MetricTests(measure, result.comparisons[f"agreement_{n}"])
-    elif isinstance(result, JudgmentsResult):
-        pairs = result.differences[_main_dimension(result)]
-        yield MetricTests(f"{result.protocol.statistic} with people", pairs)
+    elif isinstance(result, MeasuredResult) and result.experiment == "judgments":
+        key = key_of(result, str(result.settings["statistic"]), main_dimension(result))
+        yield MetricTests(f"{result.settings['statistic']} with people", result.comparisons[key])
     elif isinstance(result, MeasuredResult) and result.experiment == "arena":
         yield MetricTests("agreement with the winners of battles", result.comparisons["agreement"])
 
@@ -138,60 +137,66 @@ def _forced_choice(result: MeasuredResult) -> Iterator[ControlledFinding]:
 def _numbers_of_references(result: MeasuredResult) -> list[int]:
     """Of a forced choice."""
     numbers = result.settings["n_references"]
-    return list(map(int, numbers)) if isinstance(numbers, tuple) else []
+    return [int(str(n)) for n in numbers] if isinstance(numbers, tuple) else []
 
 
-def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
-    metrics = list(_metrics(result))
-    for dimension, against in result.controls.items():
-        people = result.people.get(dimension)
+def _judgments(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    statistic = str(result.settings["statistic"])  # also the difference's and the ceiling's
+    for dimension in dimensions(result):
+        key = key_of(result, statistic, dimension)
+        people, against = result.people.get(key), result.controls.get(key)
         ceiling, is_what = 1.0, "a correlation of 1"
         if people is not None and people.value is not None:
             ceiling, is_what = people.value, "the agreement of one rating with the others"
-        for metric in metrics:
-            numbers = metric.numbers.human[dimension]
-            statistic = result.protocol.statistic  # also the difference's and the ceiling's
-            if against and (tested := _from(against, metric.name, numbers.estimate(statistic))):
+        for metric in _metrics(result):
+            if against and (tested := _from(against, metric.name, metric.numbers[key])):
                 yield ControlledFinding(
                     "judgments.correlation", dimension, metric.name,
                     f"{statistic} with people", *tested, ceiling, is_what,
                 )  # fmt: skip
-        if dimension == _main_dimension(result):
+        if dimension == main_dimension(result):
             yield from _accuracies(result, dimension)
 
 
-def _main_dimension(result: JudgmentsResult) -> str:
-    return "total" if "total" in result.dimensions else result.dimensions[0]
+def dimensions(result: MeasuredResult) -> list[str]:
+    """What people rated, of a result of judgments."""
+    given = result.settings["dimensions"]
+    return list(map(str, given)) if isinstance(given, tuple) else []
 
 
-def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledFinding]:
-    measures = {
-        PAIRS: "pairs of captions of an image in order, or tied as by people",
-        SYSTEMS: "share of pairs of systems in order",
-    }
-    for of, by_dimension in result.accuracy_controls.items():
-        if (against := by_dimension[dimension]) is None:
+def main_dimension(result: MeasuredResult) -> str:
+    """ "total", where people rated it, else the first dimension."""
+    known = dimensions(result)
+    return "total" if "total" in known else known[0]
+
+
+def key_of(result: MeasuredResult, name: str, dimension: str) -> str:
+    return name if len(dimensions(result)) == 1 else f"{name}_{dimension}"
+
+
+def _accuracies(result: MeasuredResult, dimension: str) -> Iterator[ControlledFinding]:
+    for of, name, measure in (
+        ("pairs", "accuracy", "pairs of captions of an image in order, or tied as by people"),
+        ("systems", "system_accuracy", "share of pairs of systems in order"),
+    ):
+        key = key_of(result, name, dimension)
+        if (against := result.controls.get(key)) is None:
             continue
         for metric in _metrics(result):
-            agreement: HumanAgreement = metric.numbers.human[dimension]
-            value = agreement.accuracy.accuracy
-            if of == SYSTEMS and agreement.system is not None:
-                value = agreement.system.accuracy
+            value = metric.numbers[key]
             if tested := _from(against, metric.name, value):
                 yield ControlledFinding(
-                    f"judgments.{of}", dimension, metric.name, measures[of], *tested,
+                    f"judgments.{of}", dimension, metric.name, measure, *tested,
                     ceiling_is="every pair in order",
-                    why_not=_too_few_systems(agreement) if of == SYSTEMS else None,
+                    why_not=_too_few_systems(value.n or 0) if of == "systems" else None,
                 )  # fmt: skip
 
 
-def _too_few_systems(agreement: HumanAgreement) -> str | None:
+def _too_few_systems(n: int) -> str | None:
     """Whether a random order of this number of systems is correct too often to show anything.
 
     Resampled images cannot answer this: they are of the same systems.
     """
-    means = agreement.system.means.values() if agreement.system is not None else ()
-    n = sum(mean.score is not None and mean.human is not None for mean in means)
     by_chance = 1 / math.factorial(n)
     if by_chance < ALPHA:
         return None
@@ -287,11 +292,11 @@ def _resistance_of_controls(result: MeasuredResult, search: str, key: str) -> di
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
     GradedResult: _graded,
-    JudgmentsResult: _judgments,
 }
 
 _MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
     "forced_choice": _forced_choice,
+    "judgments": _judgments,
     "arena": _arena,
     "pairs": _pairs,
     "sensitivity": _sensitivity,

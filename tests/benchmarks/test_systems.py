@@ -22,7 +22,6 @@ from benchmarks.numbers.systems import (
 from benchmarks.numbers.tables import Result
 from metaeval.config import metric_names
 from metaeval.results.files import write_result
-from metaeval.results.judgments import JudgmentStatistics
 from metaeval.results.measured import Measured
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
@@ -74,12 +73,14 @@ def run(tmp_path: Path) -> Path:
         for name, values in scores.items()
     ).to_parquet(tmp_path / files.SCORES)
     metrics = tuple(
-        MetricResult[JudgmentStatistics](
+        MetricResult[Measured](
             column=ScoreColumn(name, higher_is_better=name != "C", control=name == "D"), family=name
         )
         for name in scores
     )
-    write_result(tmp_path / files.STATISTICS, ratings_result(metrics))
+    write_result(
+        tmp_path / files.STATISTICS, ratings_result({}).model_copy(update={"metrics": metrics})
+    )
     return tmp_path
 
 
