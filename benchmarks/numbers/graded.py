@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from benchmarks.numbers.tables import Command, Result, Table
-from metaeval.errors import InputError
 from metaeval.reports.graded.ranking import paper_distance
-from metaeval.results.files import read_info, read_result
+from metaeval.results.files import read_info
 from metaeval.results.graded import MEASURES, GradedResult, GradedStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
@@ -40,12 +39,7 @@ class Run(NamedTuple):
 
 def read(result: Result) -> Run:
     """The metrics that ran, without parts."""
-    run = read_result(result.folder / files.STATISTICS)
-    if not isinstance(run, GradedResult):
-        raise InputError(
-            f"is a run of '{run.experiment}', not of graded corruption",
-            file=result.folder / files.STATISTICS,
-        )
+    run = result.read(GradedResult)
     published = read_info(result.folder / files.RUN).published
     return Run(
         {m.name: m for m in run.metrics if m.ok and m.column.part_of is None},

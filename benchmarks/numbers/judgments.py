@@ -8,7 +8,6 @@ from typing import Any
 from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.judgments.printout import SYMBOL
-from metaeval.results.files import read_result
 from metaeval.results.judgments import (
     Correlation,
     CorrelationEstimates,
@@ -17,7 +16,6 @@ from metaeval.results.judgments import (
 )
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.runs import files
 
 METRICS = "[bleu,meteor,rouge_l,cider,spice]"
 STATISTICS: tuple[Correlation, ...] = ("kendall_tau_c", "kendall_tau_b")
@@ -45,16 +43,12 @@ def flickr8k(results: Sequence[Result]) -> str:
 
 def read_ratings(result: Result) -> JudgmentsResult:
     """The result of a run of experiment=judgments."""
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, JudgmentsResult)
-    return run
+    return result.read(JudgmentsResult)
 
 
 def read_choices(result: Result) -> MeasuredResult:
     """The result of a run of experiment=forced_choice."""
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
-    return run
+    return result.read(MeasuredResult)
 
 
 def as_published(known: float | None) -> str:

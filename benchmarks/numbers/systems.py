@@ -13,11 +13,9 @@ from benchmarks.numbers.judgments import italic, read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
-from metaeval.results.files import read_result
 from metaeval.results.judgments import JudgmentStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.results.sensitivity import SensitivityResult
-from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
 RULES = "bleu,sacrebleu,meteor,rouge_l,cider,spice"
@@ -369,8 +367,7 @@ def added(results: Sequence[Result]) -> str:
 def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
-    run = read_result(results[0].folder / files.STATISTICS)
-    assert isinstance(run, SensitivityResult)
+    run = results[0].read(SensitivityResult)
     of_name = {entry.name: entry.set for entry in run.sets}
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
     counts = {name: ran[0].numbers.profile[of_set].n for name, of_set in of_name.items()}
