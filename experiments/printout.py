@@ -18,7 +18,7 @@ from metaeval.runs.records import BATCH_DEPENDENT
 def printout(result: MeasuredResult, file: Path) -> str:
     """A line a metric, best first, controls last; then the sentences; then what to open next."""
     table = systems_lines(result) if result.systems else table_lines(result)
-    lines = [*table, *sentences(result), *not_run(result)]
+    lines = [*table, *extra_lines(result), *sentences(result), *not_run(result)]
     return "\n".join([*lines, f"{file.stem}: {file}"])
 
 
@@ -47,6 +47,24 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
     lines += [{"metric": "(people)", **people}] if people else []
     unit = " and ".join(units)
     yield from text_table(lines, f"{group}, {unit}" if group else unit)
+
+
+def extra_lines(result: MeasuredResult) -> Iterator[str]:
+    """The tables that a page shows without a click."""
+    for extra in result.extras:
+        if extra.kind == "table" and extra.rows and not extra.folded:
+            first, *columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+            lines = [
+                {"metric": str(r[first]), **{c: _printed_cell(r[c]) for c in columns}}
+                for r in extra.records
+            ]
+            yield from text_table(lines, extra.title)
+
+
+def _printed_cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def systems_lines(result: MeasuredResult) -> Iterator[str]:

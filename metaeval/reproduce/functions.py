@@ -20,7 +20,6 @@ from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.compare import Values
 from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 
@@ -80,18 +79,19 @@ def components(folder: Path) -> Values:
     """TIGEr's Fig. 7 from a run of sensitivity: how often the true caption scores above the one
     with a wrong component, ties half; corruptions of a component weigh by their captions."""
     result = load_run(folder).result
-    assert isinstance(result, SensitivityResult)
-    of_name = {entry.name: entry.set for entry in result.sets}
+    assert isinstance(result, MeasuredResult)
+    of_name = {entry["name"]: entry["set"] for entry in result.extra("sets").records}
+    profile = {(c["metric"], c["set"]): c for c in result.extra("profile").records}
     values: dict[str, dict[str, float | None]] = {}
     for metric in result.metrics:
         if not metric.ok or metric.column.part_of is not None:
             continue
-        profile = metric.numbers.profile
         values[metric.name] = {}
         for kind, names in COMPONENTS.items():
-            cells = [profile[of_name[n]] for n in names if of_name.get(n) in profile]
-            n = sum(cell.n for cell in cells)
-            right = sum((cell.auc.value or 0.0) * cell.n for cell in cells)
+            places = [(metric.name, of_name.get(name)) for name in names]
+            cells = [profile[place] for place in places if place in profile]
+            n = sum(cell["n"] for cell in cells)
+            right = sum((cell["auc"] or 0.0) * cell["n"] for cell in cells)
             values[metric.name][kind] = right / n if n else None
     return values
 

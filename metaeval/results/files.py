@@ -18,18 +18,18 @@ from metaeval.runs import files
 # experiment → module and class of its result
 RESULTS: dict[str, tuple[str, str]] = {
     "arena": ("measured", "MeasuredResult"),
-    "attack": ("attack", "AttackResult"),
+    "attack": ("measured", "MeasuredResult"),
     "captioners": ("measured", "MeasuredResult"),
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),
     "sample_size": ("sample_size", "SampleSizeResult"),
-    "localisation": ("localisation", "LocalisationResult"),
+    "localisation": ("measured", "MeasuredResult"),
     "retrieval": ("measured", "MeasuredResult"),
-    "references": ("references", "ReferencesResult"),
+    "references": ("measured", "MeasuredResult"),
     "forced_choice": ("measured", "MeasuredResult"),
-    "judgments": ("judgments", "JudgmentsResult"),
+    "judgments": ("measured", "MeasuredResult"),
     "pairs": ("measured", "MeasuredResult"),
     "score": ("score", "ScoreResult"),
-    "sensitivity": ("sensitivity", "SensitivityResult"),
+    "sensitivity": ("measured", "MeasuredResult"),
     "reproduce": ("reproduction", "ReproductionResult"),
     "trust": ("trust", "TrustResult"),
 }

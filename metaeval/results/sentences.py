@@ -6,7 +6,7 @@ it from all others, and above a control only where a test shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
@@ -107,16 +107,23 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
     return f"Significantly above {control}: {names(against.above)}."
 
 
-def definition_of_bold(comparisons: Comparisons) -> str:
-    """What bold means in a column with these comparisons."""
-    methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
-    if not methods:
+def definition_of_bold(columns: Mapping[str, Comparisons]) -> str:
+    """What bold means in columns with these comparisons, by their titles."""
+    by_test: dict[str, list[str]] = {}
+    for title, comparisons in columns.items():
+        methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
+        n = sum(bool(pair.tests) for pair in comparisons.pairs)
+        if methods:
+            test = f"paired {' and '.join(methods)}, Holm over {n} pair{'' if n == 1 else 's'}"
+            by_test.setdefault(test, []).append(title)
+    if not by_test:
         return ""
-    n = sum(bool(pair.tests) for pair in comparisons.pairs)
-    return (
-        f"bold: the best, and those not separated from it at {comparisons.alpha:g} "
-        f"(paired {' and '.join(methods)}, Holm over {n} pair{'' if n == 1 else 's'})"
-    )
+    alpha = next(iter(columns.values())).alpha
+    tests = [
+        f"{', '.join(titles)}: {test}" if len(by_test) > 1 else test
+        for test, titles in by_test.items()
+    ]
+    return f"bold: the best, and those not separated from it at {alpha:g} ({'; '.join(tests)})"
 
 
 def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:

@@ -47,14 +47,14 @@ def measures_tables(run: Run) -> list[Block]:
     """
     blocks = []
     for k, (group, measures) in enumerate(run.result.groups().items()):
-        name = "measures" if k == 0 else f"measures-{file_stem(group)}"
+        name = "measures" if k == 0 else f"measures-{_stem(group)}"
         key, title = ("table" if k == 0 else f"table-{k}"), f"Table{group and f', {group}'}"
         blocks.append(measures_table(run, measures, key=key, title=title, name=name))
     for group, measures in run.result.groups(shown=False).items():
         if group:
-            stem = file_stem(group)
+            stem, title = _stem(group), group.partition(",")[0]
             block = measures_table(
-                run, measures, key=f"table-{stem}", title=group, name=f"measures-{stem}"
+                run, measures, key=f"table-{stem}", title=title, name=f"measures-{stem}"
             )
             blocks.append(block._replace(folded=True))
     return blocks
@@ -154,10 +154,9 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
     confidence = result.settings.get("confidence")
     if isinstance(confidence, float):
         said.append(f"{100 * confidence:g}% intervals in brackets")
-    rules = dict.fromkeys(
-        definition_of_bold(result.comparisons[m.key]) for m in measures if bold_names(result, m)
-    )
-    said += [rule for rule in rules if rule]
+    marked = {m.title: result.comparisons[m.key] for m in measures if bold_names(result, m)}
+    if rule := definition_of_bold(marked):
+        said.append(rule)
     text = "; ".join(said)
     title = result.title or result.dataset
     if measures[0].group:
@@ -244,8 +243,7 @@ def differences(run: Run, measure: Measure | None = None) -> Block:
         rule=f"times 100; p-values after Holm over {len(comparisons.pairs)} pairs",
     )
     key = "differences" if measure == result.declared[0] else f"differences-{measure.key}"
-    title = f"Who beats whom{measure.group and f', {measure.group}'}"
-    return Block(key, title, html, folded=True, tables=(table,))
+    return Block(key, "Who beats whom", html, folded=True, tables=(table,))
 
 
 def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
@@ -319,6 +317,10 @@ def _people(
         row.append(PrintCell(scaled(text) if measure.unit == "score" else text))
         row += [PrintCell(DASH)] * bool(printed[measure.key])
     return row
+
+
+def _stem(group: str) -> str:
+    return file_stem(group.lower().replace(",", "").replace(" ", "-"))
 
 
 def _head(column: str) -> str:

@@ -116,6 +116,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"pickle.loads", "json.loads", "file.read_text"},
         "a metric that was just pickled, scores",
     ),
+    "metaeval/option_tables.py": (
+        {"path.read_text", "yaml.safe_load"},
+        "the package's own configuration",
+    ),
     "metaeval/choices.py": (
         {"path.read_text", "OmegaConf.load"},
         "the package's own configuration",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loopback import LoopbackEndpoint
 from metaeval.runs.answers import ANSWERS, AnswerJournal, read_part
+from tests.loopback import LoopbackEndpoint
 from tests.metrics.judge import killed
 
 N = 120

@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.loopback import LoopbackEndpoint
 from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS, read_part
+from tests.loopback import LoopbackEndpoint
 
 ROOT = Path(__file__).parents[3]
 N, KILLS, CONCURRENCY = 400, 20, 4
