@@ -17,7 +17,6 @@ from metaeval.reports import measured
 from metaeval.reports.graded import page as graded
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
-from metaeval.reports.score import page as score
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
 from metaeval.results.files import read_info, write_info
@@ -39,7 +38,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "retrieval": (measured.write_report, frozenset({"figures"})),
     "references": (measured.write_report, frozenset({"figures"})),
     "sample_size": (sample_size.write_report, frozenset()),
-    "score": (score.write_report, frozenset()),
+    "score": (measured.write_report, frozenset({"figures"})),
     "sensitivity": (measured.write_report, frozenset({"figures"})),
     "trust": (trust.write_report, frozenset()),
     **dict.fromkeys(("graded", "replace", "shuffle"), GRADED),
