@@ -24,6 +24,11 @@ from metaeval.text.numbered import (
 )
 from metaeval.text.tokenizers import base as tokenizers
 
+Ints = npt.NDArray[np.int64]
+
+_CELLS = 2**20  # captions times words of their references, at once
+_START, _END, _UNKNOWN = 0, 1, 2  # numbers of the bigram model's words
+
 
 class RandomScore(Metric):
     """A number in [0, 1) that depends on the seed, the image's id and the caption alone.
@@ -115,9 +120,6 @@ class LengthScorer(Scorer):
         return np.array(lengths, dtype=np.float64).reshape(-1, 1)
 
 
-_CELLS = 2**20  # captions times words of their references, at once
-
-
 class LongestCopy(Metric):
     """The longest run of words that a caption shares with a reference, over the caption's words.
 
@@ -198,11 +200,6 @@ class LongestCopyScorer(ReferenceScorer):
             np.maximum(best[:cells], run[:cells], out=best[:cells])
         longest: Ints = np.maximum.reduceat(best, starts)
         return longest
-
-
-Ints = npt.NDArray[np.int64]
-
-_START, _END, _UNKNOWN = 0, 1, 2
 
 
 class BigramModel(Metric):

@@ -12,10 +12,10 @@ import pytest
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.metrics.clipscore.weights import SCENES_CLIP
+from metaeval.metrics.learn_to_eval.train import DRAWN, replaced, shuffled
 from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS, CaptionModel
 from metaeval.text.transformers.locate import MINILM, known_caption_models
 from metaeval.text.vocabulary import END, START
-from metaeval.training.spoiling import drawn_corruptions, replaced, shuffled
 from metaeval.weights.cards import read_card
 from metaeval.weights.pretrained import SHIPPED, shipped
 from metaeval.weights.training_facts import training_facts
@@ -35,7 +35,7 @@ def test_a_shipped_card_names_the_licence_of_weights_and_data(path: Path) -> Non
 def test_a_shipped_card_states_what_its_training_drew_and_started_from(name: str) -> None:
     card = CARDS[name]
     facts = training_facts(card, {})
-    assert facts.drawn == drawn_corruptions(card["trained_on_corruptions"])
+    assert facts.drawn == (DRAWN if card["trained_on_corruptions"] else DRAWN[:1])
     assert card["start"]["vectors"].startswith(f"{MINILM.lower()}:")
     assert facts.caption_models == known_caption_models(MINILM)
     assert facts.chosen_on == ("replace", "shuffle")
@@ -44,7 +44,7 @@ def test_a_shipped_card_states_what_its_training_drew_and_started_from(name: str
 def test_the_small_clip_states_it_too() -> None:
     """It learned to distinguish captions of an image from others, from random weights."""
     facts = training_facts(read_card(SCENES_CLIP), {})
-    assert facts.drawn == drawn_corruptions(False)
+    assert facts.drawn == DRAWN[:1]
     assert (facts.caption_models, facts.chosen_on, facts.seeds) == ((), (), ())
 
 
@@ -76,7 +76,7 @@ def test_rates_on_cards_are_those_that_are_drawn(spoil, flaw: str, one_word: flo
     tokens = np.tile(np.array([START, *range(10, 10 + n), END]), (10_000, 1))
     bag = [] if spoil is shuffled else [np.arange(100, 200)]
     changed = (spoil(tokens, np.full(len(tokens), n + 2), rng, *bag) != tokens).sum(axis=1) / n
-    drawn = next(d for d in drawn_corruptions(True) if d.flaw == flaw)
+    drawn = next(d for d in DRAWN if d.flaw == flaw)
     assert drawn.rates is not None
     low, high = drawn.rates
     assert changed.max() == pytest.approx(high, abs=1e-9)

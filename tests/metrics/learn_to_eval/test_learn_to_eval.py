@@ -18,11 +18,10 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
-from metaeval.metrics.learn_to_eval.train import OwnedCaptions, main
+from metaeval.metrics.learn_to_eval.train import OwnedCaptions, bag_numbers, main
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_data import CaptionData
-from metaeval.training.spoiling import bag_numbers
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read

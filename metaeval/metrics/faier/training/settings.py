@@ -11,9 +11,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.faier.variants import find_variant
 from metaeval.options import (
     Below1,
-    NonNegativeInt,
     NotNegative,
-    Positive,
     PositiveInt,
     Share,
     checked,
@@ -53,15 +51,6 @@ class FaierSettings:
     lost_regions, mirrored
         The share of regions that are left out (never an image's first), and of images whose left
         and right are exchanged (gold regions only).
-    spoiled
-        For "corruptions": in so many splits every candidate has a shuffled and a replaced copy.
-    spoiled_order, spoiled_words
-        For "corruptions": how far, at least, a copy should be below of which every word is at the
-        wrong place, and one of which every word is wrong.
-    spoiled_within, spoiled_across
-        For "corruptions": weights of the ranking of an image's own texts, and of all of the batch.
-    spoiled_shuffled
-        For "corruptions": weight of the shuffled copies in both, that of the replaced being 1.
     """
 
     variant: str = "r"
@@ -75,14 +64,7 @@ class FaierSettings:
     word_dropout: Below1 = 0.0
     lost_regions: Below1 = 0.0
     mirrored: Share = 0.0
-    spoiled: NonNegativeInt = 1
-    spoiled_order: Positive = 0.6
-    spoiled_words: Positive = 1.5
-    spoiled_within: NotNegative = 1.0
-    spoiled_across: NotNegative = 1.0
-    spoiled_shuffled: NotNegative = 1.0
 
     def __post_init__(self) -> None:
-        find_variant(self.variant)
-        if self.spoiled > self.splits:
-            raise ConfigError(f"task.model.spoiled is {self.spoiled}, of {self.splits} splits")
+        if find_variant(self.variant).corruptions:
+            raise ConfigError(f"the variant '{self.variant}' is shipped only; choose another")

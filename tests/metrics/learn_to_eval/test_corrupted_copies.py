@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.text.vocabulary import SPECIAL, Vocabulary
-from metaeval.training.spoiling import (
-    bag,
+from metaeval.metrics.learn_to_eval.train import (
     bag_numbers,
-    generator,
     replaced,
     shuffled,
-    spoiled_words,
 )
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
 
 captions = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=9), min_size=1, max_size=12)
 
@@ -73,34 +70,8 @@ def test_every_place_and_every_word_has_the_same_chance() -> None:
     assert np.abs(first - 1000).max() < 5 * 30
 
 
-def test_a_stream_of_its_own() -> None:
-    tokens, lengths = encoded([list("abcdefgh")] * 50)
-    same = [shuffled(tokens, lengths, generator(1, 2)) for _ in range(2)]
-    assert (same[0] == same[1]).all()
-    for seed, epoch in ((1, 3), (2, 2)):
-        assert (shuffled(tokens, lengths, generator(seed, epoch)) != same[0]).any()
-    # not the numbers that a corruption or a batch would draw from the same seed
-    assert generator(1, 2).random() != np.random.default_rng([1, 2]).random()
-
-
-def test_the_bag_comes_from_the_given_captions() -> None:
-    words = [["a", "dog"], ["a", "dog"], ["a", "cat"]]
-    assert bag(words, min_count=2) == ("a", "dog")
+def test_the_bag_is_the_vocabulary() -> None:
     vocabulary = Vocabulary([*SPECIAL, "a", "dog"])
     assert bag_numbers(vocabulary).tolist() == [4, 5]
     with pytest.raises(ValueError, match="at least two"):
         replaced(*encoded([["a"]]), np.random.default_rng(0), np.array([5]))
-
-
-def test_words_instead_of_numbers() -> None:
-    texts = [["the", "dog", "zyx", "runs"], ["one"], []]
-    turned = spoiled_words(texts, "shuffled", generator(0, 0))
-    assert sorted(turned[0]) == sorted(texts[0])
-    assert turned[0] != texts[0]
-    assert turned[1:] == texts[1:]  # one word, and none: nothing to move
-    changed = spoiled_words(texts, "replaced", generator(0, 0), ["a", "b", "one"], (1.0, 1.0))
-    assert set(changed[0]) <= {"a", "b", "one"}
-    assert changed[1][0] in ("a", "b")  # never by itself
-    assert changed[2] == []
-    with pytest.raises(ValueError, match="kind"):
-        spoiled_words(texts, "deleted", generator(0, 0))
