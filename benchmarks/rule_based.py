@@ -32,7 +32,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.text.tokenizers import base as tokenizers
 
 Sets = Sequence[Sequence[str]]

@@ -22,8 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from metaeval.compute import transport_device
 from metaeval.metrics.bertscore.sentences import best_cosines
-from metaeval.metrics.faier.fusion import level_score
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape, level_score
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
 from metaeval.metrics.scan.grounding import RegionBatch

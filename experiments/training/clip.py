@@ -29,12 +29,17 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.training.grounded import CHECKPOINT, HERE, OTHERS, NetworkTraining
-from metaeval.metrics.clipscore.network import normalised, pixels_of
-from metaeval.metrics.clipscore.text import WordTokenizer, text_features, words_of
+from metaeval.metrics.clipscore.network import (
+    WordTokenizer,
+    normalised,
+    pixels_of,
+    text_features,
+    words_of,
+)
 from metaeval.options import STRICT, PositiveInt
 from metaeval.provenance import command
+from metaeval.training.dataset import recall, rsum
 from metaeval.training.loop import fit
-from metaeval.training.retrieval import recall, rsum
 from metaeval.weights import pretrained
 from metaeval.weights.cards import trained_on, write_card
 
@@ -154,16 +159,20 @@ def retrieval(
     owner = np.repeat(np.arange(len(texts)), [len(t) for t in texts])
     flat = [PREFIX + t for each in texts for t in each]
     with torch.inference_mode():
-        image = torch.cat([
-            model.encode_image(normalised(pixels[i : i + 100]).to(device), normalize=True)
-            for i in range(0, len(pixels), 100)
-        ])  # fmt: skip
-        text = torch.cat([
-            torch.nn.functional.normalize(
-                text_features(model, tokenizer(flat[i : i + 500]).to(device)), dim=-1
-            )
-            for i in range(0, len(flat), 500)
-        ])  # fmt: skip
+        image = torch.cat(
+            [
+                model.encode_image(normalised(pixels[i : i + 100]).to(device), normalize=True)
+                for i in range(0, len(pixels), 100)
+            ]
+        )
+        text = torch.cat(
+            [
+                torch.nn.functional.normalize(
+                    text_features(model, tokenizer(flat[i : i + 500]).to(device)), dim=-1
+                )
+                for i in range(0, len(flat), 500)
+            ]
+        )
     return recall((image @ text.T).cpu().numpy(), owner)
 
 

@@ -96,7 +96,7 @@ class TrainScan(GroundedTraining):
         from metaeval.text.vocabulary import Vocabulary
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit
-        from metaeval.vision.regions.grid import add_grid
+        from metaeval.vision.regions.gold import add_grid
 
         losses = self.made_small()
         network = filled_in(self.network, self.regions.name == "gold")

@@ -342,10 +342,15 @@ class _State(Generic[Network]):
             trained.best, trained.best_epoch = score, epoch
             self.best = {k: v.detach().clone() for k, v in self.kept.state_dict().items()}
         trained.seconds += seconds
-        trained.history.append({
-            "epoch": epoch, "loss": round(loss, 6), "learning_rate": rate,
-            "seconds": round(seconds, 2), **measured,
-        })  # fmt: skip
+        trained.history.append(
+            {
+                "epoch": epoch,
+                "loss": round(loss, 6),
+                "learning_rate": rate,
+                "seconds": round(seconds, 2),
+                **measured,
+            }
+        )
         patience = self.settings.patience
         trained.stopped_early = bool(patience) and epoch - trained.best_epoch >= patience
 

@@ -20,8 +20,11 @@ from metaeval.compute import transport_device  # noqa: E402
 from metaeval.compute.device import full_float32  # noqa: E402
 from metaeval.metrics.bertscore.moverscore import token_distances  # noqa: E402
 from metaeval.metrics.bertscore.sentences import best_cosines  # noqa: E402
-from metaeval.metrics.faier.fusion import level_score  # noqa: E402
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape  # noqa: E402
+from metaeval.metrics.faier.network import (  # noqa: E402
+    FaierNetwork,
+    FaierShape,
+    level_score,
+)
 from metaeval.metrics.language_model.network import (  # noqa: E402
     CaptionLanguageModel,
     LanguageShape,
@@ -153,9 +156,13 @@ def tiger_score(n: int) -> Any:
 
 def bert_encode(n: int) -> Any:
     config = transformers.BertConfig(
-        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, vocab_size=20,
-        intermediate_size=32, max_position_embeddings=16,
-    )  # fmt: skip
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        vocab_size=20,
+        intermediate_size=32,
+        max_position_embeddings=16,
+    )
     encoder = TextEncoder.__new__(TextEncoder)
     encoder._network = on_device(transformers.BertModel(config).eval())
     return encoder.forward(

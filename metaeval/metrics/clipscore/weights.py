@@ -10,11 +10,11 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.readers.files import user_path
 from metaeval.text.transformers import hub
-from metaeval.weights import cards, shipped
+from metaeval.weights import cards
 
 INSTALL = "python -m metaeval.doctor --install clip"
 RANDOM, SCENES, AUTO = "random", "scenes", "auto"
-SCENES_CLIP = shipped.SHIPPED / "scenes_clip"
+SCENES_CLIP = cards.SHIPPED / "scenes_clip"
 
 # OpenAI's ViT-B/32, the CLIPScore paper's model: open_clip's name of it, and its possible places.
 _DEFAULT = ("ViT-B-32", "openai")

@@ -218,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "variant": "",
         "trained_on_corruptions": True,
         "regions": "none" if options.text else GoldRegions().identity(None),
-        "shape": shape.as_dict(),
+        "shape": asdict(shape),
         "command": command_line("metaeval.metrics.learn_to_eval.train", arguments),
         "seed": options.seed,
         "data": data.card(min_count=options.min_count, machine=[p.name for p in options.machine]),

@@ -32,8 +32,8 @@ from metaeval.readers.files import user_path
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, with_notes
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
+from metaeval.weights.cards import training_facts
 from metaeval.weights.pretrained import AUTO
-from metaeval.weights.training_facts import training_facts
 
 SMOOTH = 9.0
 LEAKY, RELU = "leaky", "relu"
@@ -68,6 +68,7 @@ class ScanMetric(Metric):
     """
 
     needs = frozenset()  # the regions say themselves what they lack
+    runs_network = True
     plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # as published: without notes in brackets
 
     @checked
@@ -90,10 +91,6 @@ class ScanMetric(Metric):
     @property
     def reads(self) -> frozenset[str]:
         return frozenset({"image"})
-
-    @property
-    def runs_network(self) -> bool:
-        return True
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -192,7 +189,7 @@ class ScanScorer(RegionScorer):
     def prepare(self) -> None:
         from metaeval.metrics.scan.attention import LEAK
         from metaeval.metrics.scan.grounding import Grounder
-        from metaeval.vision.regions.grid import add_grid
+        from metaeval.vision.regions.gold import add_grid
 
         key = ("scan", self.weights.label, self.weights.words, self._device)
         model, words = load_once(key, self.weights.load)

@@ -21,8 +21,14 @@ from metaeval.metrics.scan.network import Scan
 from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, checked
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity
-from metaeval.training.dataset import CaptionedImages, EncodedCaptions, Ints, forget_words
-from metaeval.training.retrieval import recall, rsum
+from metaeval.training.dataset import (
+    CaptionedImages,
+    EncodedCaptions,
+    Ints,
+    forget_words,
+    recall,
+    rsum,
+)
 from metaeval.vision.regions.augment import flipped, staying, to_front
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions

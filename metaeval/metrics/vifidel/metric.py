@@ -3,7 +3,7 @@
 The image is the bag of its objects' labels, the caption the bag of its content words; the score is
 exp(-d), d being the least cost of turning the one into the other, word by word, at the price of the
 distance between word vectors (word mover's distance). No reference is needed; where there are any,
-they say which words matter (`importance.py`).
+they say which words matter (`ImportanceWeights`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from metaeval.data.json_records import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
 from metaeval.metrics.vifidel.detector import Detector
-from metaeval.metrics.vifidel.distance import BagDistance
-from metaeval.metrics.vifidel.importance import ImportanceWeights
+from metaeval.metrics.vifidel.distance import BagDistance, ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
 from metaeval.options import Device, OptionsOf, checked
 from metaeval.readers.files import user_path
@@ -43,7 +42,7 @@ from metaeval.runs.records import (
 )
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
-from metaeval.vision.regions.noise import BoxNoise
+from metaeval.vision.regions.gold import BoxNoise
 
 GOLD, DETECTOR = "gold", "detector"
 Labels = Counter[str]
@@ -238,7 +237,7 @@ class Vifidel(Metric):
         ]
         | None = None,
         device: Device = "auto",
-        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.noise.BoxNoise")]
+        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
         | None = None,
     ) -> None:
         self.vectors, self.p, self.objects = vectors, p, objects

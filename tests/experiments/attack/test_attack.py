@@ -36,7 +36,7 @@ from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.results.attack import AttackResult
 from metaeval.results.files import read_info, read_result
 from metaeval.runs.records import Edit

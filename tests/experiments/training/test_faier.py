@@ -25,12 +25,15 @@ from metaeval.weights import cards, pretrained
 from tests.text.transformers.lettered import Lettered
 
 TINY: dict[str, Any] = {
-    "regions": GoldRegions(), "dev": 20, "min_count": 2,
+    "regions": GoldRegions(),
+    "dev": 20,
+    "min_count": 2,
     "network": {"width": 16, "d": 16, "dropout": 0.0},
     "model": {"batch": 20, "splits": 2},
     "training": {"epochs": 5, "learning_rate": 1e-2, "schedule": "cosine"},
-    "device": "cpu", "threads": 1,
-}  # fmt: skip
+    "device": "cpu",
+    "threads": 1,
+}
 
 
 def config(cache: Path) -> Any:
@@ -56,8 +59,11 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     losses = [epoch["loss"] for epoch in facts["training"]["history"]]
     assert losses[-1] < 0.95 * losses[0]
     assert sorted(path.name for path in out.iterdir()) == [
-        "card.json", "model.safetensors", "trained_on.npy", "vocab.json",
-    ]  # fmt: skip
+        "card.json",
+        "model.safetensors",
+        "trained_on.npy",
+        "vocab.json",
+    ]
     train = load_scenes(split="train", n=80, cache=tmp_path)
     found = pretrained.read(out)
     assert found.overlap(train).all()

@@ -20,7 +20,6 @@ from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.training.scan import TrainScan, filled_in
-from metaeval.metrics.base import Scorer
 from metaeval.metrics.scan.metric import Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.training import ScanLosses, ScanTask
@@ -38,9 +37,13 @@ from tests.text.transformers.lettered import Lettered
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
 LOSSES = {
-    "batch": 16, "dropout": 0.1, "unknown": 0.05, "lost_regions": 0.1, "lost_whole": 0.1,
+    "batch": 16,
+    "dropout": 0.1,
+    "unknown": 0.05,
+    "lost_regions": 0.1,
+    "lost_whole": 0.1,
     "mirrored": 0.5,
-}  # fmt: skip
+}
 
 
 def settings(**changes: Any) -> dict[str, Any]:
@@ -49,13 +52,20 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 def run_config(tmp_path: Path, seed: int, n: int) -> Any:
     """A run's configuration besides its task: the first n scenes to learn from."""
-    return OmegaConf.create({
-        "seed": seed,
-        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": n,
-                    "images": False, "cache": str(tmp_path)},
-        "paths": {"cache": str(tmp_path)},
-        "cache": {"enabled": False},
-    })  # fmt: skip
+    return OmegaConf.create(
+        {
+            "seed": seed,
+            "dataset": {
+                "_target_": "metaeval.data.scenes.load_scenes",
+                "split": "train",
+                "n": n,
+                "images": False,
+                "cache": str(tmp_path),
+            },
+            "paths": {"cache": str(tmp_path)},
+            "cache": {"enabled": False},
+        }
+    )
 
 
 def images(tmp_path: Path, n: int = 60) -> CaptionedImages:
@@ -98,7 +108,6 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     assert weights.overlap(learned).all()  # dev images of the split included
     assert not weights.overlap(fresh).any()
     scorer = Tiger(GoldRegions(), weights=str(out), device="cpu").bind(fresh, MemoryStore())
-    assert isinstance(scorer, Scorer)
     scorer.prepare()
     scores = scorer.score(fresh.human, np.arange(40))
     assert np.isfinite(scores).all()
@@ -166,9 +175,14 @@ def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
     for shrinking in (None, False):
         card = TrainScan(
-            {**LOSSES, "similarity_margin": shrinking, "margin": 0.3}, regions=GoldRegions(),
-            dev=20, network=NETWORK, training=settings(epochs=1), vectors=Lettered(), device="cpu",
-        ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))  # fmt: skip
+            {**LOSSES, "similarity_margin": shrinking, "margin": 0.3},
+            regions=GoldRegions(),
+            dev=20,
+            network=NETWORK,
+            training=settings(epochs=1),
+            vectors=Lettered(),
+            device="cpu",
+        ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))
         assert card["losses"]["similarity_margin"] == (shrinking is None)
         assert set(card["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
         losses[shrinking] = card["training"]["history"][0]["loss"]
@@ -221,10 +235,12 @@ def test_a_whole_image_that_is_left_out_is_not_taken_for_another_region(tmp_path
     several = task._mask[all_of_them].sum(dim=1) > 1
     assert 0.3 < float(whole[several].any(dim=1).float().mean()) < 0.8
     vectors = task._model.image(features, mask, first)
-    alone = torch.stack([
-        task._model.image(row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1))[0, 0]
-        for row, is_whole in zip(features[mask], whole[mask], strict=True)
-    ])  # fmt: skip
+    alone = torch.stack(
+        [
+            task._model.image(row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1))[0, 0]
+            for row, is_whole in zip(features[mask], whole[mask], strict=True)
+        ]
+    )
     torch.testing.assert_close(vectors[mask], alone)
 
 
@@ -247,7 +263,6 @@ def test_wrong_losses_are_refused() -> None:
 def test_the_configuration_fits_the_code() -> None:
     node: Any = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain = OmegaConf.to_container(node, resolve=False)
-    assert isinstance(plain, dict)
     for key, kind in (("losses", ScanLosses), ("training", TrainingSettings)):
         known = {field.name for field in dataclasses.fields(kind)} - {"seed"}
         assert set(plain[key]) == known
@@ -273,10 +288,13 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
     node = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain: Any = OmegaConf.to_container(node, resolve=False)
     card = TrainScan(
-        plain["losses"], dev=10, network=plain["network"], training=settings(epochs=1),
+        plain["losses"],
+        dev=10,
+        network=plain["network"],
+        training=settings(epochs=1),
         regions=BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6),
         device="cpu",
-    ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
+    ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")
     assert card["shape"]["dim"] == 6
     assert not card["shape"]["hidden"]
     assert not card["losses"]["mirrored"]

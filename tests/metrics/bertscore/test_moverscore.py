@@ -40,7 +40,6 @@ def metric() -> MoverScore:
 
 def ready(metric: MoverScore) -> MoverScorer:
     scorer = metric.bind(DATASET)
-    assert isinstance(scorer, MoverScorer)
     scorer.prepare()
     return scorer
 

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 open_clip = pytest.importorskip("open_clip")
 
-from metaeval.metrics.clipscore.text import (  # noqa: E402
+from metaeval.metrics.clipscore.network import (  # noqa: E402
     WordTokenizer,
     can_be_short,
     text_features,

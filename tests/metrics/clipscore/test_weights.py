@@ -33,8 +33,10 @@ class Published(torch.nn.Module):
         super().__init__()
         for name, module in model.named_children():
             self.add_module(name, module)
-        for name, value in (*model.named_parameters(recurse=False),
-                            *model.named_buffers(recurse=False)):  # fmt: skip
+        for name, value in (
+            *model.named_parameters(recurse=False),
+            *model.named_buffers(recurse=False),
+        ):
             self.register_parameter(name, value) if isinstance(
                 value, torch.nn.Parameter
             ) else self.register_buffer(name, value)

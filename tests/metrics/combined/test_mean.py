@@ -12,14 +12,13 @@ import pytest
 
 import metaeval
 from metaeval.config import build, compose_config, selected
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.combined.mean import Mean
-from metaeval.metrics.ngram.chrf import Chrf
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
-from metaeval.metrics.ngram.ter import Ter
+from metaeval.metrics.ngram.rouge import RougeL
+from metaeval.metrics.ngram.sacrebleu import Chrf, Ter
 from metaeval.metrics.vifidel.metric import Vifidel
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -39,7 +38,6 @@ INDEX = np.array([0, 1, 2, 1, 0, 2])
 
 def scores(metric: Metric, captions: list[str] = CAPTIONS, index: object = INDEX) -> Scores:
     scorer = metric.bind(DATASET)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     return scorer.score(captions, np.asarray(index))
 
@@ -100,7 +98,6 @@ def test_alone_as_together_and_unchanged(scale: str) -> None:
 
 def test_what_keeps_a_part_keeps_the_mean() -> None:
     absent = mean("vifidel", "cider", parts=[Vifidel(MiniLmVectors()), Cider()]).bind(DATASET)
-    assert isinstance(absent, Absent)
     assert absent.reason == "it needs vifidel: the dataset 'toy' has no objects"
 
 
@@ -116,7 +113,6 @@ def test_options_of_the_parts_are_those_of_the_configuration() -> None:
     assert selected(config) == ["mean"]
     metric = build("mean", config)
     scorer = metric.bind(DATASET)
-    assert not isinstance(scorer, Absent)
     (signature,) = scorer.signatures
     assert signature.startswith("rouge-l+cider|of1:rouge-l;tok:ptb-3.4.1;beta:1.2;v:1|of2:cider;")
     assert ";sigma:3;" in signature
@@ -142,7 +138,6 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
         score_captions(build(name, config), DATASET, CAPTIONS, INDEX, MemoryStore()).scores
         for name in ("spice", "cider")
     ]
-    assert result.scores is not None
     assert parts[0] is not None
     assert parts[1] is not None
     assert result.scores[:, 0].tolist() == ((parts[0][:, 0] + parts[1][:, 0]) / 2).tolist()

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.metrics.faier.fusion import level_score
+from metaeval.metrics.faier.network import level_score
 from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
 

@@ -10,10 +10,9 @@ import pytest
 
 from metaeval.config import build_all, compose_config, selected
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects
+from metaeval.data.dataset import CaptionDataset, ImageId, Objects
 from metaeval.metrics.base import Scorer
-from metaeval.metrics.hallucination.chair import Chair
-from metaeval.metrics.hallucination.gold_labels import GoldLabels
+from metaeval.metrics.hallucination.chair import Chair, GoldLabels
 
 
 def images(*labels: Sequence[str]) -> CaptionDataset:
@@ -29,7 +28,6 @@ def images(*labels: Sequence[str]) -> CaptionDataset:
 
 def ready(dataset: CaptionDataset) -> Scorer:
     scorer = GoldLabels().bind(dataset)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     return scorer
 
@@ -54,7 +52,6 @@ def test_without_objects_there_is_no_score() -> None:
     assert np.isnan(ready(images(["dog"], [])).score(["a dog"], np.array([1]))).all()
     bare = CaptionDataset("bare", (1,), ("a dog",), ((),), (1,), ("a dog",))
     absent = GoldLabels().bind(bare)
-    assert isinstance(absent, Absent)
     assert absent.part == "objects"
 
 
@@ -77,7 +74,6 @@ def test_a_caption_without_a_hallucination_has_full_precision(coco_root: Path) -
     data = load_coco("coco_val2017", root=coco_root, split="val2017").limited(500)
     index = np.arange(500)
     chair = Chair(truth=("objects",)).bind(data)
-    assert not isinstance(chair, Absent)
     chair.prepare()
     wrong = chair.score(data.human, index)[:, 0]
     f1, recall = ready(data).score(data.human, index).T

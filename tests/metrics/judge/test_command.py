@@ -48,8 +48,10 @@ def test_a_run_keeps_its_answers_and_nowhere_the_key(
     assert json.loads(answers["request"][0])["image"]["size"] == 512
     # without the endpoint, from the record
     (tmp_path / "again").mkdir()
-    replay = (f"metric.judge.replay={tmp_path / 'run' / ANSWERS}",
-              "metric.judge.mode=replay_or_fail")  # fmt: skip
+    replay = (
+        f"metric.judge.replay={tmp_path / 'run' / ANSWERS}",
+        "metric.judge.mode=replay_or_fail",
+    )
     _run(tmp_path / "again", *common, *options, *replay, "metric.judge.image=512")
     scores = [(f / "run" / "scores.parquet").read_bytes() for f in (tmp_path, tmp_path / "again")]
     assert scores[0] == scores[1]
@@ -58,15 +60,24 @@ def test_a_run_keeps_its_answers_and_nowhere_the_key(
 def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     records = [
-        {"image_id": f"i{k}", "kind": "noun", "true": f"a dog number {k}",
-         "false": f"a cat number {k}", "references": [f"some dog {k}"]}
+        {
+            "image_id": f"i{k}",
+            "kind": "noun",
+            "true": f"a dog number {k}",
+            "false": f"a cat number {k}",
+            "references": [f"some dog {k}"],
+        }
         for k in range(6)
-    ]  # fmt: skip
+    ]
     pairs.write_text("".join(json.dumps(record) + "\n" for record in records))
     with LoopbackEndpoint(0) as endpoint:
-        options = (f"metric.judge.base_url={endpoint.url}", "metric.judge.model=m",
-                   "metric.judge.prompt=pairwise", "metric.judge.parser=number",
-                   "metric.judge.price={input: 1000, output: 2000}")  # fmt: skip
+        options = (
+            f"metric.judge.base_url={endpoint.url}",
+            "metric.judge.model=m",
+            "metric.judge.prompt=pairwise",
+            "metric.judge.parser=number",
+            "metric.judge.price={input: 1000, output: 2000}",
+        )
         more = ("metric.judge.bounds=[0,100]",)
         _run(
             tmp_path, "experiment=pairs", "dataset=pairs", f"dataset.file={pairs}", *options, *more
@@ -79,8 +90,15 @@ def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -
             "Price per 1,0",
         ):
             assert f'<th scope="row">{line}' in page
-        printed = _run(tmp_path, "experiment=replace", "dataset=scenes", "dataset.limit=2",
-                       *options, *more, code=1)  # fmt: skip
+        printed = _run(
+            tmp_path,
+            "experiment=replace",
+            "dataset=scenes",
+            "dataset.limit=2",
+            *options,
+            *more,
+            code=1,
+        )
     assert "it compares two captions" in printed
     assert "experiment=pairs" in printed
 

@@ -40,7 +40,6 @@ def test_the_parser_decides(
     metric = Judge(replay=str(FOLDER / f"{file}.parquet"), parser=parser)  # type: ignore[arg-type]
     captions = [each.candidate for each in judged.judged]
     result = score_captions(metric, judged.dataset, captions, judged.image_index, MemoryStore())
-    assert result.scores is not None
     scores = result.scores[rows, 0]
     assert int(np.isnan(scores).sum()) == unparsed
     assert len(set(scores[~np.isnan(scores)])) == distinct

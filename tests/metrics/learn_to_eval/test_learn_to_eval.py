@@ -56,9 +56,11 @@ def test_the_network_by_a_loop(dim: int, product: bool) -> None:
         for token in tokens:
             x = w["embedding.weight"][token]
             gates = (
-                w["lstm.weight_ih_l0"] @ x + w["lstm.bias_ih_l0"]
-                + w["lstm.weight_hh_l0"] @ h + w["lstm.bias_hh_l0"]
-            )  # fmt: skip
+                w["lstm.weight_ih_l0"] @ x
+                + w["lstm.bias_ih_l0"]
+                + w["lstm.weight_hh_l0"] @ h
+                + w["lstm.bias_hh_l0"]
+            )
             i, f, g, o = np.split(gates, 4)  # in torch's order
             c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
             h = _sigmoid(o) * np.tanh(c)
@@ -92,9 +94,11 @@ CAPTIONS = ("a man rides a horse on the beach", "the horse man beach a on", "two
 IDS = tuple(f"own-{i}" for i in range(4))
 SOURCES = tuple(f"own:{i}" for i in range(4))
 REFERENCES = (
-    ("a person riding a horse", "a man on a brown horse"), ("a man on a horse",),
-    ("dogs playing in grass", "two dogs", "a dog and another dog"), (),
-)  # fmt: skip
+    ("a person riding a horse", "a man on a brown horse"),
+    ("a man on a horse",),
+    ("dogs playing in grass", "two dogs", "a dog and another dog"),
+    (),
+)
 DATASET = CaptionDataset(
     "own", IDS, CAPTIONS, REFERENCES, IDS, CAPTIONS, image_source=SOURCES, pool_source=SOURCES
 )
@@ -102,7 +106,6 @@ DATASET = CaptionDataset(
 
 def ready(dataset: CaptionDataset, **options: str) -> LearnToEvalScorer:
     scorer = LearnToEval(GoldRegions(), **options).bind(dataset)
-    assert isinstance(scorer, LearnToEvalScorer), scorer
     scorer.prepare()
     return scorer
 
@@ -115,9 +118,15 @@ def test_the_mean_over_references() -> None:
     for reference in REFERENCES[2]:
         references = (*REFERENCES[:2], (reference,), ())
         one = CaptionDataset(
-            "own", IDS, CAPTIONS, references, IDS, CAPTIONS,
-            image_source=SOURCES, pool_source=SOURCES,
-        )  # fmt: skip
+            "own",
+            IDS,
+            CAPTIONS,
+            references,
+            IDS,
+            CAPTIONS,
+            image_source=SOURCES,
+            pool_source=SOURCES,
+        )
         alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
     assert together[0, 0] == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
     assert len(set(alone)) == 3
@@ -140,7 +149,6 @@ def test_what_it_says_of_itself() -> None:
     assert column.name == "LearnToEval (text)"
     assert column.learned_from_corruptions
     absent = LearnToEval(GoldRegions()).bind(DATASET)
-    assert isinstance(absent, Absent)
     assert absent.part == "objects"
 
 
@@ -167,8 +175,9 @@ def test_a_small_training_end_to_end(tmp_path: Path) -> None:
     options = ["--split", "scenes", "--scenes", "60", "--dev", "10", "--epochs", "1"]
     main([str(folder), *options, "--machine", str(tmp_path / "machine.json")])
     card = read(folder).card
-    assert card["command"].endswith("small --split scenes --scenes 60 --dev 10 --epochs 1 "
-                                    "--machine machine.json")  # fmt: skip
+    assert card["command"].endswith(
+        "small --split scenes --scenes 60 --dev 10 --epochs 1 --machine machine.json"
+    )
     assert card["shape"]["dim"] == GoldRegions().dim
     assert [each["corruption"] for each in card["drawn"]] == ["random", "shuffle", "replace"]
     val = load_scenes(split="val", n=5, images=False)

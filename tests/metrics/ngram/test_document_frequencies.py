@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.document_frequencies import (
@@ -38,7 +38,7 @@ def counted(documents: list[list[list[str]]], n: int) -> Counter[Gram]:
 
 def idf_of(frequencies: DocumentFrequencies, text: list[str], n: int) -> dict[Gram, float]:
     """The idf of each n-gram of a text."""
-    ngrams = distinct_ngrams(frequencies.extended_vocabulary().encode([text]), ORDERS)
+    ngrams = distinct_ngrams(copy(frequencies.words).encode([text]), ORDERS)
     numbers = frequencies.find(ngrams)[n - 1]
     grams = dict.fromkeys(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
     return dict(zip(grams, frequencies.idf()[n - 1][numbers].tolist(), strict=True))
@@ -116,8 +116,6 @@ def test_another_tokenizers_words_are_not_taken(
         file, CountedCorpus(3, "12345678", Cider(tokenizer="whitespace").tokenizer.signature)
     )
     same = Cider(tokenizer="whitespace", idf=file).bind(BASEBALL.dataset)
-    assert not isinstance(same, Absent)
     assert "|df:3-images-12345678|" in same.signatures[0]
     absent = Cider(idf=file).bind(BASEBALL.dataset)
-    assert isinstance(absent, Absent)
     assert "another tokenizer" in absent.reason

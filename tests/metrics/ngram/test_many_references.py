@@ -17,7 +17,7 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import LongestCopy
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.ngram.ngram_cases import bound
 from tests.metrics.test_controls import plain_copy
 

@@ -11,20 +11,17 @@ from hypothesis import given, settings
 from pycocoevalcap.rouge.rouge import Rouge
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     CHILDREN,
     NASTY,
     Case,
-    assert_alone_as_together,
-    assert_unchanged_by_scoring,
     bound,
     case_strategy,
     coco_sample,
     configured,
     oracle,
-    prepared,
     scores,
     tokenised,
 )
@@ -104,27 +101,6 @@ def test_precision_and_recall_may_come_from_different_references() -> None:
     expected = (1 + beta**2) * p * r / (r + beta**2 * p)
     mine = scores(RougeL(beta=beta, tokenizer="whitespace"), case)
     assert mine == pytest.approx(expected, abs=1e-15)
-
-
-@pytest.mark.coco
-def test_alone_as_together_on_coco(coco_root: Path) -> None:
-    assert_alone_as_together(RougeL(), coco_sample(coco_root, images=60))
-
-
-def test_alone_as_together_on_nasty_captions() -> None:
-    assert_alone_as_together(RougeL(tokenizer="whitespace"), NASTY)
-
-
-def test_nothing_to_score() -> None:
-    case = Case((("a dog",), (), ("",)), (("", "", ""),))
-    scorer = prepared(RougeL(tokenizer="whitespace"), case)
-    mine = scorer.score(["", "a dog", "", "", "a"], np.array([0, 1, 1, 2, 2]))[:, 0]
-    np.testing.assert_array_equal(mine, [0, np.nan, np.nan, 1, 0])
-    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 1)
-
-
-def test_scoring_leaves_the_metric_as_it_was() -> None:
-    assert_unchanged_by_scoring(configured("rouge_l"), NASTY)
 
 
 def test_configuration_and_signature() -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.metrics.ngram.rouge_n import RougeN
+from metaeval.metrics.ngram.rouge import RougeN
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     NASTY,
     Case,
-    assert_alone_as_together,
-    assert_unchanged_by_scoring,
     bound,
     configured,
-    prepared,
     scores,
 )
 
@@ -78,17 +75,6 @@ def test_words_of_three_letters_are_not_stemmed() -> None:
     assert scores(RougeN(stem=True), case)[:, 0].tolist() == [0, 1]
 
 
-def test_alone_as_together() -> None:
-    assert_alone_as_together(RougeN(), NASTY)
-
-
-def test_nothing_to_score() -> None:
-    scorer = prepared(RougeN(), Case((("a dog",), ()), (("", ""),)))
-    mine = scorer.score(["a dog", "a dog"], np.array([0, 1]))
-    np.testing.assert_array_equal(mine, [[1, 1], [np.nan, np.nan]])
-
-
 def test_configuration_and_signature() -> None:
-    assert_unchanged_by_scoring(configured("rouge_n", stem=True), NASTY)
     signature = bound(configured("rouge_n"), NASTY.dataset).signatures[1]
     assert signature == "rouge-2|tok:rouge-score|stem:no|ref:best|v:1"

@@ -18,13 +18,10 @@ from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     NASTY,
     Case,
-    assert_alone_as_together,
-    assert_unchanged_by_scoring,
     bound,
     case_strategy,
     coco_sample,
     configured,
-    prepared,
     scores,
 )
 
@@ -79,23 +76,6 @@ def test_equals_the_library_whatever_the_options(
 @settings(max_examples=150, deadline=None)
 def test_equals_the_library_on_any_words(case: Case) -> None:
     np.testing.assert_array_equal(scores(SacreBleu(), case), _library(case))
-
-
-@pytest.mark.coco
-def test_alone_as_together_on_coco(coco_root: Path) -> None:
-    assert_alone_as_together(SacreBleu(), coco_sample(coco_root, images=60))
-
-
-def test_nothing_to_score() -> None:
-    scorer = prepared(SacreBleu(), Case((("a dog",), ()), (("", ""),)))
-    mine = scorer.score(["", "cat", "a dog", ""], np.array([0, 0, 1, 1]))[:, 0]
-    np.testing.assert_array_equal(mine, [0, 0, np.nan, np.nan])
-    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 1)
-
-
-@pytest.mark.parametrize("tokenizer", INSTALLED)
-def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
-    assert_unchanged_by_scoring(configured("sacrebleu", tokenizer=tokenizer), NASTY)
 
 
 def test_configuration_and_signature() -> None:

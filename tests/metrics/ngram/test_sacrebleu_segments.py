@@ -11,16 +11,11 @@ import sacrebleu
 from hypothesis import given, settings
 
 from metaeval.metrics.base import Scores
-from metaeval.metrics.ngram.chrf import Chrf
-from metaeval.metrics.ngram.sacrebleu_segments import SegmentMetric
-from metaeval.metrics.ngram.ter import Ter
-from metaeval.metrics.summable import SummableScorer
+from metaeval.metrics.ngram.sacrebleu import Chrf, SegmentMetric, Ter
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     NASTY,
     Case,
-    assert_alone_as_together,
-    assert_unchanged_by_scoring,
     bound,
     case_strategy,
     coco_sample,
@@ -95,7 +90,6 @@ def test_a_corpus_is_the_librarys(metric: SegmentMetric, makers: Any) -> None:
     references = (BASEBALL.references[0][:2], ("a dog runs fast", "the dog is running"))
     case = Case(references, (("a man with a bat.", "a dog runs"),))
     scorer = prepared(metric, case)
-    assert isinstance(scorer, SummableScorer)
     statistics = scorer.statistics(case.captions, case.index)
     assert statistics.shape == (2, len(metric.statistics_names))
     together = metric.of_statistics(statistics.sum(axis=0, keepdims=True), corpus=True)[0]
@@ -103,24 +97,6 @@ def test_a_corpus_is_the_librarys(metric: SegmentMetric, makers: Any) -> None:
     libraries = [sacrebleu.CHRF(**o) for o in makers.values()] if makers else [sacrebleu.TER()]
     theirs = [each.corpus_score(case.captions, streams).score / 100 for each in libraries]
     assert together.tolist() == theirs
-
-
-@pytest.mark.parametrize("metric", [Chrf(), Ter()])
-def test_alone_as_together(metric: SegmentMetric) -> None:
-    assert_alone_as_together(metric, NASTY)
-
-
-@pytest.mark.parametrize("metric", [Chrf(), Ter()])
-def test_nothing_to_score(metric: SegmentMetric) -> None:
-    scorer = prepared(metric, Case((("a dog",), ()), (("", ""),)))
-    mine = scorer.score(["a dog", "a dog"], np.array([0, 1]))
-    assert np.isnan(mine).tolist() == [[False] * mine.shape[1], [True] * mine.shape[1]]
-    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, mine.shape[1])
-
-
-@pytest.mark.parametrize("name", ["chrf", "ter"])
-def test_scoring_leaves_the_metric_as_it_was(name: str) -> None:
-    assert_unchanged_by_scoring(configured(name), NASTY)
 
 
 def test_configuration_and_signature() -> None:

@@ -78,7 +78,6 @@ def test_padding_has_no_gradient_and_does_no_harm() -> None:
     words, _ = random_sets(5, [2, 4])
     regions.requires_grad_()
     cosines(regions, words, SMOOTH).sum().backward()
-    assert regions.grad is not None
     assert bool(torch.isfinite(regions.grad).all())
     assert float(regions.grad[0].abs().sum()) > 0
 

@@ -78,8 +78,10 @@ def test_random_vectors_against_the_definitions(tau: float, gains: str) -> None:
 
 
 def test_what_stands_behind_the_mask_does_not_count() -> None:
-    padded = [np.pad(v, ((0, 0), (0, 3)), constant_values=c) for v, c in
-              ((REFERENCE, 7.0), (CANDIDATE, np.nan), (ALL, False))]  # fmt: skip
+    padded = [
+        np.pad(v, ((0, 0), (0, 3)), constant_values=c)
+        for v, c in ((REFERENCE, 7.0), (CANDIDATE, np.nan), (ALL, False))
+    ]
     found = tiger(padded[0], np.nan_to_num(padded[1], nan=-9.0), padded[2].astype(np.bool_))
     assert np.stack(found) == pytest.approx(np.stack(tiger(REFERENCE, CANDIDATE, ALL)), abs=1e-15)
 

@@ -59,9 +59,9 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
         for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
             torch.set_num_threads(threads)
             own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
-            found.append({
-                row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)
-            })  # fmt: skip
+            found.append(
+                {row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)}
+            )
             assert other.lengths.tolist() == [len(each) for each in ids[:9]]
     finally:
         torch.set_num_threads(before)

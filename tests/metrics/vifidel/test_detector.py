@@ -89,7 +89,6 @@ def test_detections_are_counted_and_cached(
 def test_missing_parts_are_reported(data: CaptionDataset, tmp_path: Path) -> None:
     detector = Detector(str(tmp_path / "no.pth"))
     absent = ObjectSources(["detector"], detector).missing(data)
-    assert absent is not None
     assert "detector weights" in absent.reason
     assert "metric.vifidel.detector.weights" in absent.remedy
     blind = replace(data, parts={"images": Absent("images", "no images here")}, _loaded={})

@@ -14,7 +14,6 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.metric import Vifidel
 from metaeval.runs.records import Tally
@@ -48,7 +47,6 @@ def test_worked_by_hand(tmp_path: Path, p: int) -> None:
 def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
     scorer = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
     explanation = scorer.explain(CAPTION + " quux", 0)
-    assert explanation is not None
     assert json.loads(json.dumps(explanation)) == explanation
     assert (explanation["kind"], explanation["p"]) == ("transport", p)
     assert (explanation["unknown_words"], explanation["unknown_objects"]) == (["quux"], [])
@@ -240,7 +238,6 @@ def test_missing_parts_are_reported_with_a_remedy(
         lambda name: None if name == "sklearn" else object(),
     )
     absent = Vifidel(vectors).bind(data)
-    assert isinstance(absent, Absent)
     assert "sklearn is not installed" in absent.reason
     assert "pip install" in absent.remedy
     vectors.path.unlink()

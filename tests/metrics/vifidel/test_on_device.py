@@ -15,7 +15,7 @@ import torch
 
 from metaeval.compute import device as devices
 from metaeval.compute import transport, transport_device
-from metaeval.metrics.base import Metric, Scorer
+from metaeval.metrics.base import Metric
 from metaeval.metrics.vifidel.metric import Vifidel
 from metaeval.metrics.vifidel.wmd import Wmd
 from tests.metrics.vifidel.vifidel_cases import dataset, vector_file
@@ -47,7 +47,6 @@ def scores(metric: Metric) -> npt.NDArray[np.float64]:
         [" ".join(words(rng, 0, 7)) for _ in range(rng.integers(0, 6))] for _ in range(N_IMAGES)
     ]
     scorer = metric.bind(dataset(labels, references))
-    assert isinstance(scorer, Scorer)
     scorer.prepare()
     captions = [" ".join(words(rng, 0, 8)) for _ in range(N_CAPTIONS)]
     return scorer.score(captions, rng.integers(0, N_IMAGES, N_CAPTIONS))

@@ -23,7 +23,6 @@ NAN = math.nan
 
 def ready(metric: Wmd, references: list[list[str]]) -> WmdScorer:
     scorer = metric.bind(dataset([[] for _ in references], references, with_objects=False))
-    assert isinstance(scorer, WmdScorer)
     scorer.prepare()
     return scorer
 

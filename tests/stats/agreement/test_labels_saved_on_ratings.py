@@ -11,7 +11,7 @@ import pytest
 from metaeval.data.judgments.flickr8k import load_expert
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.agreement.label_efficiency import control_variate_mean, label_efficiency

@@ -9,8 +9,7 @@ from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.base import Regions, padded
-from metaeval.vision.regions.gold import CATEGORIES, GoldRegions, regions_of
-from metaeval.vision.regions.grid import add_grid, cell_names
+from metaeval.vision.regions.gold import CATEGORIES, GoldRegions, add_grid, cell_names, regions_of
 
 PERSON, DOG = CATEGORIES.index("person"), CATEGORIES.index("dog")
 FLAG = len(CATEGORIES)
@@ -62,9 +61,11 @@ def test_images_are_distinguished() -> None:
     one = Objects(("dog",), np.array([[0.1, 0.1, 0.2, 0.2]]))
     regions = of(NOTHING, one)
     none_at_all = Regions(
-        np.zeros((1, 2, 88), np.float32), np.zeros((1, 2, 4), np.float32),
-        np.zeros((1, 2), np.bool_), ((),),
-    )  # fmt: skip
+        np.zeros((1, 2, 88), np.float32),
+        np.zeros((1, 2, 4), np.float32),
+        np.zeros((1, 2), np.bool_),
+        ((),),
+    )
     found = add_grid(regions, 2)
     assert found.mask.sum(axis=1).tolist() == [5, 6]
     assert not found.features[0, :, :FLAG].any()
@@ -88,8 +89,10 @@ def test_wrong_sides_are_refused(side: object) -> None:
 
 def test_other_regions_have_no_grid() -> None:
     other = Regions(
-        np.zeros((1, 1, 6), np.float32), np.zeros((1, 1, 4), np.float32),
-        np.ones((1, 1), np.bool_), (("",),),
-    )  # fmt: skip
+        np.zeros((1, 1, 6), np.float32),
+        np.zeros((1, 1, 4), np.float32),
+        np.ones((1, 1), np.bool_),
+        (("",),),
+    )
     with pytest.raises(ConfigError, match="gold regions only"):
         add_grid(other, 3)

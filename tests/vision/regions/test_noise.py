@@ -11,9 +11,7 @@ from metaeval.config import component, compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Objects
 from metaeval.errors import ConfigError
-from metaeval.vision.regions.categories import CATEGORIES
-from metaeval.vision.regions.gold import GoldRegions
-from metaeval.vision.regions.noise import BoxNoise
+from metaeval.vision.regions.gold import CATEGORIES, BoxNoise, GoldRegions
 
 RNG = np.random.default_rng(5)
 CORNERS = np.sort(RNG.random((400, 2, 2)), axis=1).reshape(400, 4)

@@ -89,16 +89,32 @@ def test_photographs_become_scores_of_tiger(
     monkeypatch.setattr(detector, "FasterRcnn", SmallRcnn)
     learn, score, photographs = halves
     looks = {
-        "regions": "detector", "regions__weights": checkpoint, "regions__threshold": THRESHOLD,
-        "dataset": "coco", "dataset__images": photographs, "dataset__image_source": "coco",
-    }  # fmt: skip
+        "regions": "detector",
+        "regions__weights": checkpoint,
+        "regions__threshold": THRESHOLD,
+        "dataset": "coco",
+        "dataset__images": photographs,
+        "dataset__image_source": "coco",
+    }
     cache, weights = tmp_path / "cache", tmp_path / "weights"
-    run(weights, cache, experiment="train_scan", dataset__captions=learn, task__dev=20,
-        task__training__epochs=1, **looks)  # fmt: skip
+    run(
+        weights,
+        cache,
+        experiment="train_scan",
+        dataset__captions=learn,
+        task__dev=20,
+        task__training__epochs=1,
+        **looks,
+    )
     scoring = {
-        "experiment": "replace", "metrics": ["tiger"], "dataset__captions": score,
-        "metric__tiger__weights": weights, "report": "none", "stats__replicates": 20, **looks,
-    }  # fmt: skip
+        "experiment": "replace",
+        "metrics": ["tiger"],
+        "dataset__captions": score,
+        "metric__tiger__weights": weights,
+        "report": "none",
+        "stats__replicates": 20,
+        **looks,
+    }
     run(tmp_path / "first", cache, **scoring)
     tiger = read_result(tmp_path / "first" / files.STATISTICS).metrics[0]
     assert tiger.ok, tiger.reason

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 
 import torch
 
-from metaeval.metrics.faier.fusion import Fusion
-from metaeval.metrics.faier.network import FaierNetwork
-from metaeval.metrics.faier.text import Nodes
+from metaeval.metrics.faier.network import FaierNetwork, Fusion, Nodes
 
 Tensor = torch.Tensor
 
@@ -143,12 +141,15 @@ def score_matrix(images: RaggedVectors, captions: RaggedVectors, budget: int = 2
     Regions are reduced to images in slices of nodes, none with more than `budget` matches.
     """
     step = max(1, budget // max(1, len(images.vectors)))
-    best = torch.cat([
-        torch.segment_reduce(
-            images.vectors @ nodes.T, "max", lengths=images.count, axis=0, unsafe=True
-        )
-        for nodes in captions.vectors.split(step)  # type: ignore[no-untyped-call]
-    ], dim=1).T.contiguous()  # fmt: skip
+    best = torch.cat(
+        [
+            torch.segment_reduce(
+                images.vectors @ nodes.T, "max", lengths=images.count, axis=0, unsafe=True
+            )
+            for nodes in captions.vectors.split(step)  # type: ignore[no-untyped-call]
+        ],
+        dim=1,
+    ).T.contiguous()
     total = torch.segment_reduce(best, "sum", lengths=captions.count, axis=0, unsafe=True)
     return total / captions.count[:, None]
 

@@ -10,8 +10,7 @@ import torch
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
-from metaeval.metrics.faier.network import FaierNetwork
-from metaeval.metrics.faier.text import Nodes
+from metaeval.metrics.faier.network import FaierNetwork, Nodes
 from metaeval.metrics.faier.training import loss, step
 from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.step import Splits

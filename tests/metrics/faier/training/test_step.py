@@ -52,10 +52,12 @@ def plain_scores(net, see, nodes, c, first, splits, s):
         slots = splits.references[s, i, : splits.counts[s, i]].tolist()
         references = [empty if slot == c else start + slot for slot in slots]
         unions.append(plain.unite(net, seen, i, nodes, references))
-    return torch.stack([
-        torch.stack([plain.score(z, nodes, row) for z in unions])
-        for row in (first + splits.candidates[s]).tolist()
-    ])  # fmt: skip
+    return torch.stack(
+        [
+            torch.stack([plain.score(z, nodes, row) for z in unions])
+            for row in (first + splits.candidates[s]).tolist()
+        ]
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}, {"seen": False}])
@@ -152,7 +154,7 @@ def images(n: int = 6) -> CaptionedImages:
         for i in range(n)
     ]
     own = regions((2, 1, 3) * (n // 3))
-    return CaptionedImages(tuple(range(n)), tuple(texts), own, "some", {})
+    return CaptionedImages(tuple(range(n)), tuple(texts), own, "some")
 
 
 def task(variant: str, similarity=None, **options) -> FaierTask:
