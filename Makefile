@@ -54,8 +54,12 @@ numbers: $(READY)
 jar: $(READY)
 	$(BIN)/python -m metaeval.java.services
 
-# The site is made from texts and docstrings alone, in an environment without metaeval's 5 GB.
-docs: $(SITE)/.ready
+# What the site has and the repository does not; docs/.hooks/generated.py adds it.
+docs: $(READY) $(SITE)/.ready
+	rm -rf build/docs
+	$(BIN)/python -m metaeval.results build/docs/schemas
+	$(BIN)/python -m metaeval list options > build/docs/options.md
+	$(BIN)/python -m benchmarks.corruption_audit examples build/docs/corruption_examples.md
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 
 $(SITE)/.ready: pyproject.toml

@@ -71,9 +71,12 @@ def random_roberta(
     torch.manual_seed(0)
     shape = {"hidden_size": 1024, "num_hidden_layers": layers, "num_attention_heads": 16}
     config = RobertaConfig(
-        **shape, intermediate_size=4096, vocab_size=50265, max_position_embeddings=514,
+        **shape,
+        intermediate_size=4096,
+        vocab_size=50265,
+        max_position_embeddings=514,
         type_vocab_size=1,
-    )  # fmt: skip
+    )
     RobertaModel(config).save_pretrained(folder)
     tokenizer = ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]

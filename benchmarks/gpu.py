@@ -135,8 +135,11 @@ def bertscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
             lambda where: BertScore(
                 model=model, layer=layer, device=where, dtype="float32" if where == "cpu" else dtype
             ),
-            device, data, checked=32, tolerance=TOLERANCE if dtype == "float32" else HALF,
-        )  # fmt: skip
+            device,
+            data,
+            checked=32,
+            tolerance=TOLERANCE if dtype == "float32" else HALF,
+        )
 
 
 def clipscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
@@ -150,11 +153,15 @@ def clipscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
         image_files.paths_of(data[0])  # drawn beforehand
         return score(
             lambda where: ClipScore(
-                model=model, pretrained="random", device=where,
+                model=model,
+                pretrained="random",
+                device=where,
                 dtype="float32" if where == "cpu" else dtype,
             ),
-            device, data, tolerance=TOLERANCE if dtype == "float32" else HALF,
-        )  # fmt: skip
+            device,
+            data,
+            tolerance=TOLERANCE if dtype == "float32" else HALF,
+        )
 
 
 def tiger(device: str, tiny: bool) -> Row:
@@ -188,7 +195,7 @@ def faier_training(device: str, tiny: bool) -> Row:
             *("dataset.split=train", f"dataset.limit={n}", f"task.dev={10 if tiny else 400}"),
             *("task.training.epochs=1", "task.vectors=null", f"device={device}"),
             *(f"paths.cache={folder}/cache", f"hydra.run.dir={folder}/run"),
-        ]  # fmt: skip
+        ]
         started = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         seconds = time.perf_counter() - started

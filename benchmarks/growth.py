@@ -74,10 +74,12 @@ def longer(images: list[list[Caption]], words: int) -> list[list[Caption]]:
     made = []
     for k in range(100):
         several = [images[(k * joined + j) % len(images)] for j in range(joined + joined // 2)]
-        made.append([
-            " ".join(" ".join(captions[place] for captions in several).split()[:words])
-            for place in range(5)
-        ])  # fmt: skip
+        made.append(
+            [
+                " ".join(" ".join(captions[place] for captions in several).split()[:words])
+                for place in range(5)
+            ]
+        )
     return made
 
 
@@ -104,9 +106,12 @@ def judged(images: list[list[Caption]], n: int) -> Iterator[dict[str, Any]]:
                 min(4, max(1, round(1 + 3 * share + rng.gauss(0, 0.7)))) for _ in range(RATERS)
             ]
             yield {
-                "image_id": f"{image:07d}", "candidate": " ".join(tokens),
-                "references": references, "human": ratings, "system": f"system {k}",
-            }  # fmt: skip
+                "image_id": f"{image:07d}",
+                "candidate": " ".join(tokens),
+                "references": references,
+                "human": ratings,
+                "system": f"system {k}",
+            }
 
 
 def write_input(path: Path, experiment: str, images: list[list[Caption]], n: int) -> list[str]:
@@ -138,10 +143,14 @@ def measure(
     errors = folder / "errors.txt"
     with errors.open("w") as err, (folder / "printed.txt").open("w") as printed:
         pid = os.posix_spawn(
-            command[0], command, os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, printed.fileno(), 1),
-                          (os.POSIX_SPAWN_DUP2, err.fileno(), 2)],
-        )  # fmt: skip
+            command[0],
+            command,
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, printed.fileno(), 1),
+                (os.POSIX_SPAWN_DUP2, err.fileno(), 2),
+            ],
+        )
         _, status, used = os.wait4(pid, 0)
     source.unlink()
     if status:

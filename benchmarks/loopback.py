@@ -75,12 +75,15 @@ class LoopbackEndpoint:
 def _response(body: bytes) -> bytes:
     prompt = json.loads(body)["messages"][-1]["content"]
     number = hashlib.sha256(str(prompt).encode()).digest()[0] % 101
-    reply = json.dumps({
-        "model": "loopback",
-        "choices": [{"message": {"role": "assistant", "content": f" {number}"},
-                     "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": len(prompt) // 4, "completion_tokens": 1},
-    }).encode()  # fmt: skip
+    reply = json.dumps(
+        {
+            "model": "loopback",
+            "choices": [
+                {"message": {"role": "assistant", "content": f" {number}"}, "finish_reason": "stop"}
+            ],
+            "usage": {"prompt_tokens": len(prompt) // 4, "completion_tokens": 1},
+        }
+    ).encode()
     head = (
         f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(reply)}\r\n\r\n"
     )

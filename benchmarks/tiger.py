@@ -275,8 +275,10 @@ def compare(
         names = "the loop, 1 thread", f"ours, {torch.get_num_threads()} thread(s)"
         for name, rate in zip(names, both, strict=True):
             print(f"    {name:22}{rate[0]:10,.0f}{rate[1]:10,.0f}")
-        print(f"    {'ours is … as fast':22}{both[1][0] / both[0][0]:9.1f}×"
-              f"{both[1][1] / both[0][1]:9.1f}×")  # fmt: skip
+        print(
+            f"    {'ours is … as fast':22}{both[1][0] / both[0][0]:9.1f}×"
+            f"{both[1][1] / both[0][1]:9.1f}×"
+        )
     print(f"  greatest difference {difference:.0e}")
 
 

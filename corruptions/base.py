@@ -27,9 +27,9 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 # What a corruption changes, in the order of tables.
 KINDS = (
-    "objects", "attributes", "numbers", "relations", "people", "scene", "logic", "words",
-    "grammar", "order", "sentences", "spelling", "whole caption", "harmless",
-)  # fmt: skip
+    *("objects", "attributes", "numbers", "relations", "people", "scene", "logic", "words"),
+    *("grammar", "order", "sentences", "spelling", "whole caption", "harmless"),
+)
 
 
 @dataclass(frozen=True, slots=True)

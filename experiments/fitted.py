@@ -16,7 +16,7 @@ from metaeval.metrics.controls import BigramModel, Length
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import FITTED, MetricScores, score_captions
-from metaeval.stats.agreement.fitted_control import fitted_control
+from metaeval.stats.agreement.controls import fitted_control
 from metaeval.stats.resampling.items import Floats, Ints
 
 FAMILY = "fitted"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gc
+import io
 import logging
 import os
 import sys
@@ -17,11 +19,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from metaeval import __version__, choices, installation, printing
+from metaeval import __version__, choices, installation
 from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.java.shared_services import shared_java_services
-from metaeval.runs.exit_codes import ExitCodes, write_exit_code
+from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ def main() -> None:
     the exit code is the greatest of all jobs, wherever a launcher has run them.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
-    printing.spell_out_what_cannot_be_printed()
+    spell_out_what_cannot_be_printed()
     if sys.argv[1:2] == ["list"]:
         sys.exit(choices.main(sys.argv[2:]))
     if "--version" in sys.argv[1:]:
@@ -140,6 +142,32 @@ def _require_unicode(arguments: list[str]) -> None:
 
 def _print_error(line: str) -> None:
     print(f"metaeval: {line}", file=sys.stderr)
+
+
+# what our tables and messages hold beyond ASCII, for terminals and logs of few characters
+_SPELLED = {
+    "ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta", "ε": "epsilon",
+    "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "...", "’": "'", "·": "*",
+    "→": "->", "²": "2",
+}  # fmt: skip
+
+
+def spell_out_what_cannot_be_printed() -> None:
+    """Let stdout and stderr write "rho" where their encoding (ISO-8859-1, ASCII) has no "ρ".
+
+    What has no such name becomes a question mark.
+    """
+    codecs.register_error("spelled out", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelled out")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_SPELLED.get(letter, "?") for letter in text), error.end
 
 
 if __name__ == "__main__":

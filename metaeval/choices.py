@@ -1,6 +1,7 @@
 """The choices of the configuration: metaeval's own, those of `--config-dir` and of packages.
 
-`python -m metaeval list metrics|corruptions|datasets|experiments` shows it. A package that declares
+`python -m metaeval list metrics|corruptions|datasets|experiments` shows it, and
+`python -m metaeval list options` the options of each choice. A package that declares
 
     [project.entry-points."metaeval.metrics"]
     my_metric = "my_package.metric:MyMetric"
@@ -11,6 +12,8 @@ has its metric in `metrics=[my_metric]` wherever it is installed. It is imported
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -173,9 +176,11 @@ def _listed_metrics(overrides: Sequence[str]) -> set[str]:
 
 
 LISTED = {
-    "metrics": "metric", "corruptions": "corruption", "datasets": "dataset",
+    "metrics": "metric",
+    "corruptions": "corruption",
+    "datasets": "dataset",
     "experiments": "experiment",
-}  # fmt: skip
+}
 
 
 def listed(group: str) -> dict[str, str]:
@@ -202,15 +207,29 @@ def _first_comment(path: Path) -> str:
 def main(arguments: Sequence[str]) -> int:
     """The command `list`; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m metaeval list", description="The choices of a group."
+        prog="python -m metaeval list", description="The choices of a group, or all options."
     )
-    parser.add_argument("what", choices=sorted(LISTED))
+    parser.add_argument("what", choices=sorted([*LISTED, "options"]))
     parser.add_argument("--config-dir", type=Path, help="a folder with more of them")
     given = parser.parse_args(arguments)
     if given.config_dir is not None:
         installation.add_config_folder(given.config_dir)
-    descriptions = listed(LISTED[given.what])
-    width = max(map(len, descriptions))
-    for name, description in descriptions.items():
-        print(f"{name:<{width}}  {description}".rstrip())
+    try:
+        print(_options_page() if given.what == "options" else _choices(LISTED[given.what]))
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader needs no more: python -m metaeval list options | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _choices(group: str) -> str:
+    descriptions = listed(group)
+    width = max(map(len, descriptions))
+    lines = [f"{name:<{width}}  {about}".rstrip() for name, about in descriptions.items()]
+    return "\n".join(lines)
+
+
+def _options_page() -> str:
+    from metaeval import option_tables  # slow to import: not for --help
+
+    return option_tables.page()

@@ -32,7 +32,7 @@ from metaeval.weights import cards
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
 INSTALLERS: dict[str, tuple[str, str]] = {
     "spice": (
-        "metaeval.text.scene_graphs.install",
+        "metaeval.text.scene_graphs.spice_service",
         "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
     ),
     "wordnet": ("metaeval.metrics.meteor.nltk_metric", "WordNet 3.0 for nltk's METEOR (11 MB)"),

@@ -13,6 +13,7 @@ from jinja2 import UndefinedError
 from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
+from metaeval.reports import measured
 from metaeval.reports.arena import page as arena
 from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
@@ -23,7 +24,6 @@ from metaeval.reports.localisation import page as localisation
 from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
-from metaeval.reports.retrieval import page as retrieval
 from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.score import page as score
 from metaeval.reports.sensitivity import page as sensitivity
@@ -45,7 +45,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "pairs": (pairs.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
     "localisation": (localisation.write_report, frozenset()),
-    "retrieval": (retrieval.write_report, frozenset()),
+    "retrieval": (measured.write_report, frozenset({"figures"})),
     "references": (references.write_report, frozenset()),
     "sample_size": (sample_size.write_report, frozenset()),
     "score": (score.write_report, frozenset()),

@@ -214,7 +214,6 @@ def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: P
     ("experiment", "metrics"),
     [("replace", "[scan]"), ("replace", "[scan,controls]"), ("score", "[scan]")],
 )
-@pytest.mark.falsifies("experiments.record.nothing_ran")
 def test_a_run_without_any_scores_is_not_done(
     experiment: str, metrics: str, tmp_path: Path
 ) -> None:

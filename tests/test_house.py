@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -52,3 +53,31 @@ def test_files_that_the_code_names_are_there() -> None:
     assert not wrong - {  # in the authors' repository
         "metaeval/metrics/clipscore/pacscore.py: evaluation/pac_score/pac_score.py"
     }
+
+
+def statements(path: Path) -> int:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
+
+
+def rooms() -> Counter[str]:
+    """Statements by room: the first two folders of a path, "tests" as one."""
+    sizes: Counter[str] = Counter()
+    for top in (*PACKAGES, "benchmarks", "tests"):
+        for path in modules(top):
+            parts = path.relative_to(ROOT).parts
+            if top == "metaeval" and (ROOT / top / parts[1]).is_symlink():
+                continue
+            room = "/".join(parts[:2]) if len(parts) > 2 and top != "tests" else parts[0]
+            sizes[room] += statements(path)
+    return sizes
+
+
+def test_no_room_exceeds_its_budget() -> None:
+    """A room that must grow gets a larger budget in pyproject.toml, in the same commit."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    budgets = tomllib.loads(text)["tool"]["metaeval"]["budgets"]
+    sizes = rooms()
+    assert sizes["metaeval/stats"] > 1000
+    assert {room: n for room, n in sizes.items() if n > budgets.get(room, 0)} == {}
+    assert sorted(budgets.keys() - sizes.keys()) == []

@@ -69,8 +69,11 @@ def training_differences(folder: Path) -> tuple[Floats, npt.NDArray[np.intp], se
     wide = wide[list(COLUMNS)]
     human = wide.xs("Human", level="set")
     captions = pd.read_parquet(folder / "captions.parquet", columns=["image_id", "set", "applied"])
-    kept = {(i, s) for i, s, applied in captions.itertuples(index=False)
-            if applied and kinds.get(s) not in (None, *HELD_OUT)}  # fmt: skip
+    kept = {
+        (i, s)
+        for i, s, applied in captions.itertuples(index=False)
+        if applied and kinds.get(s) not in (None, *HELD_OUT)
+    }
     rows = wide[[pair in kept for pair in wide.index]]
     ids = rows.index.get_level_values("image_id")
     differences = human.loc[ids].to_numpy() - rows.to_numpy()
@@ -92,8 +95,11 @@ class JudgedTable:
 
     def __init__(self, folder: Path) -> None:
         table = pd.read_parquet(folder / "judgments.parquet")
-        name = next(c for c in ("human_total", "human_rating", *table) if c in table
-                    and c.startswith("human_"))  # fmt: skip
+        name = next(
+            c
+            for c in ("human_total", "human_rating", *table)
+            if c in table and c.startswith("human_")
+        )
         scores = columns_of(folder, "caption")
         ratings = [np.asarray(r, dtype=np.float64) for r in table[name]]
         known = np.array([len(r) > 0 for r in ratings]) & ~np.isnan(scores).any(axis=1)
@@ -106,9 +112,13 @@ class JudgedTable:
         """Kendall's τ-c of values [n] with all single ratings, of all captions or some."""
         rows = np.arange(len(values)) if rows is None else rows
         ratings = [self.ratings[k] for k in rows]
-        return float(kendalltau(np.concatenate(ratings),
-                                np.repeat(values[rows], [len(r) for r in ratings]),
-                                variant="c").statistic)  # fmt: skip
+        return float(
+            kendalltau(
+                np.concatenate(ratings),
+                np.repeat(values[rows], [len(r) for r in ratings]),
+                variant="c",
+            ).statistic
+        )
 
     def difference(self, a: Floats, b: Floats) -> tuple[float, float]:
         """The 95 % interval of the difference of two τ-c, resampled by image."""
@@ -136,9 +146,14 @@ def agreement_rows(judged: Sequence[JudgedTable], weights: Floats) -> list[list[
         best = int(np.argmax(taus))
         ridge = benchmark.scores @ weights
         low, high = benchmark.difference(ridge, benchmark.scores[:, best])
-        rows.append([benchmark.name, f"{COLUMNS[best]} {100 * taus[best]:.1f}",
-                     f"{100 * benchmark.tau(ridge):.1f}",
-                     f"[{100 * low:.1f}, {100 * high:.1f}]"])  # fmt: skip
+        rows.append(
+            [
+                benchmark.name,
+                f"{COLUMNS[best]} {100 * taus[best]:.1f}",
+                f"{100 * benchmark.tau(ridge):.1f}",
+                f"[{100 * low:.1f}, {100 * high:.1f}]",
+            ]
+        )
     return rows
 
 
@@ -147,9 +162,7 @@ def pair_rows(folder: Path, weights: Floats, seen: set[str]) -> list[list[str]]:
     the interval of their difference."""
     table = pd.read_parquet(folder / "pairs.parquet").set_index("pair")
     true, false = (columns_of(folder, "pair", side) for side in ("true", "false"))
-    new = np.array([
-        str(i).removesuffix(".jpg").lstrip("0") not in seen for i in table["image_id"]
-    ])  # fmt: skip
+    new = np.array([str(i).removesuffix(".jpg").lstrip("0") not in seen for i in table["image_id"]])
     gaps = np.column_stack([true - false, (true - false) @ weights])
     rows = []
     for kind in table["kind"].unique():
@@ -159,8 +172,15 @@ def pair_rows(folder: Path, weights: Floats, seen: set[str]) -> list[list[str]]:
         best = int(np.argmax(means[:-1]))
         images = pd.factorize(table["image_id"])[0][here]
         gain = right[:, -1] - right[:, best]
-        rows.append([kind, str(here.sum()), f"{COLUMNS[best]} {100 * means[best]:.1f}",
-                     f"{100 * means[-1]:.1f}", resampled(gain, images)])  # fmt: skip
+        rows.append(
+            [
+                kind,
+                str(here.sum()),
+                f"{COLUMNS[best]} {100 * means[best]:.1f}",
+                f"{100 * means[-1]:.1f}",
+                resampled(gain, images),
+            ]
+        )
     return rows
 
 
@@ -211,10 +231,16 @@ def attack_rows(weights: Floats) -> list[list[str]]:
     for name, flags in fooled.items():
         success = share(flags > 0)
         low, high = success.interval or (float("nan"), float("nan"))
-        rows.append([
-            name, str(len(flags)), f"{100 * flags.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]",
-            "" if name == "ridge" else resampled(fooled["ridge"] - flags, np.arange(len(flags))),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                str(len(flags)),
+                f"{100 * flags.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]",
+                ""
+                if name == "ridge"
+                else resampled(fooled["ridge"] - flags, np.arange(len(flags))),
+            ]
+        )
     return rows
 
 
@@ -259,12 +285,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     weights, penalty = fit(differences / spread, images)
     weights = weights / spread
     judged = [JudgedTable(folder) for folder in folders]
-    print(f"{len(differences):,} pairs of {len(seen)} images; penalty {penalty:g}; weights times "
-          "spread: " + ", ".join(
-              f"{name} {value:.3f}" for name, value in zip(COLUMNS, weights * spread, strict=True)
-          ) + "\n")  # fmt: skip
-    print(table(["τ-c × 100", "Best column", "Ridge", "Difference"],
-                agreement_rows(judged, weights)))  # fmt: skip
+    print(
+        f"{len(differences):,} pairs of {len(seen)} images; penalty {penalty:g}; weights times "
+        "spread: "
+        + ", ".join(
+            f"{name} {value:.3f}" for name, value in zip(COLUMNS, weights * spread, strict=True)
+        )
+        + "\n"
+    )
+    print(
+        table(["τ-c × 100", "Best column", "Ridge", "Difference"], agreement_rows(judged, weights))
+    )
     print(
         table(
             ["SugarCrepe", "n", "Best column", "Ridge", "Difference"],

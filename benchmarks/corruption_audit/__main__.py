@@ -214,6 +214,7 @@ def main() -> int:
         help="of record: the letters, in order; of examples: the page to write",
     )
     parser.add_argument("--unread", action="store_true", help="items without a verdict alone")
+    parser.add_argument("--each", type=int, default=20, help="examples of each corruption")
     options = parser.parse_args()
     if options.what == "items":
         print_items(options.unread)
@@ -226,7 +227,7 @@ def main() -> int:
     elif options.what == "other-scenes":
         return print_others()
     elif options.what == "examples":
-        write_examples(options.file)
+        write_examples(options.file, options.each)
     elif options.what == "record":
         record(options.file.read_text(encoding="utf-8"), options.unread)
     else:

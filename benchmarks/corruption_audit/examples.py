@@ -1,4 +1,4 @@
-"""The page of examples: up to twenty captions of scenes a corruption, before and after.
+"""The page of examples: captions of scenes, before and after each corruption.
 
 Of scenes, because their captions may be published; the numbers on COCO are in `table`.
 """
@@ -14,33 +14,34 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.suite import kind_of, suite
 
-EACH, SCENES, SEED = 20, 1000, 0
-_HEAD = f"""# Examples of every corruption
+SCENES, SEED = 1000, 0
+_HEAD = """# Examples of every corruption
 
-Up to {EACH} captions of `dataset=scenes dataset.n={SCENES}` that each corruption changes, before
-and after, seed {SEED}; of one with several degrees, some of each. What they are for, how often
-each is possible on COCO and how they were checked: [corruptions.md](corruptions.md). Written by
+Up to {each} captions of `dataset=scenes dataset.n={scenes}` that each corruption changes, before
+and after, seed {seed}; of one with several degrees, some of each. What they are for, how often
+each is possible on COCO and how they were checked: [corruptions.md](corruptions.md). More of them
+(`--each`) are on the site and written by
 
 ```
-python -m benchmarks.corruption_audit examples docs/corruption_examples.md
+python -m benchmarks.corruption_audit examples FILE --each 20
 ```
 """
 _KINDS = {"truth": "those that know the scene"}
 _EFFECTS = {"lower": "harms", "same": "harmless"}
 
 
-def write_examples(page: Path) -> None:
+def write_examples(page: Path, each: int) -> None:
     """Write the page: a heading a kind, a heading a corruption, a line an example."""
     data = load_scenes(n=SCENES)
-    lines = [_HEAD]
+    lines = [_HEAD.format(each=each, scenes=SCENES, seed=SEED)]
     for kind, corruptions in groupby(suite(data), key=kind_of):
         lines.append(f"## {_KINDS.get(kind, kind).capitalize()}\n")
         for _, levels in groupby(corruptions, key=lambda c: c.name):
-            lines += section(list(levels), data)
+            lines += section(list(levels), data, each)
     page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8", newline="\n")
 
 
-def section(levels: Sequence[Corruption], data: CaptionDataset) -> list[str]:
+def section(levels: Sequence[Corruption], data: CaptionDataset, each: int) -> list[str]:
     """A corruption in all its degrees: what it declares, how often it is possible, examples."""
     changed = [_changed(corruption, data) for corruption in levels]
     first, several = levels[0], len(levels) > 1
@@ -50,7 +51,7 @@ def section(levels: Sequence[Corruption], data: CaptionDataset) -> list[str]:
     lines = [f"### {first.title} (`{first.name}`)\n", f"{facts}.\n"]
     if not made:
         return [*lines, "No caption of these scenes offers a place.\n"]
-    for label, before, after in islice(_in_turn(levels, changed), EACH):
+    for label, before, after in islice(_in_turn(levels, changed), each):
         prefix = f"{label}: " if several else ""
         lines.append(f"- {prefix}{_shown(before)} → {_shown(after) or 'nothing'}")
     return [*lines, ""]

@@ -39,7 +39,7 @@ from benchmarks.corruption_audit.vocabulary import (
     words_of_places,
 )
 from metaeval.corruptions.base import Corrupted
-from metaeval.corruptions.truth.facts import SHOWN_BEHIND
+from metaeval.corruptions.truth.base import SHOWN_BEHIND
 from metaeval.data.scenes import AlignedCaption, Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import NUMBERS
 
@@ -52,12 +52,22 @@ _VAGUE = {"several", "some", "many", "few", "multiple", "various", "number", "gr
 _NUMBERS = {word: n for n, word in NUMBERS.items()} | {"a": 1, "an": 1, "lone": 1, "single": 1}
 _FRAME = {"we", "see", "photo", "picture", "image", "of", "being", "and", "who", "while"}
 _SPELLINGS = {
-    "grey": "gray", "colourful": "colorful", "coloured": "colored", "colour": "color",
-    "travelling": "traveling", "aeroplane": "airplane", "aeroplanes": "airplanes",
-    "racquet": "racket", "racquets": "rackets", "harbour": "harbor", "neighbourhood":
-    "neighborhood", "metre": "meter", "kerb": "curb", "multicoloured": "multicolored",
+    "grey": "gray",
+    "colourful": "colorful",
+    "coloured": "colored",
+    "colour": "color",
+    "travelling": "traveling",
+    "aeroplane": "airplane",
+    "aeroplanes": "airplanes",
+    "racquet": "racket",
+    "racquets": "rackets",
+    "harbour": "harbor",
+    "neighbourhood": "neighborhood",
+    "metre": "meter",
+    "kerb": "curb",
+    "multicoloured": "multicolored",
     **{str(n): word for n, word in NUMBERS.items()},
-}  # fmt: skip
+}
 _SHORT = {"'s": "is", "'re": "are", "n't": "not"}
 
 
@@ -147,10 +157,17 @@ class _Reading:
         moved = self.moved()
         yield from self.turned(moved)
         roles: dict[str, Callable[[Mark], Iterable[Verdict]]] = {
-            "noun": self.noun, "attribute": self.attribute, "opinion": self.said, "manner":
-            self.said, "count": self.count, "relation": self.relation, "state": self.state,
-            "setting": self.setting, "place": self.setting, "worn": self.worn,
-        }  # fmt: skip
+            "noun": self.noun,
+            "attribute": self.attribute,
+            "opinion": self.said,
+            "manner": self.said,
+            "count": self.count,
+            "relation": self.relation,
+            "state": self.state,
+            "setting": self.setting,
+            "place": self.setting,
+            "worn": self.worn,
+        }
         for mark in sorted(self.aligned.marks, key=lambda m: m.end - m.start):  # the finest first
             covered = set(range(mark.start, mark.end)) <= self.judged
             if mark.role in roles and not covered and self.has_changed(mark):
@@ -164,10 +181,15 @@ class _Reading:
         """Words outside all statements: frames, links, things that are added."""
         for i, words in enumerate(self.inserted):
             behind = i > 0 and self.now[i - 1] != self.old[i - 1] and i - 1 in self.judged
-            within = i in self.judged and i - 1 in self.judged and any(
-                m.start < i < m.end for m in self.aligned.marks if m.role != "phrase"
-                and m.role != "owned"
-            )  # fmt: skip
+            within = (
+                i in self.judged
+                and i - 1 in self.judged
+                and any(
+                    m.start < i < m.end
+                    for m in self.aligned.marks
+                    if m.role != "phrase" and m.role != "owned"
+                )
+            )
             if words and not behind and not within:
                 yield from self.added(words, i)
         for i, (old, now) in enumerate(zip(self.old, self.now, strict=True)):
@@ -263,9 +285,17 @@ class _Reading:
             m.target == group and not self.has_changed(m) for m in self.aligned.of("opinion")
         )
         for mark in self.aligned.of("attribute"):
-            if mark.target != group or self.has_changed(mark) or mark.value not in (
-                "colour", "size", "material", "age",
-            ):  # fmt: skip
+            if (
+                mark.target != group
+                or self.has_changed(mark)
+                or mark.value
+                not in (
+                    "colour",
+                    "size",
+                    "material",
+                    "age",
+                )
+            ):
                 continue
             said = {v for k, v in values_named(" ".join(self.before(mark))) if k == mark.value}
             if mark.value in has and has[mark.value] not in said:

@@ -19,8 +19,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from metaeval.audit.agreement import BOUND, ErrorRate, error_rate, error_rates
-from metaeval.audit.sheet import VERDICTS
+from metaeval.audit.__main__ import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
 
 VERDICT_FILE = Path(__file__).with_name("second_reading.csv")
 
@@ -49,8 +48,11 @@ def print_second() -> None:
         _print_row(f"`{name}`", rate, "experimental" if rate.high > BOUND else "")
     for n, names in sorted(without.items()):
         rate = error_rate(0, n)
-        _print_row(f"each of {', '.join(names)}" if len(names) > 1 else names[0], rate,
-                   "experimental" if rate.high > BOUND else "")  # fmt: skip
+        _print_row(
+            f"each of {', '.join(names)}" if len(names) > 1 else names[0],
+            rate,
+            "experimental" if rate.high > BOUND else "",
+        )
     total = error_rate(sum(r.errors for r in rates.values()), sum(r.n for r in rates.values()))
     _print_row("all", total, "")
 

@@ -13,24 +13,26 @@ from itertools import pairwise
 
 from metaeval.data.scenes import Relation, SceneGraph, SceneObject
 from metaeval.data.scenes.cast import Actor
-from metaeval.data.scenes.frames import doing_of
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
+    BACKDROPS,
     COLOUR_WORDS,
     DRESSES,
     GARMENTS,
     HATS,
+    LIGHTS,
     MATERIAL_WORDS,
     NOUNS,
     OWN_COLOUR_WORDS,
     PLURALS,
     ROLES,
+    ROOMS,
     SIZE_WORDS,
     SNOW_GARMENTS,
+    WHERE,
 )
-from metaeval.data.scenes.places import BACKDROPS, LIGHTS, ROOMS, WHERE
 from metaeval.data.scenes.things import THINGS
-from metaeval.data.scenes.verbs import DOINGS, FRAMES
+from metaeval.data.scenes.verbs import DOINGS, FRAMES, doing_of
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -59,10 +61,16 @@ _FAMILIES: dict[str, frozenset[str]] = {
 _FAMILIES |= dict.fromkeys(("thing", "things", "object", "objects"), _ALL)
 # nouns of captions that are the lexicon's in another spelling, and things that no scene shows
 _ALSO_CALLED = {
-    "young cat": "kitten", "young dog": "puppy", "snow boarder": "snowboarder",
-    "skate boarder": "skateboarder", "plush toy": "stuffed animal", "plush toys": "stuffed animals",
-    "aeroplane": "airplane", "aeroplanes": "airplanes", "stop light": "traffic light",
-}  # fmt: skip
+    "young cat": "kitten",
+    "young dog": "puppy",
+    "snow boarder": "snowboarder",
+    "skate boarder": "skateboarder",
+    "plush toy": "stuffed animal",
+    "plush toys": "stuffed animals",
+    "aeroplane": "airplane",
+    "aeroplanes": "airplanes",
+    "stop light": "traffic light",
+}
 _NO_SUCH_PERSON = word_set(
     "chef chefs nurse nurses soldier soldiers police officers officer firefighter firefighters "
     "fisherman fishermen golfer golfers swimmer swimmers baby babies waiter waiters farmer farmers "
@@ -138,10 +146,14 @@ _VALUES = {
     "age": AGE_WORDS,
 }
 _MORE_VALUES = {
-    "younger": ("age", "young"), "very small": ("size", "small"), "brick": ("material", "brick"),
-    "stone": ("material", "stone"), "marble": ("material", "marble"), "grey": ("colour", "gray"),
+    "younger": ("age", "young"),
+    "very small": ("size", "small"),
+    "brick": ("material", "brick"),
+    "stone": ("material", "stone"),
+    "marble": ("material", "marble"),
+    "grey": ("colour", "gray"),
     "straw": ("material", "straw"),
-}  # fmt: skip
+}
 
 
 def values_named(words: str) -> set[tuple[str, str]]:
@@ -170,22 +182,48 @@ def garments() -> dict[str, frozenset[str]]:
 _CONTRARY = {
     word: frozenset(contrary.split())
     for words, contrary in (
-        ("grassy green lush", "barren"), ("snowy", "scorched snowless"),
-        ("fluffy puffy", "hairless"), ("above", "below"),
-        ("dry", "wet"), ("open", "closed"), ("busy", "deserted"), ("outdoor", "indoor"),
-        ("clean spotless", "dirty"), ("tidy neat", "messy"), ("calm peaceful", "stormy"),
-        ("deep", "shallow"), ("urban", "rural"), ("rural", "urban"), ("bright", "dark"),
-        ("tiled", "carpeted"), ("high", "low"), ("public", "private"), ("empty", "full"),
-        ("rocky rough", "smooth"), ("framed", "unframed"), ("ripe", "unripe"),
-        ("striped", "plain"), ("painted", "unpainted"), ("new modern", "old fashioned"),
-        ("pretty cute adorable beautiful gorgeous lovely charming", "ugly"), ("nice", "horrible"),
-        ("happy cheerful", "sad"), ("healthy", "unhealthy"), ("colorful", "colorless"),
-        ("fancy ornate", "plain"), ("delicious", "disgusting"), ("fresh", "rotten"),
-        ("thick", "thin"), ("wild", "tame"), ("tall", "short"), ("long", "short"),
-        ("old", "young new"), ("plain", "fancy ornate striped"),
+        ("grassy green lush", "barren"),
+        ("snowy", "scorched snowless"),
+        ("fluffy puffy", "hairless"),
+        ("above", "below"),
+        ("dry", "wet"),
+        ("open", "closed"),
+        ("busy", "deserted"),
+        ("outdoor", "indoor"),
+        ("clean spotless", "dirty"),
+        ("tidy neat", "messy"),
+        ("calm peaceful", "stormy"),
+        ("deep", "shallow"),
+        ("urban", "rural"),
+        ("rural", "urban"),
+        ("bright", "dark"),
+        ("tiled", "carpeted"),
+        ("high", "low"),
+        ("public", "private"),
+        ("empty", "full"),
+        ("rocky rough", "smooth"),
+        ("framed", "unframed"),
+        ("ripe", "unripe"),
+        ("striped", "plain"),
+        ("painted", "unpainted"),
+        ("new modern", "old fashioned"),
+        ("pretty cute adorable beautiful gorgeous lovely charming", "ugly"),
+        ("nice", "horrible"),
+        ("happy cheerful", "sad"),
+        ("healthy", "unhealthy"),
+        ("colorful", "colorless"),
+        ("fancy ornate", "plain"),
+        ("delicious", "disgusting"),
+        ("fresh", "rotten"),
+        ("thick", "thin"),
+        ("wild", "tame"),
+        ("tall", "short"),
+        ("long", "short"),
+        ("old", "young new"),
+        ("plain", "fancy ornate striped"),
     )
     for word in words.split()
-}  # fmt: skip
+}
 
 
 def excludes(said: str, new: str) -> bool:
@@ -203,7 +241,7 @@ _NEVER_SHOWN = word_set(
     "sniffing dropping drops drop ignoring ignores ignore hiding showing shows show avoiding "
     "descending catching missing misses crying frowning lowering lowers lower moving "
     "departing leaving scattering selling taking departs"
-)  # fmt: skip
+)
 
 
 def ways_to_say(graph: SceneGraph, relation: Relation) -> set[str]:
@@ -356,14 +394,33 @@ def words_of_places() -> frozenset[str]:
 _DAY = {"sunny", "cloudy", "overcast"}
 # word → the lights in which it is true ("indoors" implies none)
 _LIGHT: dict[str, set[str]] = {
-    "sunny": {"sunny"}, "rainy": set(), "rain": set(), "stormy": set(), "snowy": set(),
-    "sun-scorched": set(), "cloudless": {"sunny", "night"}, "cloudy": {"cloudy", "overcast"},
-    "night": {"night"}, "nighttime": {"night"}, "midnight": {"night"}, "moonlight": {"night"},
-    "dark": {"night"}, "noon": _DAY, "midday": _DAY, "day": {*_DAY, "sunset"},
-    "daytime": {*_DAY, "sunset"}, "daylight": {*_DAY, "sunset"}, "evening": {"sunset", "night"},
-    "morning": _DAY, "sunset": {"sunset"}, "dusk": {"sunset"}, "dawn": {"sunset"},
-    "sunrise": {"sunset"}, "sunshine": {"sunny"}, "overcast": {"overcast"},
-}  # fmt: skip
+    "sunny": {"sunny"},
+    "rainy": set(),
+    "rain": set(),
+    "stormy": set(),
+    "snowy": set(),
+    "sun-scorched": set(),
+    "cloudless": {"sunny", "night"},
+    "cloudy": {"cloudy", "overcast"},
+    "night": {"night"},
+    "nighttime": {"night"},
+    "midnight": {"night"},
+    "moonlight": {"night"},
+    "dark": {"night"},
+    "noon": _DAY,
+    "midday": _DAY,
+    "day": {*_DAY, "sunset"},
+    "daytime": {*_DAY, "sunset"},
+    "daylight": {*_DAY, "sunset"},
+    "evening": {"sunset", "night"},
+    "morning": _DAY,
+    "sunset": {"sunset"},
+    "dusk": {"sunset"},
+    "dawn": {"sunset"},
+    "sunrise": {"sunset"},
+    "sunshine": {"sunny"},
+    "overcast": {"overcast"},
+}
 
 
 def light_holds(light: str, word: str) -> bool | None:

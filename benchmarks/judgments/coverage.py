@@ -18,11 +18,11 @@ import numpy as np
 from scipy.stats import binomtest
 
 from metaeval.stats.agreement.ceiling import disattenuated_correlation
-from metaeval.stats.agreement.label_efficiency import label_efficiency
-from metaeval.stats.agreement.length_control import partial_correlation
-from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
+from metaeval.stats.agreement.controls import partial_correlation
+from metaeval.stats.ordering.pairwise import pairwise_difference_pearson
 from metaeval.stats.preference.bradley_terry import bradley_terry
 from metaeval.stats.preference.difference import preference_curve
+from metaeval.stats.sample_size import label_efficiency
 
 IMAGES, EACH = 200, 4
 REPLICATES = 1000
@@ -56,9 +56,13 @@ def partial(rng: np.random.Generator) -> Interval:
     length = shared(rng)
     common = shared(rng)
     made = partial_correlation(
-        length + common + shared(rng), length + common, length, IMAGE, statistic="pearson",
+        length + common + shared(rng),
+        length + common,
+        length,
+        IMAGE,
+        statistic="pearson",
         replicates=REPLICATES,
-    )  # fmt: skip
+    )
     return made.low, made.high, math.sqrt(0.5)
 
 

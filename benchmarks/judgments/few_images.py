@@ -26,9 +26,12 @@ EACH = 4
 REPLICATES = 500
 R = math.sqrt(0.5)  # of scores that are the truth plus as much noise
 COLUMNS = (
-    "interval of a mean", "interval of r",
-    "two means, bootstrap", "two random metrics' r, bootstrap", "two means, permutation",
-)  # fmt: skip
+    "interval of a mean",
+    "interval of r",
+    "two means, bootstrap",
+    "two random metrics' r, bootstrap",
+    "two means, permutation",
+)
 
 
 def simulate(n: int, seed: int) -> list[bool]:

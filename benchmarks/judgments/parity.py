@@ -21,14 +21,21 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.stats.agreement.alt_test import alt_test
-from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from metaeval.stats.agreement.ceiling import alt_test
+from metaeval.stats.ordering.pairwise import soft_pairwise_accuracy
 
 # data set → the notebook's ε; those of NUMERIC are compared by root mean squared differences
 EPSILON = {
-    "wax": 0.1, "lgbteen": 0.2, "mtbench": 0.2, "framing": 0.15, "cebab_aspects": 0.1,
-    "summeval": 0.2, "10k_prompts": 0.15, "cebab_stars": 0.1, "lesion": 0.15,
-}  # fmt: skip
+    "wax": 0.1,
+    "lgbteen": 0.2,
+    "mtbench": 0.2,
+    "framing": 0.15,
+    "cebab_aspects": 0.1,
+    "summeval": 0.2,
+    "10k_prompts": 0.15,
+    "cebab_stars": 0.1,
+    "lesion": 0.15,
+}
 NUMERIC = {"summeval", "10k_prompts", "cebab_stars", "lesion"}
 TABLES = 200
 
@@ -69,9 +76,11 @@ def alt_test_differences(folder: Path) -> tuple[int, float, float]:
                     given, humans, "neg_rmse" if numeric else "accuracy", epsilon=epsilon
                 )
             ours = alt_test(
-                column(given, items, numeric, code), ratings,
-                closeness="rmse" if numeric else "accuracy", epsilon=epsilon,
-            )  # fmt: skip
+                column(given, items, numeric, code),
+                ratings,
+                closeness="rmse" if numeric else "accuracy",
+                epsilon=epsilon,
+            )
             n += 1
             rate = max(rate, abs(ours.winning_rate - reference[0]))
             advantage = max(advantage, abs(ours.advantage - reference[1]))
@@ -110,14 +119,18 @@ def main() -> None:
     parser.add_argument("mt_metrics_eval", type=Path, help="one of google-research/mt-metrics-eval")
     options = parser.parse_args()
     n, rate, advantage = alt_test_differences(options.alt_test)
-    print(f"alt-test, {n} metrics of {len(EPSILON)} data sets: winning rates differ by at most "
-          f"{rate:g}, advantages by {advantage:g}")  # fmt: skip
+    print(
+        f"alt-test, {n} metrics of {len(EPSILON)} data sets: winning rates differ by at most "
+        f"{rate:g}, advantages by {advantage:g}"
+    )
     for items in ((5, 20), (20, 300)):
         for ratings in (False, True):
             most = soft_pairwise_difference(options.mt_metrics_eval, items, ratings)
             kind = "means of three ratings" if ratings else "real values"
-            print(f"SPA, {TABLES} drawn tables of {items[0]} to {items[1] - 1} items, {kind}: "
-                  f"values differ by at most {most:.1g}")  # fmt: skip
+            print(
+                f"SPA, {TABLES} drawn tables of {items[0]} to {items[1] - 1} items, {kind}: "
+                f"values differ by at most {most:.1g}"
+            )
 
 
 if __name__ == "__main__":

@@ -81,12 +81,14 @@ def main() -> None:
 
     compare(
         "1,000 bootstrap replicates of τ-c",
-        lambda: WeightedCorrelations(
-            x, human, image[row], 1000, names=("kendall_tau_c",)
-        ).of(counts).kendall_tau_c,
+        lambda: (
+            WeightedCorrelations(x, human, image[row], 1000, names=("kendall_tau_c",))
+            .of(counts)
+            .kendall_tau_c
+        ),
         resampled,
         (1, 20 / 1000),
-    )  # fmt: skip
+    )
 
     def permuted() -> list[float]:
         rng, a, b = np.random.default_rng(0), zscore(x), zscore(y)

@@ -30,10 +30,18 @@ from nltk.translate.meteor_score import meteor_score
 
 # ours → theirs
 SAME = {
-    "SacreBLEU": "SentBLEU", "BLEU-4": "SentBLEU", "METEOR": "METEOR", "ROUGE-L": "ROUGE-L",
-    "CIDEr": "CIDEr", "SPICE": "SPICE", "SPICE (rules)": "SPICE", "BERTScore": "BERTScore",
-    "BERTScore (MiniLM)": "BERTScore", "CLIPScore": "CLIPS", "RefCLIPScore": "RefCLIPS",
-}  # fmt: skip
+    "SacreBLEU": "SentBLEU",
+    "BLEU-4": "SentBLEU",
+    "METEOR": "METEOR",
+    "ROUGE-L": "ROUGE-L",
+    "CIDEr": "CIDEr",
+    "SPICE": "SPICE",
+    "SPICE (rules)": "SPICE",
+    "BERTScore": "BERTScore",
+    "BERTScore (MiniLM)": "BERTScore",
+    "CLIPScore": "CLIPS",
+    "RefCLIPScore": "RefCLIPS",
+}
 KEYS = ["image_id", "system"]
 Scorer = Callable[[str, Sequence[str]], float]
 

@@ -22,9 +22,23 @@ import numpy as np
 import pandas as pd
 
 WORDS = [
-    "a", "the", "man", "dog", "red", "on", "runs", "sits", "with", "street", "two", "people",
-    "small", "water", "near", "table",
-]  # fmt: skip
+    "a",
+    "the",
+    "man",
+    "dog",
+    "red",
+    "on",
+    "runs",
+    "sits",
+    "with",
+    "street",
+    "two",
+    "people",
+    "small",
+    "water",
+    "near",
+    "table",
+]
 
 
 def write_inputs(folder: Path, given: argparse.Namespace) -> None:
@@ -40,11 +54,15 @@ def write_inputs(folder: Path, given: argparse.Namespace) -> None:
         if given.levels:
             ratings = np.clip(np.floor(ratings + given.levels / 2), 0, given.levels - 1)
         captions.append(" ".join(rng.choice(WORDS, int(rng.integers(5, 15)))) + f" {k}")
-        rows.append({
-            "image_id": f"i{image[k]}", "candidate": captions[-1], "human": ratings.tolist(),
-            "references": references[image[k]],
-            "system": f"system {k % 5}",
-        })  # fmt: skip
+        rows.append(
+            {
+                "image_id": f"i{image[k]}",
+                "candidate": captions[-1],
+                "human": ratings.tolist(),
+                "references": references[image[k]],
+                "system": f"system {k % 5}",
+            }
+        )
     (folder / "table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = pd.DataFrame({"image_id": [row["image_id"] for row in rows], "caption": captions})
     for c in range(given.columns):
@@ -68,13 +86,20 @@ def main() -> None:
         for k in range(2):
             out = folder / f"run{k}"
             command = [
-                sys.executable, "-m", "metaeval", "experiment=judgments", "dataset=table",
-                f"dataset.file={folder / 'table.jsonl'}", "dataset.image_source=other",
-                "metrics=[scores]", f"metric.scores.file={folder / 'scores.csv'}",
+                sys.executable,
+                "-m",
+                "metaeval",
+                "experiment=judgments",
+                "dataset=table",
+                f"dataset.file={folder / 'table.jsonl'}",
+                "dataset.image_source=other",
+                "metrics=[scores]",
+                f"metric.scores.file={folder / 'scores.csv'}",
                 f"metric.scores.columns=[{','.join(f'metric{c}' for c in range(given.columns))}]",
-                f"hydra.run.dir={out}", f"paths.cache={folder / 'cache'}",
+                f"hydra.run.dir={out}",
+                f"paths.cache={folder / 'cache'}",
                 *([] if given.report else ["report=none"]),
-            ]  # fmt: skip
+            ]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             stages = json.loads((out / "run.json").read_text())["stages"]
             shown = ", ".join(f"{stage['name']} {stage['seconds']:.1f} s" for stage in stages)

@@ -104,10 +104,26 @@ def make_runs(commit: str, names: list[str]) -> Path:
     return folder
 
 
-# Each commit reads its own result: the schema of statistics.json may change, measures stay.
+# Each commit reads its own result: statistics.json may change its form; measures and tests stay.
 _DUMP = """
 import json, pathlib, sys
 import metaeval
+from metaeval.results.base import Model
+from metaeval.results.comparison import Comparison
+
+def comparisons(value):
+    if isinstance(value, Comparison):
+        yield value
+    elif isinstance(value, Model):
+        for name in type(value).model_fields:
+            yield from comparisons(getattr(value, name))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from comparisons(each)
+    elif hasattr(value, "values"):
+        for each in value.values():
+            yield from comparisons(each)
+
 for file in sorted(pathlib.Path(sys.argv[1]).rglob("statistics.json")):
     result = metaeval.load_run(file.parent).result
     values = {}
@@ -117,18 +133,20 @@ for file in sorted(pathlib.Path(sys.argv[1]).rglob("statistics.json")):
             for measure, e in result.measures(entry):
                 values[f"{entry.name}: {measure.key}"] = [e.value, e.low, e.high]
     file.with_name("measures.dump.json").write_text(json.dumps(values))
+    tests = [[c.a, c.b, c.difference.value, t.method, t.p, t.p_adjusted]
+             for c in comparisons(result) for t in c.tests]
+    file.with_name("tests.dump.json").write_text(json.dumps(tests))
 """
 
 
 def compare_runs(old: Path, new: Path) -> list[str]:
-    """What differs between two folders of a run, a line each."""
-    kinds = {
-        "measures.dump.json": _json,
-        "statistics.json": _json,
-        "*.parquet": _parquet,
-        "*.csv": _csv,
-    }
+    """What differs between two folders of a run, a line each.
+
+    Measures and scores that the new run adds, and tests that it makes in addition, are counted
+    without being named.
+    """
     lines = ["exit codes differ"] * ((old / "done").read_text() != (new / "done").read_text())
+    kinds = {"measures.dump.json": _json, "tests.dump.json": _tests, "*.parquet": _parquet}
     for pattern, read in kinds.items():
         files = {f.relative_to(side) for side in (old, new) for f in side.rglob(pattern)}
         for file in sorted(files):
@@ -141,11 +159,23 @@ def compare_runs(old: Path, new: Path) -> list[str]:
     return lines
 
 
+def _tests(path: Path) -> dict[str, Any]:
+    """Every test by its pair, method and difference, the names in alphabetical order."""
+    values: dict[str, Any] = {}
+    for a, b, difference, method, *p in json.loads(path.read_text(encoding="utf-8")):
+        turned = difference is not None and a > b
+        pair = f"{b} - {a}" if turned else f"{a} - {b}"
+        size = "undefined" if difference is None else f"{(-1 if turned else 1) * difference:.10g}"
+        values[f"{pair}, {method}, {size}"] = p
+    return values
+
+
 def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     gone, added = [k for k in old if k not in new], [k for k in new if k not in old]
-    for keys, word in ((gone, "gone"), (added, "added")):
-        if keys:
-            yield f"{len(keys)} {word}: {', '.join(keys[:SHOWN])}"
+    if gone:
+        yield f"{len(gone)} of {len(old)} gone: {', '.join(gone[:SHOWN])}"
+    if added:
+        yield f"{len(added)} added"
     different = [k for k in old if k in new and not _same(old[k], new[k])]
     if different:
         yield f"{len(different)} of {len(old) - len(gone)} differ:"
@@ -157,6 +187,8 @@ def _same(a: Any, b: Any) -> bool:
         return (math.isnan(a) and math.isnan(b)) or math.isclose(
             a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE
         )
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return all(_same(x, y) for x, y in zip(a, b, strict=True))
     return bool(a == b)
 
 
@@ -187,18 +219,6 @@ def _parquet(path: Path) -> dict[str, Any]:
         for metric, group in groups
         for column in group.columns
         for row, value in enumerate(group[column])
-    }
-
-
-def _csv(path: Path) -> dict[str, Any]:
-    """Cells by the first cell of their row, with its count, and their column."""
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    names = table.iloc[:, 0].astype(str)
-    rows = names + " #" + names.groupby(names).cumcount().astype(str)
-    return {
-        f"{row}/{column}": cell
-        for column in table.columns
-        for row, cell in zip(rows, table[column], strict=True)
     }
 
 

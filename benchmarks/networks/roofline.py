@@ -122,9 +122,12 @@ def bert(layers: int, width: int, heads: int, host: str) -> Cost:
     import transformers
 
     config = transformers.BertConfig(
-        hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
-        intermediate_size=4 * width, vocab_size=30_522,
-    )  # fmt: skip
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * width,
+        vocab_size=30_522,
+    )
     network = on_meta(lambda: transformers.BertModel(config, add_pooling_layer=False))
 
     def work() -> None:

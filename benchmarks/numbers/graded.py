@@ -42,8 +42,10 @@ def read(result: Result) -> Run:
     """The metrics that ran, without parts."""
     run = read_result(result.folder / files.STATISTICS)
     if not isinstance(run, GradedResult):
-        raise InputError(f"is a run of '{run.experiment}', not of graded corruption",
-                         file=result.folder / files.STATISTICS)  # fmt: skip
+        raise InputError(
+            f"is a run of '{run.experiment}', not of graded corruption",
+            file=result.folder / files.STATISTICS,
+        )
     published = read_info(result.folder / files.RUN).published
     return Run(
         {m.name: m for m in run.metrics if m.ok and m.column.part_of is None},
@@ -134,9 +136,7 @@ def of_replace(results: Sequence[Result]) -> str:
         degrees = metric.numbers.without_floor
         rest = ["–", "–"]
         if degrees is not None:
-            rest = [
-                three(degrees.rank_order_rho.value), three(degrees.rank_order_rho_within.value)
-            ]  # fmt: skip
+            rest = [three(degrees.rank_order_rho.value), three(degrees.rank_order_rho_within.value)]
         lines.append(row(title_of(metric), *measures(metric), *rest))
     return "\n".join(lines)
 

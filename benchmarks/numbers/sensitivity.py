@@ -37,9 +37,16 @@ def metrics(results: Sequence[Result]) -> str:
     """A line per metric: notices, punishes, severity, hard positives, misses."""
     ran, run = _ran(results[0])
     lines = head(
-        "metric", "harm", "harmless", "milder above severer", "rewrite above near-copy", "no-op",
-        "misses", "undecided: harm", "harmless",
-    )  # fmt: skip
+        "metric",
+        "harm",
+        "harmless",
+        "milder above severer",
+        "rewrite above near-copy",
+        "no-op",
+        "misses",
+        "undecided: harm",
+        "harmless",
+    )
     expected = {entry.set: entry.expected for entry in run.sets}
     for metric in ran:
         numbers = metric.numbers

@@ -297,9 +297,19 @@ def table(results: Sequence[Result]) -> str:
     rated = read_ratings(composite).metrics
     agreeing = {metric.name: metric for metric in rated if metric.ok}
     names = (
-        "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
-        "PASCAL-50S MM", "published", "Composite-COCO ρ (captions)", "published", "note",
-    )  # fmt: skip
+        "system",
+        "papers",
+        "metrics=",
+        "Replace ρ",
+        "published",
+        "Shuffle ρ",
+        "published",
+        "PASCAL-50S MM",
+        "published",
+        "Composite-COCO ρ (captions)",
+        "published",
+        "note",
+    )
     lines = [row(*names), row("---", "---", "---", *["---:"] * 8, "---")]
     for system in SYSTEMS:
         cells = [system.name, system.papers, f"`{system.metric}`" if system.metric else "–"]

@@ -183,28 +183,38 @@ def _peak_text(peak: float) -> str:
 
 
 def sizes(here: Path, rows: list[int], metrics: list[str]) -> None:
-    print("| rows | distinct | seconds | of processors | rows a second of processor | of those that"
-          " were more | peak MiB |\n|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
+    print(
+        "| rows | distinct | seconds | of processors | rows a second of processor | of those that"
+        " were more | peak MiB |\n|---:|---:|---:|---:|---:|---:|---:|"
+    )
     last = (0, 0.0)
     for n in rows:
         distinct = write(here / f"{n}", n)
         wall, spent, peak = measured(command(here / f"{n}", here / f"out{n}", metrics))
         more = f"{(n - last[0]) / (spent - last[1]):,.0f}" if last[0] else ""
-        print(f"| {n:,} | {distinct:.1%} | {wall:.0f} | {spent:.0f} | {n / spent:,.0f} | {more} |"
-              f" {_peak_text(peak)} |", flush=True)  # fmt: skip
+        print(
+            f"| {n:,} | {distinct:.1%} | {wall:.0f} | {spent:.0f} | {n / spent:,.0f} | {more} |"
+            f" {_peak_text(peak)} |",
+            flush=True,
+        )
         last = (n, spent)
 
 
 def ray(here: Path, n: int, metrics: list[str]) -> None:
     write(here / "tables", n)
-    print("| | seconds | rows a second | of processors | rows a second of processor | peak MiB of"
-          " the command |\n|---|---:|---:|---:|---:|---:|")  # fmt: skip
+    print(
+        "| | seconds | rows a second | of processors | rows a second of processor | peak MiB of"
+        " the command |\n|---|---:|---:|---:|---:|---:|"
+    )
     for name, options in (("local", ()), ("ray, 2 workers", ("task.scoring=ray",))):
         out = here / name.partition(",")[0]
         block = f"task.block={max(5000, n // 100)}"
         wall, spent, peak = measured(command(here / "tables", out, metrics, block, *options))
-        print(f"| {name} | {wall:.0f} | {n / wall:,.0f} | {spent:.0f} | {n / spent:,.0f} |"
-              f" {_peak_text(peak)} |", flush=True)  # fmt: skip
+        print(
+            f"| {name} | {wall:.0f} | {n / wall:,.0f} | {spent:.0f} | {n / spent:,.0f} |"
+            f" {_peak_text(peak)} |",
+            flush=True,
+        )
     print("the same bytes" if same_parts(here / "local", here / "ray") else "DIFFERENT bytes")
 
 
@@ -244,8 +254,10 @@ def kills(here: Path, n: int, metrics: list[str], times: int, scoring: str) -> N
             sys.exit(f"exit code {process.returncode}")
         _reap()
     verdict = "the same bytes" if same else "DIFFERENT bytes"
-    print(f"{scoring}: the command killed {drivers} times, workers {workers} times, until {runs} "
-          f"runs came to their end: {verdict}")  # fmt: skip
+    print(
+        f"{scoring}: the command killed {drivers} times, workers {workers} times, until {runs} "
+        f"runs came to their end: {verdict}"
+    )
 
 
 def worker_processes(driver: int) -> list[int]:

@@ -19,10 +19,25 @@ from metaeval.data.dataset import Absent
 from metaeval.runs.store import MemoryStore
 
 METRICS = (
-    "bleu", "sacrebleu", "rouge_l", "cider",  # as a scale
-    "rouge_n", "chrf", "ter", "cider_plain", "cider_r", "chair", "wmd", "moverscore", "lm",
-    "vifidel", "vifidel_cider", "vifidel_lm", "learn_to_eval", "aier",
-)  # fmt: skip
+    "bleu",
+    "sacrebleu",
+    "rouge_l",
+    "cider",  # as a scale
+    "rouge_n",
+    "chrf",
+    "ter",
+    "cider_plain",
+    "cider_r",
+    "chair",
+    "wmd",
+    "moverscore",
+    "lm",
+    "vifidel",
+    "vifidel_cider",
+    "vifidel_lm",
+    "learn_to_eval",
+    "aier",
+)
 
 
 def main() -> None:

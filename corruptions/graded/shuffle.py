@@ -1,4 +1,4 @@
-"""Shuffle: a share of a caption's words change places among themselves; no word is lost."""
+"""Shuffle and Reverse: a caption's words change places among themselves; no word is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
+from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
 from metaeval.corruptions.tokens import read, rewritten, split, with_word, words
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
@@ -104,3 +104,23 @@ def deranged(tokens: Sequence[str], rng: np.random.Generator) -> list[int]:
 def most_frequent(tokens: Sequence[str]) -> int:
     """How often the most frequent of the tokens' words occurs; 0 of no tokens."""
     return max(Counter(map(read, tokens)).values(), default=0)
+
+
+class Reverse(Corruption):
+    """The words of a caption in reversed order, each with the punctuation attached to it.
+
+    The farthest that order can be from right with every pair of words turned round; nothing about
+    it is random. Tokens without a word stay where they are.
+    """
+
+    name = "reverse"
+    title = "Reversed"
+    severity = "critical"
+    flaw = WRONG_PLACES
+    kind = "order"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = split(caption.text)
+        places = list(words(tokens))
+        new = {i: tokens[j] for i, j in zip(places, reversed(places), strict=True)}
+        return rewritten(caption.text, new, 1.0)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.harmless.wording import Harmless
+from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swap_phrases
 from metaeval.corruptions.language.categories import mentions, supercategory
 from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.inflection import verb_form, verb_lemma
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _PASSIVES = word_set(
@@ -27,7 +29,7 @@ _PLACES = word_set(
 _TOP = frozenset({"next"})
 
 
-class Passive(LanguageCorruption):
+class Passive(Harmless, LanguageCorruption):
     """ "A man riding a horse" becomes "a horse being ridden by a man".
 
     Only where the words that follow do not name the actor.
@@ -35,73 +37,56 @@ class Passive(LanguageCorruption):
 
     name = "passive"
     title = "Passive"
-    kind = "harmless"
-    severity = "none"
     experimental = True
-    expected = "same"
     unchanged_reason = "does not begin with a person, a transitive verb and an object"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
         if first is None or not caption.is_one_sentence() or caption.word(0) not in _OPENS:
-            return []
+            return
         be = int(caption.word(first.end) in ("is", "are"))
         verb = first.end + be
         thing = caption.phrase_at(verb + 1)
         if caption.word(verb) not in _PASSIVES or thing is None or caption.tokens[verb].closes:
-            return []
-        if not caption.tokens[thing.head].is_noun or caption.tag(thing.end).startswith(
-            ("NN", "RP", "RB")
-        ):
-            return []  # where the thing ends is not sure: "a broken up cell phone"
+            return
+        if caption.tag(thing.end).startswith(("NN", "RP", "RB")):
+            return  # where the thing ends is not sure: "a broken up cell phone"
         inside = range(thing.start, thing.end)
         if caption.word(thing.head) in NO_THINGS or any(caption.tag(i) == "RB" for i in inside):
-            return []  # "a horse outside", "a wave very smooth"
+            return  # "a horse outside", "a wave very smooth"
         rest = caption.words[thing.end :]
         if rest and not (
             rest[0] in _PLACES and caption.phrase_at(thing.end + 1 + (rest[0] in _TOP))
         ):
-            return []  # it may be about one of them: "a sandwich made of donuts"
+            return  # it may be about one of them: "a sandwich made of donuts"
         tied = _TIED & set(rest) or rest[:1] in (("about",), ("with",), ("for",))
         tied = tied or any(word.endswith("ing") for word in rest)
         if tied or caption.word(thing.start) not in _OPENS or caption.word(thing.end) == "of":
-            return []
+            return
         many = caption.tokens[thing.head].is_plural
         participle = verb_form(verb_lemma(caption.word(verb)), "VBN")
         middle = (*(("are" if many else "is",) if be else ()), "being", participle, "by")
-        return [
-            [
-                (
-                    Rewording(first.start, first.end, caption.written(thing)),
-                    Rewording(first.end, verb + 1, middle),
-                    Rewording(thing.start, thing.end, caption.written(first)),
-                )
-            ]
-        ]
+        [swap] = swap_phrases(caption, first, thing)
+        yield [(*swap, Rewording(first.end, verb + 1, middle))]
 
 
-class RelativeClause(LanguageCorruption):
+class RelativeClause(Harmless, LanguageCorruption):
     """ "A man riding a horse" becomes "a man who is riding a horse", and back."""
 
     name = "relative_clause"
     title = "Participle or relative clause"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "has neither a participle after its noun nor a relative clause"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i in range(1, len(caption)):
             noun = caption.tokens[i - 1]
             if caption.word(i) in ("who", "that") and caption.word(i + 1) in ("is", "are"):
                 if caption.tag(i + 2) == "VBG" and noun.is_noun and not noun.closes:
-                    places.append([(Rewording(i, i + 2),)])
+                    yield reword(i, i + 2, "")
             elif acting(caption, i) and noun.is_noun and self._is_subject(caption, i - 1):
                 who = "who" if noun.word in PEOPLE else "that"
                 many = noun.is_plural or noun.word in ("people", "cattle")
-                places.append([(Rewording(i, i, (who, "are" if many else "is")),)])
-        return places
+                yield reword(i, i, f"{who} {'are' if many else 'is'}")
 
     @staticmethod
     def _is_subject(caption: ParsedCaption, place: int) -> bool:
@@ -146,7 +131,7 @@ _CLOTHES = word_set(
 )
 
 
-class SwapConjuncts(LanguageCorruption):
+class SwapConjuncts(Harmless, LanguageCorruption):
     """ "A dog and a cat" becomes "a cat and a dog".
 
     Two phrases at the end of the caption or before "are", so that nothing else is separated from
@@ -156,13 +141,9 @@ class SwapConjuncts(LanguageCorruption):
 
     name = "swap_conjuncts"
     title = "Order of conjuncts"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "does not end in two joined phrases"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             second = caption.phrase_at(i + 1)
             first = caption.phrase_of(i - 1) if word == "and" and i else None
@@ -172,15 +153,7 @@ class SwapConjuncts(LanguageCorruption):
             same = caption.tag(first.start)[:2] == caption.tag(second.start)[:2]
             listed = caption.tokens[first.head].closes or "and" in caption.words[i + 1 : second.end]
             if ends and same and not listed and self._alike(caption, first, second):
-                places.append(
-                    [
-                        (
-                            Rewording(first.start, first.end, caption.written(second)),
-                            Rewording(second.start, second.end, caption.written(first)),
-                        )
-                    ]
-                )
-        return places
+                yield swap_phrases(caption, first, second)
 
     @staticmethod
     def _alike(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) -> bool:
@@ -206,12 +179,14 @@ class SwapConjuncts(LanguageCorruption):
         return before in ("", "with", "near", "between", "by", "to", *_HAVING)
 
 
-_SYMMETRIC = (("next", "to"), ("beside",), ("near",), ("alongside",), ("is", "next", "to"),
-              ("is", "near"), ("with",))  # fmt: skip
+_SYMMETRIC = [
+    phrase.split()
+    for phrase in ("next to", "beside", "near", "alongside", "is next to", "is near", "with")
+]
 _VERBS = frozenset({"rests", "sits", "stands", "flies", "lies", "walks", "parks", "moves"})
 
 
-class MirrorRelation(LanguageCorruption):
+class MirrorRelation(Harmless, LanguageCorruption):
     """ "A cat next to a dog" becomes "a dog next to a cat": the relation is symmetric.
 
     Only in captions without other content; "with" only between people and animals.
@@ -219,15 +194,12 @@ class MirrorRelation(LanguageCorruption):
 
     name = "mirror_relation"
     title = "Symmetric relation mirrored"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "is not just two things next to each other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
         if first is None:
-            return []
+            return
         size = max((len(w) for w in _SYMMETRIC if caption.is_at(first.end, w)), default=0)
         second = caption.phrase_at(first.end + size)
         opening = _OPENS | {"the"}
@@ -241,19 +213,11 @@ class MirrorRelation(LanguageCorruption):
             and not caption.says({"other", "another"})
         )
         if not fits or second is None:
-            return []
+            return
         if caption.word(first.end) == "is" and caption.tokens[second.head].is_plural:
-            return []  # the verb would have to change
-        if caption.word(first.end) == "with" and not self._alive(caption, first, second):
-            return []
-        return [
-            [
-                (
-                    Rewording(first.start, first.end, caption.written(second)),
-                    Rewording(second.start, second.end, caption.written(first)),
-                )
-            ]
-        ]
+            return  # the verb would have to change
+        if caption.word(first.end) != "with" or self._alive(caption, first, second):
+            yield swap_phrases(caption, first, second)
 
     @staticmethod
     def _alive(caption: ParsedCaption, *phrases: NounPhrase) -> bool:
@@ -262,18 +226,19 @@ class MirrorRelation(LanguageCorruption):
 
 
 _CONTRACTED = {
-    ("there", "is"): "there's", ("it", "is"): "it's", ("that", "is"): "that's",
-    ("who", "is"): "who's", ("he", "is"): "he's", ("she", "is"): "she's", ("is", "not"): "isn't",
-    ("they", "are"): "they're", ("are", "not"): "aren't", ("does", "not"): "doesn't",
-    ("do", "not"): "don't", ("can", "not"): "can't", ("here", "is"): "here's",
-}  # fmt: skip
-_EXPANDED = {short: pair for pair, short in _CONTRACTED.items() if short != "can't"} | {
-    "can't": ("cannot",), "didn't": ("did", "not"), "won't": ("will", "not"),
-    "we're": ("we", "are"), "i'm": ("i", "am"), "wasn't": ("was", "not"),
-}  # fmt: skip
+    tuple(pair.split()): short
+    for pair, short in pairs(
+        "there_is/there's it_is/it's that_is/that's who_is/who's he_is/he's she_is/she's "
+        "is_not/isn't they_are/they're are_not/aren't does_not/doesn't do_not/don't can_not/can't "
+        "here_is/here's"
+    ).items()
+}
+_EXPANDED = {short: " ".join(pair) for pair, short in _CONTRACTED.items()} | pairs(
+    "can't/cannot didn't/did_not won't/will_not we're/we_are i'm/i_am wasn't/was_not"
+)
 
 
-class Contraction(LanguageCorruption):
+class Contraction(Harmless, LanguageCorruption):
     """ "There is" becomes "there's", and "there's" becomes "there is".
 
     "Do not" only after a noun or pronoun: "a do not enter sign" is a name.
@@ -281,23 +246,18 @@ class Contraction(LanguageCorruption):
 
     name = "contraction"
     title = "Contracted or expanded"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "has nothing to contract or expand"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             pair, closes = (word, caption.word(i + 1)), caption.tokens[i].closes
             short = word.replace("’", "'")
             if pair == ("do", "not") and not caption.tag(i - 1).startswith(("NN", "PRP", "WP")):
                 continue
             if pair in _CONTRACTED and not closes and not caption.tokens[i + 1].closes:
-                places.append([(Rewording(i, i + 2, (_CONTRACTED[pair],)),)])
+                yield reword(i, i + 2, _CONTRACTED[pair])
             elif short in _EXPANDED and self._is_verb(caption, i):
-                places.append([(Rewording(i, i + 1, _EXPANDED[short]),)])
-        return places
+                yield reword(i, i + 1, _EXPANDED[short])
 
     @staticmethod
     def _is_verb(caption: ParsedCaption, place: int) -> bool:
@@ -315,18 +275,14 @@ _OWNED = word_set(
 )
 
 
-class Possessive(LanguageCorruption):
+class Possessive(Harmless, LanguageCorruption):
     """ "A man's hand" becomes "the hand of a man"."""
 
     name = "possessive"
     title = "Possessive"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "has no possessive with an article"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             owner = word.replace("’", "'").removesuffix("'s")
             start = next((k for k in (i - 1, i - 2) if caption.word(k) in ("a", "an", "the")), -1)
@@ -337,8 +293,7 @@ class Possessive(LanguageCorruption):
                 continue
             thing = caption.words[i + 1 : owned]
             new = ("the", *thing, "of", *caption.words[start:i], owner)
-            places.append([(Rewording(start, owned, new),)])
-        return places
+            yield [(Rewording(start, owned, new),)]
 
     @staticmethod
     def _owned(caption: ParsedCaption, start: int) -> int:

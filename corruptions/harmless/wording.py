@@ -1,38 +1,49 @@
-"""Harmless wording: synonyms, spellings, numbers, a frame around the caption, another reference."""
+"""Harmless wording and writing: synonyms, spellings, frames, another reference, case, marks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
-from metaeval.corruptions.language.base import LanguageCorruption, Places, rewritten_whole
+from metaeval.corruptions.base import Caption, Corrupted, Corruption, Severity
+from metaeval.corruptions.language.base import (
+    LanguageCorruption,
+    Places,
+    reword,
+    rewritten_whole,
+    swapped_words,
+)
 from metaeval.corruptions.language.content.logic import existential
 from metaeval.corruptions.language.content.numbers import number_of
 from metaeval.corruptions.language.known import Known, known_images
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.runs.records import Edit
+from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
-_SAME = """couch/sofa couches/sofas bicycle/bike bicycles/bikes motorcycle/motorbike
-motorcycles/motorbikes airplane/plane airplanes/planes tv/television refrigerator/fridge
-photo/picture photograph/picture large/big kid/child kids/children laying/lying
-several/multiple forest/woods jumping/leaping beside/next_to next_to/beside cellphone/cell_phone
-cell_phone/mobile_phone purse/handbag snowboarder/snow_boarder kitten/young_cat
-puppy/young_dog underneath/beneath atop/on_top_of on_top_of/atop sailboat/sailing_boat
-stove/cooker doughnut/donut doughnuts/donuts donut/doughnut donuts/doughnuts lady/woman
-ladies/women guy/man guys/men elderly/old stuffed_animal/plush_toy
-frisbee/flying_disc skateboarder/skate_boarder huge/enormous enormous/huge
-toilet/commode automobile/car cattle/cows sofa/couch bike/bicycle bikes/bicycles plane/airplane
-planes/airplanes television/tv fridge/refrigerator big/large beneath/underneath near/close_to
-tiny/very_small gigantic/huge close_to/near skating/skateboarding veggies/vegetables
-stop_light/traffic_light"""
-_SYNONYMS: dict[tuple[str, ...], tuple[str, ...]] = {
-    tuple(old.split("_")): tuple(new.split("_"))
-    for old, new in (pair.split("/") for pair in _SAME.split())
+_SYNONYMS = {
+    tuple(old.split()): new
+    for old, new in pairs(
+        """couch/sofa couches/sofas bicycle/bike bicycles/bikes motorcycle/motorbike
+        motorcycles/motorbikes airplane/plane airplanes/planes tv/television refrigerator/fridge
+        photo/picture photograph/picture large/big kid/child kids/children laying/lying
+        several/multiple forest/woods jumping/leaping beside/next_to next_to/beside
+        cellphone/cell_phone cell_phone/mobile_phone purse/handbag snowboarder/snow_boarder
+        kitten/young_cat puppy/young_dog underneath/beneath atop/on_top_of on_top_of/atop
+        sailboat/sailing_boat stove/cooker doughnut/donut doughnuts/donuts donut/doughnut
+        donuts/doughnuts lady/woman ladies/women guy/man guys/men elderly/old
+        stuffed_animal/plush_toy frisbee/flying_disc skateboarder/skate_boarder huge/enormous
+        enormous/huge toilet/commode automobile/car cattle/cows sofa/couch bike/bicycle
+        bikes/bicycles plane/airplane planes/airplanes television/tv fridge/refrigerator big/large
+        beneath/underneath near/close_to tiny/very_small gigantic/huge close_to/near
+        skating/skateboarding veggies/vegetables stop_light/traffic_light"""
+    ).items()
 }
 # nouns that must not be compounded with another, adjectives that mean else before these
 _NOT_AFTER: dict[tuple[str, ...], set[str]] = {
@@ -49,28 +60,29 @@ _NOT_BEFORE: dict[tuple[str, ...], set[str]] = {
 }
 
 
-class Synonym(LanguageCorruption):
+class Harmless:
+    """Mixed into corruptions that a score should not notice."""
+
+    kind: ClassVar[str] = "harmless"
+    severity: Severity | None = "none"
+    expected: ClassVar[Literal["lower", "same"]] = "same"
+
+
+class Synonym(Harmless, LanguageCorruption):
     """A word is replaced by one that captions use for the same: couch, sofa; large, big."""
 
     name = "synonym"
     title = "Synonym"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "has no word with a safe synonym"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i in range(len(caption)):
             for size in (3, 2, 1):
                 words = caption.words[i : i + size]
-                new = _SYNONYMS.get(words)
-                if new is None or len(words) < size or not caption.is_at(i, words):
-                    continue
-                if self._fits(caption, i, i + size):
-                    places.append([(Rewording(i, i + size, new),)])
-                break
-        return places
+                if words in _SYNONYMS and len(words) == size and caption.is_at(i, words):
+                    if self._fits(caption, i, i + size):
+                        yield reword(i, i + size, _SYNONYMS[words])
+                    break
 
     @staticmethod
     def _fits(caption: ParsedCaption, start: int, end: int) -> bool:
@@ -86,87 +98,69 @@ class Synonym(LanguageCorruption):
         return not (compound and not caption.tokens[end - 1].closes)
 
 
-_BRITISH = word_set(
+_SPELLINGS = pairs(
     "gray/grey color/colour colors/colours colored/coloured colorful/colourful "
     "center/centre theater/theatre harbor/harbour traveling/travelling "
     "traveled/travelled neighborhood/neighbourhood tire/tyre tires/tyres "
     "favorite/favourite mustache/moustache jewelry/jewellery pajamas/pyjamas "
     "plow/plough catalog/catalogue airplane/aeroplane airplanes/aeroplanes mom/mum "
-    "multicolored/multicoloured fiber/fibre meter/metre racket/racquet "
+    "multicolored/multicoloured fiber/fibre racket/racquet "
     "rackets/racquets aluminum/aluminium curb/kerb flavor/flavour "
     "gray-haired/grey-haired organized/organised parlor/parlour"
 )
-_SPELLINGS = {us: gb for us, gb in (pair.split("/") for pair in _BRITISH) if us != "meter"}
 _SPELLINGS |= {gb: us for us, gb in _SPELLINGS.items()}
 
 
-class BritishSpelling(LanguageCorruption):
+class BritishSpelling(Harmless, LanguageCorruption):
     """An American spelling becomes the British one, or back: gray, grey."""
 
     name = "british_spelling"
     title = "British or American spelling"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "has no word with two spellings"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [
-            [(Rewording(i, i + 1, (_SPELLINGS[word],)),)]
-            for i, word in enumerate(caption.words)
-            if word in _SPELLINGS
-        ]
+        return swapped_words(caption, _SPELLINGS)
 
 
-class NumberFormat(LanguageCorruption):
+class NumberFormat(Harmless, LanguageCorruption):
     """A number is written in digits, or in letters: two, 2."""
 
     name = "number_format"
     title = "Number in digits or letters"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "has no number from two to twelve"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
+        digits = {str(n): NUMBER_WORDS[n - 1] for n in range(2, 13)}
         for i, word in enumerate(caption.words):
             n = number_of(caption, i)
             if n is not None:
-                places.append([(Rewording(i, i + 1, (str(n),)),)])
-            elif word in _DIGITS and caption.phrase_of(i) and caption.tokens[i].text == word:
-                spelt = NUMBER_WORDS[int(word) - 1]
-                places.append([(Rewording(i, i + 1, (spelt if i else spelt.capitalize(),)),)])
-        return places
+                yield reword(i, i + 1, str(n))
+            elif word in digits and caption.phrase_of(i) and caption.tokens[i].text == word:
+                yield reword(i, i + 1, digits[word] if i else digits[word].capitalize())
 
 
-_DIGITS = {str(n) for n in range(2, 13)}
-
-
-class ThereIsFrame(LanguageCorruption):
+class ThereIsFrame(Harmless, LanguageCorruption):
     """The caption becomes a sentence: "there is a man riding a horse"."""
 
     name = "there_is"
     title = "There is"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = "cannot follow there is"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None
-        return [[(Rewording(0, 0, ("there", be.word)), *be.gone)]] if be else []
+        if be is not None:
+            yield [(Rewording(0, 0, ("there", be.word)), *be.gone)]
 
 
-class _Prefix(LanguageCorruption):
-    prefix: ClassVar[tuple[str, ...]]
+class _Prefix(Harmless, LanguageCorruption):
+    prefix: ClassVar[str]
     unchanged_reason = "is a sentence, or already mentions a picture"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None
-        if be is None or be.gone or caption.says({"photo", "picture", "image", "photograph"}):
-            return []
-        return [[(Rewording(0, 0, self.prefix),)]]
+        pictures = {"photo", "picture", "image", "photograph"}
+        if be is not None and not be.gone and not caption.says(pictures):
+            yield reword(0, 0, self.prefix)
 
 
 class PhotoPrefix(_Prefix):
@@ -174,10 +168,7 @@ class PhotoPrefix(_Prefix):
 
     name = "photo_prefix"
     title = "A photo of"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
-    prefix = ("a", "photo", "of")
+    prefix = "a photo of"
 
 
 class Filler(_Prefix):
@@ -185,33 +176,26 @@ class Filler(_Prefix):
 
     name = "filler"
     title = "We see"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
-    prefix = ("we", "see")
+    prefix = "we see"
 
 
-class DefiniteArticle(LanguageCorruption):
+class DefiniteArticle(Harmless, LanguageCorruption):
     """The first "a" becomes "the": the things in a picture can be treated as known."""
 
     name = "definite_article"
     title = "A becomes the"
-    kind = "harmless"
-    severity = "none"
-    expected = "same"
     unchanged_reason = 'does not begin with "a" and a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
         quantities = {"couple", "lot", "few", "bunch", "number", "variety", "close", "lots"}
-        if first is None or caption.word(0) not in ("a", "an") or len(first) < 2:
-            return []
-        if caption.word(first.head) in quantities or caption.word(1) in quantities:
-            return []
-        return [[(Rewording(0, 1, ("the",)),)]]
+        if first is None or caption.word(0) not in ("a", "an"):
+            return
+        if not quantities & {caption.word(first.head), caption.word(1)}:
+            yield reword(0, 1, "the")
 
 
-class OwnReference(Corruption):
+class OwnReference(Harmless, Corruption):
     """Another caption of the same image.
 
     Metrics compare with it: a metric that looks for copies scores it higher. Experimental: it is
@@ -220,10 +204,7 @@ class OwnReference(Corruption):
 
     name = "own_reference"
     title = "Another caption of the image"
-    kind = "harmless"
-    severity = "none"
     experimental = True
-    expected = "same"
 
     def __init__(self) -> None:
         self._known: Mapping[ImageId, Known] = {}
@@ -240,3 +221,91 @@ class OwnReference(Corruption):
         return rewritten_whole(
             caption.text, others[int(rng.integers(len(others)))], "has no other caption"
         )
+
+
+def respelt(text: str, new: str, unchanged_reason: str) -> Corrupted:
+    """A caption whose tokens are spelled differently, each in its place."""
+    if new == text:
+        return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
+    pairs = zip(text.split(), new.split(), strict=True)
+    edits = tuple(Edit(i, old, now) for i, (old, now) in enumerate(pairs) if old != now)
+    return Corrupted(new, True, edits, None, len(edits) / max(1, len(words(text.split()))))
+
+
+class LowerCase(Harmless, Corruption):
+    """Everything in small letters."""
+
+    name = "lower_case"
+    title = "Small letters"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        return respelt(caption.text, caption.text.lower(), "has no capital")
+
+
+class FinalStop(Harmless, Corruption):
+    """The full stop at the end is removed, or added."""
+
+    name = "final_stop"
+    title = "Final stop"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        text = caption.text
+        last = text.split()[-1:]
+        if not last or last[0][-1] in "!?,;:\"'" or not last[0].strip("."):
+            return Corrupted(text, False, realised=0.0, reason="ends in another mark")
+        whole = text.rstrip()
+        new = whole.rstrip(".") if whole.endswith(".") else f"{whole}."
+        return respelt(text, new, "ends in another mark")
+
+
+class WhiteSpace(Harmless, Corruption):
+    """A blank between two words becomes two or three, or a tab."""
+
+    name = "white_space"
+    title = "White space"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        blanks = ("  ", "   ", "\t")
+        if len(tokens) < 2:
+            return Corrupted(caption.text, False, realised=0.0, reason="has one word alone")
+        places = set(rng.permutation(len(tokens) - 1)[: max(1, len(tokens) // 4)].tolist())
+        new = tokens[0]
+        for i, token in enumerate(tokens[1:]):
+            new += (blanks[int(rng.integers(len(blanks)))] if i in places else " ") + token
+        return Corrupted(new, True, (), None, 0.0)
+
+
+_HYPHENED = word_set(
+    "double-decker snow-covered flat-screen t-shirt mid-air tree-lined old-fashioned close-up "
+    "stainless-steel multi-colored half-eaten high-rise grass-covered hot-air two-story "
+    "cross-country"
+)
+
+
+class Hyphen(Harmless, LanguageCorruption):
+    """A hyphen is added or removed: "double decker", "double-decker"."""
+
+    name = "hyphen"
+    title = "Hyphen"
+    unchanged_reason = "has no word that is written with and without a hyphen"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        for i, word in enumerate(caption.words):
+            joined = f"{word}-{caption.word(i + 1)}"
+            if word in _HYPHENED:
+                yield reword(i, i + 1, word.replace("-", " "))
+            elif joined in _HYPHENED and not caption.tokens[i].closes:
+                yield reword(i, i + 2, joined)
+
+
+class TypographicQuotes(Harmless, Corruption):
+    """Straight quotation marks and apostrophes become typographic ones."""
+
+    name = "typographic_quotes"
+    title = "Typographic quotes"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        new = re.sub(r'(^|\s)"', r"\1“", caption.text).replace('"', "”")
+        new = re.sub(r"(^|\s)'", r"\1‘", new).replace("'", "’")
+        return respelt(caption.text, new, "has no quotation mark")

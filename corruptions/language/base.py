@@ -8,14 +8,16 @@ here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from string import punctuation
 from typing import ClassVar
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
 from metaeval.corruptions.language.known import Known, known_images
-from metaeval.corruptions.language.parsed import ParsedCaption, parse
+from metaeval.corruptions.language.parsed import NounPhrase, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
 from metaeval.corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset, ImageId
@@ -23,7 +25,7 @@ from metaeval.options import PositiveInt, checked
 from metaeval.runs.records import Edit
 
 Change = tuple[Rewording, ...]
-Places = list[list[Change]]  # per place, the changes to choose from
+Places = Iterable[list[Change]]  # per place, the changes to choose from; of none, no place
 
 _NOTHING_KNOWN = Known()
 
@@ -66,7 +68,8 @@ class LanguageCorruption(Corruption):
         """Where the caption can be changed, and to what."""
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        places = self.places(parse(caption.text), self._known.get(caption.image_id, _NOTHING_KNOWN))
+        known = self._known.get(caption.image_id, _NOTHING_KNOWN)
+        places = [changes for changes in self.places(parse(caption.text), known) if changes]
         chosen: list[Rewording] = []
         touched: set[int] = set()
         n = 0
@@ -104,19 +107,53 @@ def share_changed(text: str, edits: Sequence[Edit]) -> float:
     return min(1.0, len(edits) / max(1, len(words(text.split()))))
 
 
-def swapped_words(
-    caption: ParsedCaption, table: Mapping[str, str | Sequence[str]], known: Known
-) -> Places:
-    """A place per word of the table, with replacements that no caption of the image contains."""
-    places: Places = []
-    for i, word in enumerate(caption.words):
-        if word in table:
-            entry = table[word]
-            options = (entry,) if isinstance(entry, str) else entry
-            changes: list[Change] = [
-                (Rewording(i, i + 1, tuple(option.split())),)
-                for option in options
-                if not known.speaks_of(option)
-            ]
-            places += [changes] if changes else []
-    return places
+def reword(start: int, end: int, *texts: str) -> list[Change]:
+    """The changes that put one of these texts in the place of the tokens `start` ≤ i < `end`."""
+    return [(Rewording(start, end, tuple(text.split())),) for text in texts]
+
+
+def swap_phrases(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) -> list[Change]:
+    """The change that puts two phrases in each other's place."""
+    one = Rewording(first.start, first.end, caption.written(second))
+    other = Rewording(second.start, second.end, caption.written(first))
+    return [(one, other)]
+
+
+def swapped_words(caption: ParsedCaption, table: Mapping[str, str]) -> Places:
+    """A place per word of the table."""
+    return [reword(i, i + 1, table[w]) for i, w in enumerate(caption.words) if w in table]
+
+
+class WordCorruption(RatedCorruption):
+    """round(rate · n) of a caption's n words, at least one, of those that offer themselves.
+
+    Parameters
+    ----------
+    rate
+        The share of the caption's words to change, in (0, 1].
+    """
+
+    unchanged_reason: ClassVar[str] = "has no suitable word"
+
+    @abstractmethod
+    def words(self, caption: ParsedCaption) -> Sequence[int]:
+        """The tokens that can be changed."""
+
+    @abstractmethod
+    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
+        """What a word becomes; nothing where it goes."""
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        parsed = parse(caption.text)
+        offered = list(self.words(parsed))
+        n = sum(bool(word) for word in parsed.words)
+        chosen = sorted(rng.permutation(offered)[: max(1, round(self.rate * n))].tolist())
+        rewordings = [
+            Rewording(i, i + 1, self.become(parsed.tokens[i].text.strip(punctuation), rng))
+            for i in chosen
+        ]
+        if len(chosen) == n and not any(r.words for r in rewordings):
+            rewordings = rewordings[:-1]  # the last word stays
+        return replace(
+            changed(caption.text, rewordings, self.unchanged_reason), requested=self.rate
+        )

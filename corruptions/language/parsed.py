@@ -97,6 +97,11 @@ class NounPhrase(NamedTuple):
     def head(self) -> int:
         return self.end - 1
 
+    @property
+    def bare(self) -> NounPhrase:
+        """The phrase without what comes before its noun."""
+        return self._replace(start=self.noun)
+
 
 @dataclass(frozen=True)
 class ParsedCaption:

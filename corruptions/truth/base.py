@@ -1,7 +1,7 @@
 """The contract of a truth-aware corruption: it uses the truth, and records what it made false.
 
-To add one, copy `replace_attribute.py`: give it a `name`, a `title` and an `effect`, list in
-`places` where a caption can be changed, and say in `change` how. The harm follows from the
+To add one, copy `ReplaceAttribute` (`changes.py`): give it a `name`, a `title` and an `effect`,
+list in `places` where a caption can be changed, and say in `change` how. The harm follows from the
 statements that a change makes false or loses.
 """
 
@@ -15,11 +15,115 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
-from metaeval.corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, Statement
-from metaeval.corruptions.truth.patch import Patch, patched
-from metaeval.data.scenes.graph import Mark
+from metaeval.corruptions.language.rewriting import Rewording, reworded
+from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import NOUNS
+from metaeval.data.scenes.things import THINGS
 from metaeval.options import PositiveInt, checked
+
+STATEMENTS = ("noun", "attribute", "count", "relation", "state", "setting")
+# What the background shows of COCO's categories although no object is annotated.
+SHOWN_BEHIND = {"shelf": "book", "crowd fence": "person", "bleachers": "bench"}
+Statement = tuple[str, int, str]
+
+
+@dataclass(frozen=True)
+class Referent:
+    """The thing that a noun phrase names: COCO's category, the finer kind, number, true facts."""
+
+    category: str
+    kind: str
+    n: int
+    attributes: Mapping[str, str]
+    area: int
+
+    @property
+    def family(self) -> str:
+        """COCO's supercategory."""
+        return THINGS[self.category].family
+
+
+@dataclass(frozen=True)
+class CaptionFacts:
+    """The statements of one caption and the truth they are about.
+
+    Attributes
+    ----------
+    marks
+        Which words (positions in `text.split()`) state what.
+    things
+        What the targets of the marks are, by number.
+    relations
+        (subject, predicate, object), by the target of a "relation" mark.
+    present
+        Categories that the image shows: naming one of them would be no hallucination.
+    worn
+        Colours of clothes in the image.
+    behind
+        Categories of which the background shows some, besides those that are annotated.
+    """
+
+    marks: tuple[Mark, ...]
+    things: Mapping[int, Referent]
+    relations: Mapping[int, tuple[int, str, int]]
+    present: frozenset[str]
+    worn: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
+
+    def of(self, role: str, target: int | None = None) -> list[Mark]:
+        """The marks of a role, in order; of one target, if given."""
+        return [m for m in self.marks if m.role == role and target in (None, m.target)]
+
+    def phrase(self, target: int) -> Mark | None:
+        """The noun phrase of a target; `None` unless the caption has exactly one."""
+        phrases = self.of("phrase", target)
+        return phrases[0] if len(phrases) == 1 else None
+
+    def end_of_clothes(self, phrase: Mark) -> int:
+        """Where a phrase ends together with "in a red shirt", if that follows it directly."""
+        owned = self.of("owned", phrase.target)
+        return next((m.end for m in owned if m.start == phrase.end), phrase.end)
+
+    def statements(self) -> frozenset[Statement]:
+        """All that the caption states: objects, attributes, numbers, relations, states, setting."""
+        return frozenset(map(statement, filter(lambda m: m.role in STATEMENTS, self.marks)))
+
+
+def statement(mark: Mark) -> Statement:
+    """What a mark states, whatever the words."""
+    value = mark.value if mark.role in ("attribute", "setting") else ""
+    return mark.role, mark.target, value
+
+
+def facts_of(caption: Caption) -> CaptionFacts | None:
+    """The facts from the scene graph in `Caption.truth`; it knows the scene's own captions only."""
+    graph = caption.truth
+    if not isinstance(graph, SceneGraph) or (aligned := graph.caption(caption.text)) is None:
+        return None
+    behind = frozenset(SHOWN_BEHIND[d] for d in graph.decor if d in SHOWN_BEHIND)
+    relations = [(r.subject, r.predicate, r.object) for r in graph.group_relations]
+    return CaptionFacts(
+        marks=aligned.marks,
+        things={i: _thing(members) for i, members in enumerate(graph.groups())},
+        relations=dict(enumerate(relations)),
+        present=frozenset(o.category for o in graph.objects) | behind,
+        worn=frozenset(
+            v for o in graph.objects for k, v in o.attributes if k in ("clothing", "dress")
+        ),
+        behind=behind,
+    )
+
+
+def _thing(members: tuple[SceneObject, ...]) -> Referent:
+    shared = dict(members[0].attributes)
+    for other in members[1:]:
+        values = dict(other.attributes)
+        shared = {k: v for k, v in shared.items() if values.get(k) == v}
+    kinds = {m.kind for m in members}
+    area = sum(m.box[2] * m.box[3] for m in members)
+    kind = members[0].kind if len(kinds) == 1 else "mixed"
+    return Referent(members[0].category, kind, len(members), shared, area)
+
 
 T = TypeVar("T")
 Effect = Literal["contradiction", "hallucination", "omission"]
@@ -34,7 +138,7 @@ class Change:
     `added` counts new statements, all of them false.
     """
 
-    patches: tuple[Patch, ...]
+    patches: tuple[Rewording, ...]
     false: frozenset[Statement] = frozenset()
     lost: frozenset[Statement] = frozenset()
     added: int = 0
@@ -74,19 +178,16 @@ class TruthCorruption(Corruption):
     ----------
     times
         In how many places, at most; a caption that offers fewer is changed where it can be.
-    finder
-        Finds the statements of a caption; by default the scene graphs of the dataset.
     """
 
     languages = frozenset({"en"})
+    needs = frozenset({"scene_graphs"})
 
     effect: ClassVar[Effect | None] = "contradiction"
 
     @checked
-    def __init__(self, times: PositiveInt = 1, finder: Finder | None = None) -> None:
+    def __init__(self, times: PositiveInt = 1) -> None:
         self.times = times
-        self.finder: Finder = finder or SceneFinder()
-        self.needs = self.finder.needs  # a text-only finder needs no truth
 
     @property
     def label(self) -> str:
@@ -107,7 +208,7 @@ class TruthCorruption(Corruption):
         """One change at a place, or `None` if the truth leaves no false alternative."""
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Harmed:
-        facts = self.finder.find(caption)
+        facts = facts_of(caption)
         if facts is None:
             return Harmed(caption.text, False, effect=self.effect)
         tokens = caption.text.split()
@@ -130,7 +231,7 @@ class TruthCorruption(Corruption):
     def _applied(self, text: str, facts: CaptionFacts, changes: list[Change]) -> Harmed:
         statements = len(facts.statements())
         patches = [patch for change in changes for patch in change.patches]
-        new, edits = patched(text, patches) if patches else (text, ())
+        new, edits = reworded(text, patches) if patches else (text, ())
         if new == text:
             return Harmed(text, False, effect=self.effect, statements=statements)
         false = len(frozenset[Statement]().union(*(change.false for change in changes)))
@@ -160,6 +261,6 @@ def joined(tokens: Sequence[str], phrase: Mark) -> bool:
     return "and" in (*tokens[: phrase.start][-1:], *tokens[phrase.end :][:1])
 
 
-def other_number(facts: CaptionFacts, tokens: Sequence[str], target: int) -> list[Patch]:
+def other_number(facts: CaptionFacts, tokens: Sequence[str], target: int) -> list[Rewording]:
     """Patches that put every word agreeing with `target` into its other number."""
-    return [Patch(m.start, m.end, tuple(m.value.split())) for m in facts.of("agree", target)]
+    return [Rewording(m.start, m.end, tuple(m.value.split())) for m in facts.of("agree", target)]

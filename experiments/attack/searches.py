@@ -11,7 +11,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.corruptions.language.whole.corpus import corpus_of
+from metaeval.corruptions.language.whole import corpus_of
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.search.beam import Reached, Score, SearchLimits, Trace, Trial, search
 from metaeval.search.drafts import Draft, free, vocabulary

@@ -11,8 +11,7 @@ import pandas as pd
 from metaeval.results.base import Estimate
 from metaeval.results.captioners import Agreement, AgreementMatrix, Disagreement
 from metaeval.runs.records import ScoreColumn
-from metaeval.stats.ordering.agreement import answers, kendall_matrix
-from metaeval.stats.ordering.disagreement import disagreement
+from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 

@@ -19,7 +19,7 @@ from metaeval.scoring import SystemScores
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import PairTest, TestedDifference, compare, smallest_p
-from metaeval.stats.significance.system_scores import (
+from metaeval.stats.significance.paired_bootstrap import (
     OfSums,
     SystemDifference,
     compare_systems,

@@ -20,7 +20,7 @@ from metaeval.results.judgments import (
     SystemAgreement,
     SystemMean,
 )
-from metaeval.stats.agreement.length_control import partial_correlation
+from metaeval.stats.agreement.controls import partial_correlation
 from metaeval.stats.correlation.correlations import (
     Correlations,
     WeightedCorrelations,

@@ -23,7 +23,7 @@ from metaeval.stats.significance.comparison import (
     resampled_difference,
     swapped_correlation_difference,
 )
-from metaeval.stats.significance.williams import williams_test
+from metaeval.stats.significance.paired_differences import williams_test
 
 Pair = tuple[str, str]
 Accuracy = Callable[[Floats, Ratings, Sample], tuple[float, Floats]]

@@ -15,17 +15,15 @@ from metaeval.results.judgments import (
     PreferredShare,
     RaterReplacement,
 )
-from metaeval.stats.agreement.alt_test import LEAST_ITEMS, alt_test
-from metaeval.stats.agreement.ceiling import disattenuated_correlation
-from metaeval.stats.agreement.cross_fitted_ties import cross_fitted_tie_calibration
-from metaeval.stats.agreement.label_efficiency import label_efficiency
-from metaeval.stats.agreement.length_control import pair_table
-from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
-from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from metaeval.stats.agreement.ceiling import LEAST_ITEMS, alt_test, disattenuated_correlation
+from metaeval.stats.agreement.controls import pair_table
 from metaeval.stats.ordering.classification import classification
+from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
+from metaeval.stats.ordering.tie_calibration import cross_fitted_tie_calibration
 from metaeval.stats.preference.difference import PreferenceCurve, preference_curve
 from metaeval.stats.preference.isotonic import to_rating_scale
 from metaeval.stats.resampling.items import Floats
+from metaeval.stats.sample_size import label_efficiency
 
 LABELS = 100  # of which `label_efficiency` says how many they are worth
 _REPLICATES = 500  # of these intervals; logistic curves are fitted in the first 200

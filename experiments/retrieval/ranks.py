@@ -1,4 +1,4 @@
-"""SearchRanks of right captions and images among all, and recalls with intervals."""
+"""Ranks of right captions and images among all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.results.base import Estimate
-from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.results.run import Measure
 from metaeval.stats.resampling.items import Floats
 
-DEPTHS = (1, 5, 10)
+# a measure, the field of `SearchRanks` that it is of, and how many places count
+MEASURES = tuple(
+    (Measure(f"{way}_R{k}", f"R@{k}, {way.replace('_', ' ')}", unit="share"), way, k)
+    for way in ("image_to_text", "text_to_image")
+    for k in (1, 5, 10)
+)
 Ints = npt.NDArray[np.int64]
 
 
@@ -47,14 +51,10 @@ def ranks_of(scores: Floats) -> SearchRanks:
     )
 
 
-def recalls(ranks: Ints, replicates: int, confidence: float, seed: int) -> Mapping[str, Estimate]:
-    """ "R@k" → the share of ranks below k, with its interval by resampling the queries."""
-    if not len(ranks):
-        return {f"R@{k}": Estimate(value=None) for k in DEPTHS}
-    counts = bootstrap_counts(len(ranks), replicates, seed)
-    estimates = {}
-    for k in DEPTHS:
-        hits = (ranks < k).astype(np.float64)
-        low, high = percentile_interval(counts @ hits / len(ranks), confidence, len(ranks))
-        estimates[f"R@{k}"] = Estimate(value=hits.mean(), low=low, high=high, n=len(ranks))
-    return estimates
+def hits_at(ranks: Mapping[str, SearchRanks], way: str, depth: int, n: int) -> dict[str, Floats]:
+    """Column → [n] whether a query's own match is among the first `depth`; NaN without a rank."""
+    hits = {}
+    for name, of_column in ranks.items():
+        hits[name] = np.full(n, np.nan)
+        hits[name][of_column.items] = getattr(of_column, way) < depth
+    return hits

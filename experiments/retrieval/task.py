@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
@@ -26,18 +27,19 @@ from metaeval.experiments.captions import (
     write_versions,
 )
 from metaeval.experiments.judgments.files import write_table
+from metaeval.experiments.means import Means
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.retrieval.matrix import score_every_pair
-from metaeval.experiments.retrieval.ranks import SearchRanks, ranks_of, recalls
+from metaeval.experiments.retrieval.ranks import MEASURES, SearchRanks, hits_at, ranks_of
 from metaeval.experiments.scores import open_store
-from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
-from metaeval.results.metric import MetricResult
-from metaeval.results.retrieval import RetrievalResult, RetrievalSettings, RetrievalStatistics
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version
 from metaeval.scoring import MetricScores, refuse_equal_columns
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 MOST_IMAGES = 5000  # a metric's scores are held in memory: 200 MB a column with so many
@@ -57,7 +59,7 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
     name = "retrieval"
     title = "Retrieval"
     question = "Does a metric find an image's own caption, and a caption's own image?"
-    report = "retrieval"
+    report = "measured"
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset = load_dataset(config)
@@ -113,34 +115,57 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
 
     def statistics(
         self, data: CaptionDataset, scores: SearchScores, record: RunRecord
-    ) -> RetrievalResult:
+    ) -> MeasuredResult:
         stats = record.config.stats
-        draws = (stats.replicates, stats.confidence, stats.seed)
-        metrics = []
-        for outcome in scores.metrics:
-            for c, column in enumerate(outcome.columns):
-                if column.part_of is not None:
-                    continue
-                ranks = scores.ranks.get(column.name)
-                numbers = ranks and RetrievalStatistics(
-                    n=len(ranks.items),
-                    image_to_text=recalls(ranks.image_to_text, *draws),
-                    text_to_image=recalls(ranks.text_to_image, *draws),
-                )
-                metrics.append(outcome.result(c, numbers))
-        return RetrievalResult(
+        counts = bootstrap_counts(len(data), stats.replicates, stats.seed)
+        entries = [
+            (column, outcome, c)
+            for outcome in scores.metrics
+            for c, column in enumerate(outcome.columns)
+            if column.part_of is None
+        ]
+        columns = [column for column, _, _ in entries if column.name in scores.ranks]
+        ranked = [column.name for column in columns if column.is_ranked]
+        controls = [column.name for column in columns if column.is_control]
+        means = {
+            measure.key: Means(
+                measure.key,
+                hits_at(scores.ranks, way, depth, len(data)),
+                np.arange(len(data)),
+                counts,
+                confidence=stats.confidence,
+            )
+            for measure, way, depth in MEASURES
+        }
+        against = {key: each.against_control(ranked, controls) for key, each in means.items()}
+        return MeasuredResult(
+            experiment="retrieval",
             dataset=data.name,
-            metrics=tuple(metrics),
-            n_images=len(data),
-            settings=RetrievalSettings(
-                replicates=stats.replicates, confidence=stats.confidence, seed=stats.seed
+            facts={"Images": len(data)},
+            settings={
+                "replicates": stats.replicates,
+                "confidence": stats.confidence,
+                "seed": stats.seed,
+            },
+            metrics=tuple(
+                outcome.result(c, _recalls(means, column.name, scores))
+                for column, outcome, c in entries
             ),
+            declared=tuple(measure for measure, _, _ in MEASURES),
+            comparisons={key: each.comparisons(ranked) for key, each in means.items()},
+            controls={key: each for key, each in against.items() if each is not None},
+            notes=("Equal scores count against a metric.",),
         )
 
-    def printout(self, summary: RetrievalResult, record: RunRecord, file: Path) -> str:
-        lines = [_line(metric) for metric in summary.metrics if metric.ok]
-        absent = [f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok]
-        return "\n".join([*text_table(lines, "recall, per cent"), *absent, f"{file.stem}: {file}"])
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
+
+
+def _recalls(means: Mapping[str, Means], name: str, scores: SearchScores) -> Measured | None:
+    """The recalls of a column; `None` where it has no ranks."""
+    if name not in scores.ranks:
+        return None
+    return Measured(values={key: each.estimate(name) for key, each in means.items()})
 
 
 def _ranks(outcome: MetricScores, scores: Floats) -> dict[str, SearchRanks]:
@@ -174,16 +199,3 @@ def _table(
             "rank_of_image": ranks.text_to_image + 1,
         }
     )
-
-
-def _line(metric: MetricResult[RetrievalStatistics]) -> dict[str, str]:
-    ways = {"i → t": metric.numbers.image_to_text, "t → i": metric.numbers.text_to_image}
-    return {
-        "metric": metric.name,
-        **{
-            f"{way} {name}": "–" if estimate.value is None else f"{100 * estimate.value:.1f}"
-            for way, of_way in ways.items()
-            for name, estimate in of_way.items()
-        },
-        "n": f"{metric.numbers.n:,}",
-    }

@@ -27,8 +27,7 @@ from metaeval.runs.columns import IMAGE_ID, METRIC
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
-from metaeval.stats.sample_size.order_stability import order_stability
-from metaeval.stats.sample_size.power import images_for_power, power_at
+from metaeval.stats.sample_size import images_for_power, order_stability, power_at
 
 Floats = npt.NDArray[np.float64]
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)

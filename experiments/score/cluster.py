@@ -19,7 +19,7 @@ import numpy as np
 from metaeval.compute.networks import keep_networks
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.experiments.score.rows import Block, CaptionRow
+from metaeval.experiments.score.rows import CaptionRow, RowBlock
 from metaeval.experiments.score.worker import BlockScores, Worker, forget
 from metaeval.metrics.base import Metric
 from metaeval.readers.files import one_line
@@ -54,13 +54,13 @@ class BlockScorer:
 
 
 def score_blocks(
-    todo: Iterable[Block],
+    todo: Iterable[RowBlock],
     metrics: Mapping[str, Metric],
     dataset: CaptionDataset | None,
     workers: int,
     out: Path,
     cache: Path | None,
-) -> Iterator[tuple[Block, dict[str, BlockScores]]]:
+) -> Iterator[tuple[RowBlock, dict[str, BlockScores]]]:
     """Blocks and their scores by metric, in the order in which they are finished.
 
     Parameters
@@ -107,7 +107,7 @@ def score_blocks(
             num_gpus=1 if gpus and getattr(metric, "device", None) != "cpu" else 0,
         )
     for row in rows.iter_rows():
-        block = Block(row[_NUMBER], row[_FIRST], _read(Path(row[_FILE])))
+        block = RowBlock(row[_NUMBER], row[_FIRST], _read(Path(row[_FILE])))
         scores = {
             name: BlockScores(
                 np.frombuffer(row[name]).reshape(len(block.rows), -1), row[_FAILED + name] or None
@@ -118,7 +118,7 @@ def score_blocks(
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _item(block: Block, folder: Path) -> dict[str, int | str]:
+def _item(block: RowBlock, folder: Path) -> dict[str, int | str]:
     """The row that stands for a block, whose rows are written into a file."""
     file = folder / f"{block.number:05d}.json"
     files.write_json(file, [list(row) for row in block.rows], indent=None)

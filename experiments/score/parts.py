@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.experiments.score.corpus import PATTERN
-from metaeval.experiments.score.rows import Block, CaptionRow
+from metaeval.experiments.score.rows import CaptionRow, RowBlock
 from metaeval.experiments.score.worker import BlockScores
 from metaeval.results.blocks import BlockEntry, ColumnSum, Manifest
 from metaeval.results.files import write_manifest
@@ -35,7 +35,7 @@ class Parts:
     def path(self, number: int) -> Path:
         return self.folder / f"part-{number:05d}.parquet"
 
-    def known(self, block: Block) -> BlockEntry | None:
+    def known(self, block: RowBlock) -> BlockEntry | None:
         """The manifest entry of a block that is scored already; `None` for one that is not."""
         entry = self._entry(block.number)
         if entry is None or entry.failed or entry.captions != block.digest:
@@ -52,7 +52,10 @@ class Parts:
         return entry if entry.request == self.request else None
 
     def write(
-        self, block: Block, columns: Mapping[str, Sequence[str]], scores: Mapping[str, BlockScores]
+        self,
+        block: RowBlock,
+        columns: Mapping[str, Sequence[str]],
+        scores: Mapping[str, BlockScores],
     ) -> BlockEntry:
         """Write a block's scores, by metric, and return its manifest entry."""
         rows = block.rows

@@ -35,7 +35,7 @@ class CaptionRow(NamedTuple):
     references: tuple[str, ...] | None
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Some rows that stand together; the first of all tables is row 0."""
 
     number: int
@@ -66,11 +66,11 @@ def read_rows(
             yield _row(path, where, fields, known, tidy, registry)
 
 
-def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[Block]:
+def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[RowBlock]:
     """Blocks of `size` rows, the last perhaps smaller."""
     iterator, number = iter(rows), 0
     while some := list(islice(iterator, size)):
-        yield Block(number, number * size, some)
+        yield RowBlock(number, number * size, some)
         number += 1
 
 

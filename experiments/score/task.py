@@ -27,7 +27,7 @@ from metaeval.experiments.score.cluster import score_blocks
 from metaeval.experiments.score.corpus import CorpusPass
 from metaeval.experiments.score.distribution import describe
 from metaeval.experiments.score.parts import FOLDER, MANIFEST, Parts
-from metaeval.experiments.score.rows import Block, blocks, read_rows
+from metaeval.experiments.score.rows import RowBlock, blocks, read_rows
 from metaeval.experiments.score.worker import BlockScores, Worker, bound_to, forget
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.text_table import text_table
@@ -154,7 +154,7 @@ class ScoreTables(Streaming):
         planned = line.plan([("captions", usual)] * -(-n // self.block), kind="block")
         waiting: dict[int, progress.Part] = {}  # the blocks that are being scored, or will be
 
-        def todo() -> Iterator[Block]:
+        def todo() -> Iterator[RowBlock]:
             for block in blocks(read_rows(paths, known, Tidy()), self.block):
                 part = planned[block.number]
                 if (done := parts.known(block)) is not None:
@@ -204,7 +204,7 @@ def own_references() -> None:
 
 def _looked_through(
     paths: list[Path], known: Set[ImageId] | None, tidy: Tidy, size: int, corpus: CorpusPass
-) -> tuple[Block, int, int]:
+) -> tuple[RowBlock, int, int]:
     """The first block, the number of all rows, and of those whose caption is empty; the corpus has
     then seen them all."""
     count = corpus.needed
@@ -222,9 +222,9 @@ def _looked_through(
 
 
 def _scored_here(
-    todo: Iterator[Block], metrics: Mapping[str, Metric], dataset: CaptionDataset | None,
+    todo: Iterator[RowBlock], metrics: Mapping[str, Metric], dataset: CaptionDataset | None,
     store: Store,
-) -> Iterator[tuple[Block, dict[str, BlockScores]]]:  # fmt: skip
+) -> Iterator[tuple[RowBlock, dict[str, BlockScores]]]:  # fmt: skip
     workers = {name: Worker(metric, dataset, store) for name, metric in metrics.items()}
     try:
         for block in todo:

@@ -190,6 +190,7 @@ def gathered(
     entries = tuple(
         MetricResult[TrustStatistics](
             column=m.column, family=m.family, signature=m.signature, status=m.status,
+            citation=m.citation,
             reason=m.reason, remedy=m.remedy, training=m.training,
             statistics=TrustStatistics(
                 cells={use: row[name] for use, row in matrix.items()}, cost=costs[name],

@@ -72,6 +72,7 @@ class StatisticsAdapter(Metric):
     def __init__(self, metric: SummableMetric) -> None:
         self.metric = metric
         self.name = metric.name  # type: ignore[misc]
+        self.citation = metric.citation
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

@@ -84,7 +84,15 @@ class Reproduce(Streaming):
         return f"{to_text(summary.items)}report: {file}"
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
-        return choose(papers(self.folder), self.items, quick=self.quick)
+        chosen = choose(papers(self.folder), self.items, quick=self.quick)
+        if not chosen and self.quick:
+            raise ConfigError(
+                "reproduce.quick: none of the chosen items takes only seconds; leave out --quick "
+                "(reproduce.quick=true), or choose others of python -m metaeval.reproduce --list"
+            )
+        if not chosen:
+            raise ConfigError(f"reproduce.papers: the files of {self.folder} have no items")
+        return chosen
 
 
 def choose(

@@ -1,7 +1,7 @@
 """`python -m metaeval.results FOLDER`: write the JSON schema of each file of a run's result.
 
 `run.schema.json` describes `run.json`, `EXPERIMENT.schema.json` the `statistics.json` of an
-experiment. The files of docs/schemas are written by this command.
+experiment. `make docs` puts them on the site.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from metaeval.stats.resampling.bootstrap import IntervalEstimate
 
 
-def _undefined_as_none(value: Any) -> Any:
+def undefined_as_none(value: Any) -> Any:
     """NaN and infinities as `None`: JSON has no other way to write "undefined"."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -19,7 +19,7 @@ def _undefined_as_none(value: Any) -> Any:
 
 
 # A number that may be undefined: NaN when it is computed, `None` in the result and null in JSON.
-Number = Annotated[float | None, BeforeValidator(_undefined_as_none)]
+Number = Annotated[float | None, BeforeValidator(undefined_as_none)]
 
 
 class Model(BaseModel):

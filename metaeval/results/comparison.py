@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, product
+from string import ascii_lowercase
 
 from metaeval.results.base import Estimate, Model, Number, Test
 from metaeval.stats.significance.comparison import (
@@ -10,6 +12,7 @@ from metaeval.stats.significance.comparison import (
     ControlTest,
     Shows,
     TestedDifference,
+    cliques,
     is_significant,
 )
 
@@ -135,6 +138,28 @@ class Comparisons(Model):
                 return pair.reversed()
         return None
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether some pair has a test."""
+        return any(pair.tests for pair in self.pairs)
+
+    def letters(self, order: Sequence[str]) -> dict[str, str]:
+        """The compact letter display: two names share a letter unless a test separates them.
+
+        `order` are the names, best first; the letters follow it.
+        Source: H.-P. Piepho (2004), An algorithm for a letter-based representation of
+        all-pairwise comparisons, Journal of Computational and Graphical Statistics 13(2).
+        """
+        linked = {name: set(self.not_separated_from(name)) & set(order) for name in order}
+        groups = cliques(order, linked) + [[name] for name in order if not linked[name]]
+        groups.sort(key=lambda group: [order.index(name) for name in group])
+        return {
+            name: "".join(
+                letter for letter, group in zip(_letters(), groups, strict=False) if name in group
+            )
+            for name in order
+        }
+
     def not_separated_from(self, name: str) -> frozenset[str]:
         """The names that some test does not separate from `name`, without `name` itself."""
         return frozenset(
@@ -153,6 +178,13 @@ class Comparisons(Model):
             and (pair.difference.value or 0.0) * (1 if pair.a == best else -1) > 0
         }
         return [name for name in names if name != best and name not in below]
+
+
+def _letters() -> Iterator[str]:
+    """a, b, … z, aa, ab, …"""
+    for size in count(1):
+        for letters in product(ascii_lowercase, repeat=size):
+            yield "".join(letters)
 
 
 class AgainstControl(Model):

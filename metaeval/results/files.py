@@ -23,7 +23,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),
     "sample_size": ("sample_size", "SampleSizeResult"),
     "localisation": ("localisation", "LocalisationResult"),
-    "retrieval": ("retrieval", "RetrievalResult"),
+    "retrieval": ("measured", "MeasuredResult"),
     "references": ("references", "ReferencesResult"),
     "forced_choice": ("forced_choice", "ForcedChoiceResult"),
     "judgments": ("judgments", "JudgmentsResult"),

@@ -10,7 +10,7 @@ from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.metric import MetricResult, Spread
 from metaeval.results.run import Measure as SweepMeasure
 from metaeval.results.run import RunResult
-from metaeval.stats.dose.record import DoseRecord
+from metaeval.stats.dose import DoseRecord
 from metaeval.stats.ordering.graded import GradedRecord, StepEstimate
 from metaeval.stats.ordering.selected import SelectedRecord
 from metaeval.stats.ordering.variance_parts import VarianceParts
@@ -297,7 +297,7 @@ class DoseCurve(Model):
 
     @classmethod
     def of(cls, record: DoseRecord) -> DoseCurve:
-        """From what `metaeval.stats.dose.record.dose_record` returns."""
+        """From what `metaeval.stats.dose.dose_record` returns."""
         response, floor = record.response, None
         if response.floor is not None:
             low, high = response.floor_ci or (None, None)

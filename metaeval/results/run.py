@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, Literal, NamedTuple
+from typing import Any, Final, Generic, Literal
 
 import pandas as pd
 from pydantic import field_validator
+from pydantic.dataclasses import dataclass
 
 from metaeval.results.base import Estimate, Model, Number
 from metaeval.results.metric import MetricResult, Statistics
@@ -15,8 +16,9 @@ from metaeval.stats.resampling.bootstrap import MIN_UNITS
 SCHEMA: Final = 2
 
 
-class Measure(NamedTuple):
-    """A number of a metric that sweeps compare.
+@dataclass(frozen=True)
+class Measure:
+    """A number of a metric that tables, sweeps and `trust` compare.
 
     Attributes
     ----------
@@ -25,12 +27,19 @@ class Measure(NamedTuple):
     title
         Its name for readers.
     shown
-        Whether the page shows it.
+        Whether the page and the printout show it.
+    unit
+        "share" (in [0, 1], shown as a percentage), "score" (three decimals), "percent" (a
+        correlation times 100, as the field prints it) or "count".
+    best
+        Which value is better; "neither" for what describes the data: it is never marked.
     """
 
     key: str
     title: str
     shown: bool = True
+    unit: Literal["share", "score", "percent", "count"] = "score"
+    best: Literal["highest", "lowest", "neither"] = "highest"
 
 
 class RunResult(Model, Generic[Statistics]):

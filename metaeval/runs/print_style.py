@@ -13,7 +13,7 @@ from annotated_types import Interval
 
 @dataclass(frozen=True)
 class PrintStyle:
-    """The style of a run's tables for papers: `report.columns`, `report.scale`, `report.width`.
+    """The style of a run's tables for papers: `report.columns`, `.scale`, `.width`, `.signatures`.
 
     Attributes
     ----------
@@ -24,12 +24,16 @@ class PrintStyle:
     scale
         What scores and correlations are multiplied by: 100 prints .324 as 32.4.
     width
-        "column", "page", or "auto": the narrower of them in which the table can be read.
+        "column", "page", or "auto": a column where the table fits it.
+    signatures
+        Whether LaTeX has the signatures of the scores below each table, and not only in
+        `tables/signatures.tex`.
     """
 
     columns: list[str] = field(default_factory=list)
     scale: Annotated[int, Interval(ge=1, le=1000)] = 1
     width: Literal["auto", "column", "page"] = "auto"
+    signatures: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> PrintStyle:

@@ -83,6 +83,16 @@ class ScoreColumn:
     batch_dependent: bool = False
     signature_name: str | None = None
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it takes part in comparisons: no part, no untrained weights, no control."""
+        return self.part_of is None and not self.untrained and not self.control
+
+    @property
+    def is_control(self) -> bool:
+        """Whether metrics are compared with it: a control, and no part of one."""
+        return self.part_of is None and self.control
+
 
 BATCH_DEPENDENT = "depends on the captions scored with it"
 

@@ -9,11 +9,13 @@ from metaeval.corruptions.language.categories import mentions
 from metaeval.corruptions.language.content.objects import FoilObject, HallucinateObject, OtherObject
 from metaeval.corruptions.language.known import known_images
 from metaeval.corruptions.language.parsed import parse
-from metaeval.corruptions.truth.add_object import AddObject
 from metaeval.corruptions.truth.base import Harmed
-from metaeval.corruptions.truth.replace_attribute import ReplaceAttribute
-from metaeval.corruptions.truth.replace_count import ReplaceCount
-from metaeval.corruptions.truth.replace_object import ReplaceObject
+from metaeval.corruptions.truth.changes import (
+    AddObject,
+    ReplaceAttribute,
+    ReplaceCount,
+    ReplaceObject,
+)
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.search.drafts import Draft, false_draft
 

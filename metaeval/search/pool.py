@@ -13,12 +13,13 @@ from metaeval.corruptions.harmless.grammar import MirrorRelation, Passive, SwapC
 from metaeval.corruptions.harmless.wording import (
     DefiniteArticle,
     Filler,
+    FinalStop,
+    LowerCase,
     NumberFormat,
     PhotoPrefix,
     Synonym,
     ThereIsFrame,
 )
-from metaeval.corruptions.harmless.writing import FinalStop, LowerCase
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.search.drafts import Draft, mutated
 from metaeval.search.falsehoods import FoilCheck

@@ -7,7 +7,7 @@ from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import amount, listed, number
 from metaeval.results.graded import DoseCurve, HalfDose
 
-# reasons for a missing half-effect dose; see `metaeval.stats.dose.response`
+# reasons for a missing half-effect dose; see `metaeval.stats.dose`
 NOT_REACHED, NO_FALL = "not reached", "no fall"
 
 

@@ -66,9 +66,13 @@ def _forest(
     FigureCanvasAgg(figure)
     right = 0.25 if series else RIGHT
     axes = figure.add_axes(
-        (LEFT / WIDTH, FOOT / (height + above + FOOT), 1 - (LEFT + right) / WIDTH,
-         height / (height + above + FOOT))
-    )  # fmt: skip
+        (
+            LEFT / WIDTH,
+            FOOT / (height + above + FOOT),
+            1 - (LEFT + right) / WIDTH,
+            height / (height + above + FOOT),
+        )
+    )
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -93,9 +97,14 @@ def _forest(
         if not series and row.estimates and known(row.estimates[0].value):
             text = with_interval(row.estimates[0].value, row.estimates[0].ci)
             axes.text(
-                1.03, y, text, transform=axes.get_yaxis_transform(), va="center", fontsize=_TEXT,
+                1.03,
+                y,
+                text,
+                transform=axes.get_yaxis_transform(),
+                va="center",
+                fontsize=_TEXT,
                 color=SOFT if control else INK,
-            )  # fmt: skip
+            )
     published = any(e.published is not None for row in rows for e in row.estimates)
     _legend(figure, series, published)
     return figure
@@ -107,9 +116,13 @@ def _draw(axes: Axes, y: float, estimate: PlottedEstimate, colour: str, *, hollo
         axes.plot(ends, [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")
     if estimate.value is not None and known(estimate.value):
         axes.plot(
-            [estimate.value], [y], "o", markersize=4.2, color=colour,
+            [estimate.value],
+            [y],
+            "o",
+            markersize=4.2,
+            color=colour,
             markerfacecolor=PAPER if hollow else colour,
-        )  # fmt: skip
+        )
     if estimate.published is not None and known(estimate.published):
         axes.plot([estimate.published], [y], "D", markersize=4.2, color=RED, markerfacecolor="none")
 
@@ -121,12 +134,27 @@ def _legend(figure: Figure, series: Sequence[tuple[str, str]], published: bool) 
     ]
     if published:
         handles.append(
-            Line2D([], [], color=RED, marker="D", markersize=4.2, linewidth=0,
-                   markerfacecolor="none", label="published")
-        )  # fmt: skip
+            Line2D(
+                [],
+                [],
+                color=RED,
+                marker="D",
+                markersize=4.2,
+                linewidth=0,
+                markerfacecolor="none",
+                label="published",
+            )
+        )
     if handles:
         figure.legend(
-            handles=handles, loc="upper left", bbox_to_anchor=(0.0, 1.0), fontsize=_TEXT,
-            ncols=min(_ACROSS, len(handles)), handlelength=1.4, columnspacing=1.2,
-            borderaxespad=0.2, labelcolor=SOFT, frameon=False,
-        )  # fmt: skip
+            handles=handles,
+            loc="upper left",
+            bbox_to_anchor=(0.0, 1.0),
+            fontsize=_TEXT,
+            ncols=min(_ACROSS, len(handles)),
+            handlelength=1.4,
+            columnspacing=1.2,
+            borderaxespad=0.2,
+            labelcolor=SOFT,
+            frameon=False,
+        )

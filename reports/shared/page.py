@@ -42,7 +42,7 @@ def render(
     script = _joined("script", room, scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        _environment()
+        environment()
         .get_template(template)
         .render(
             context,
@@ -128,7 +128,7 @@ def inert(value: Any) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(sorted(_REPORTS.glob("*/templates"))),
         autoescape=True,
@@ -163,5 +163,5 @@ def _levels(n: int) -> str:
 
 @cache
 def _joined(folder: str, room: str, pattern: str) -> str:
-    paths = [p for r in ("shared", room) for p in (_REPORTS / r / folder).glob(pattern)]
+    paths = [p for r in ("shared", "blocks", room) for p in (_REPORTS / r / folder).glob(pattern)]
     return "".join(p.read_text(encoding="utf-8") for p in sorted(paths, key=lambda p: p.name))

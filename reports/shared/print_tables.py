@@ -34,9 +34,7 @@ _UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc",
 _LOWER = frozenset({"inversions"})
 _DECIMAL = re.compile(r"(?<![\d.])([+−]?)(\d+)\.(\d+)(?![\d.]*%)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")  # what would be shown as another letter
-_MARKDOWN = {
-    "<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " ",
-}  # fmt: skip
+_MARKDOWN = {"<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " "}
 
 
 def scaled(text: str) -> str:
@@ -98,18 +96,19 @@ def signed(tables: Iterable[PrintTable], result: RunResult[Any]) -> list[PrintTa
 
 
 class PrintCell(NamedTuple):
-    """A cell of a table for print: its text, whether it is the best of its column, a mark."""
+    """A cell of a table for print: its text, whether it is bold, a mark, and what it sorts by."""
 
     text: str
     best: bool = False
     mark: str = ""
+    number: float | None = None
 
 
 class PrintTable(NamedTuple):
     """A table for print.
 
     `groups` are its rows, parted by rules; `notes` what the marks mean; `in_full` the numbers of
-    the columns that CSV alone has; `signatures` those of the scores, which LaTeX prints below.
+    the columns that CSV alone has; `signatures` those of the scores, for LaTeX.
     """
 
     name: str
@@ -165,8 +164,13 @@ def plain_table(
 
 
 def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
-    """Write each table as LaTeX, Markdown and CSV into the run's folder."""
+    """Write each table as LaTeX, Markdown and CSV into the run's folder.
+
+    `signatures.tex` has the signatures of all their scores.
+    """
+    signatures: dict[str, str] = {}
     for table in tables:
+        signatures |= table.signatures
         for suffix, text in (
             ("tex", to_latex(table)),
             ("md", to_markdown(table)),
@@ -174,16 +178,21 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
         ):
             path = directory / files.TABLES / f"{table.name}.{suffix}"
             files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    if signatures:
+        path = directory / files.TABLES / "signatures.tex"
+        text = f"{{{latex_layout.signature_note(list(signatures.items()))}\\par}}\n"
+        files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
 
 
 def to_latex(table: PrintTable) -> str:
-    """LaTeX tables with booktabs' rules; `\\usepackage{array,booktabs}` and they compile.
+    """LaTeX tables with booktabs' rules; `\\usepackage{booktabs,graphicx}` and they compile.
 
-    As wide as a column or, where it does not fit, a page of a two-column paper (`report.width`).
+    As wide as a column or, where it does not fit, a page of a two-column paper (`report.width`);
+    the signatures of the scores below it if the style has them there (`report.signatures`).
     """
     table = table.brief()
     notes = [latex_layout.note(table.notes)] if table.notes else []
-    if table.signatures:
+    if table.signatures and style().signatures:
         notes.append(latex_layout.signature_note(table.signatures))
     return latex_layout.tables(table.heads, table.groups, table.caption, notes, style().width)
 

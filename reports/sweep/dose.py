@@ -17,7 +17,7 @@ from metaeval.reports.sweep.jobs import SweepJob
 from metaeval.results.graded import CEILING, CaptionSet, DoseCurve, GradedResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
-from metaeval.stats.dose.record import dose_record
+from metaeval.stats.dose import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 RATES = "corruption.rates"

@@ -10,9 +10,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from metaeval.audit.__main__ import main
-from metaeval.audit.agreement import cohens_kappa, error_rate
-from metaeval.audit.sheet import KEY, SHEET, SheetItem, write_sheet
+from metaeval.audit.__main__ import (
+    KEY,
+    SHEET,
+    SheetItem,
+    cohens_kappa,
+    error_rate,
+    main,
+    write_sheet,
+)
 
 DRAW = ["draw", "--each", "3", "--seed", "5", "--corruptions", "attributes", "harmless", "random"]
 

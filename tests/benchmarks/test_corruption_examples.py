@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.corruption_audit.examples import EACH, SCENES, section, write_examples
+from benchmarks.corruption_audit.examples import SCENES, section, write_examples
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.suite import suite
 
+EACH = 2  # on the page of the repository
 PAGE = Path(__file__).parents[2] / "docs" / "corruption_examples.md"
 
 
@@ -34,10 +35,10 @@ def test_a_section_is_what_the_command_writes() -> None:
     data, page = load_scenes(n=SCENES), PAGE.read_text(encoding="utf-8")
     chosen = suite(data, ["white_space", "typos", "truth_replace_count"])
     for _, levels in groupby(chosen, key=lambda c: c.name):
-        assert "\n".join(section(list(levels), data)) in page
+        assert "\n".join(section(list(levels), data, EACH)) in page
 
 
 @pytest.mark.slow
 def test_the_page_is_what_the_command_writes(tmp_path: Path) -> None:
-    write_examples(tmp_path / "page.md")
+    write_examples(tmp_path / "page.md", EACH)
     assert (tmp_path / "page.md").read_bytes() == PAGE.read_bytes()

@@ -42,9 +42,13 @@ def test_what_is_missing_or_late_is_a_row(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_table_says_what_was_measured_and_what_was_not() -> None:
     about = {"date": "2026-01-02", "device": "a device", "cores": 3, "python": "3.12", "torch": "2"}
     row: dict[str, Any] = {
-        "n": 1000, "unit": "captions", "seconds": 0.5, "process_mib": 7,
-        "difference": 0.01, "agrees": False,
-    }  # fmt: skip
+        "n": 1000,
+        "unit": "captions",
+        "seconds": 0.5,
+        "process_mib": 7,
+        "difference": 0.01,
+        "agrees": False,
+    }
     rows = {"A": row, "B": {"problem": "no time was left"}}
     record = {"machine": about, "tiny": True, "tests": {"outcome": "2 passed"}, "benchmarks": rows}
     text = gpu.table(record)

@@ -274,8 +274,14 @@ def test_a_table_of_real_runs(root: Path) -> None:
     assert len({line.count("|") for line in lines}) == 1
     unsmoothed = {f"| BLEU-{n} (unsmoothed)" for n in (2, 3, 4)}
     assert {line.split(" | ")[0] for line in lines[2:]} == unsmoothed | {
-        "| BLEU-1", "| BLEU-2", "| BLEU-3", "| BLEU-4", "| CIDEr", "| *Length*", "| *Ceiling*",
-    }  # fmt: skip
+        "| BLEU-1",
+        "| BLEU-2",
+        "| BLEU-3",
+        "| BLEU-4",
+        "| CIDEr",
+        "| *Length*",
+        "| *Ceiling*",
+    }
     assert f"experiment=replace {common}" in (root / "README.md").read_text()
 
 
@@ -291,11 +297,16 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
     """The table of a real run on scenes has the result's means, and the fluency control."""
     config = compose_config(
         [
-            "experiment=sensitivity", "dataset=scenes", "dataset.n=12", "report=none",
-            "task.corruptions=[wrong_colour,typos,there_is]", "metrics=[rouge_l,bigram_model]",
-            "stats.replicates=20", f"paths.cache={tmp_path / 'cache'}",
+            "experiment=sensitivity",
+            "dataset=scenes",
+            "dataset.n=12",
+            "report=none",
+            "task.corruptions=[wrong_colour,typos,there_is]",
+            "metrics=[rouge_l,bigram_model]",
+            "stats.replicates=20",
+            f"paths.cache={tmp_path / 'cache'}",
         ]
-    )  # fmt: skip
+    )
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     run = read_result(tmp_path / "OUT" / files.STATISTICS)
     assert isinstance(run, SensitivityResult)
@@ -442,9 +453,12 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
         ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3), metric("CIDEr", 10, 0.1, 0.1, 0.1)]),
     ):
         result = ratings_result(
-            metrics, ["correctness"], 10, {"8k": 4, "coco": 6},
+            metrics,
+            ["correctness"],
+            10,
+            {"8k": 4, "coco": 6},
             {"correctness": {"CIDEr": 0.377}},
-        )  # fmt: skip
+        )
         (tmp_path / folder).mkdir()
         write_result(tmp_path / folder / files.STATISTICS, result)
     results = [Result(tmp_path / "all", ""), Result(tmp_path / "spice", "")]
@@ -484,8 +498,11 @@ def test_common_captions_decide_the_order(tmp_path: Path) -> None:
         agreement = human_agreement(n, own).model_copy(update={"common": rows})
         return ratings_metric(name, n, correctness=agreement)
 
-    metrics = [metric("FAIEr", 6, 0.5, 0.5), metric("CIDEr", 10, 0.4, 0.55),
-               metric("TIGEr", 2, 0.9, None)]  # fmt: skip
+    metrics = [
+        metric("FAIEr", 6, 0.5, 0.5),
+        metric("CIDEr", 10, 0.4, 0.55),
+        metric("TIGEr", 2, 0.9, None),
+    ]
     write_result(tmp_path / files.STATISTICS, ratings_result(metrics, ["correctness"], 10))
     assert judgments.common_captions([Result(tmp_path, "")]).splitlines() == [
         "|  | τ-c on the same 6 captions | scored |",

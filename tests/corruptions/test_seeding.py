@@ -13,11 +13,9 @@ import pytest
 
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.delete import Delete
-from metaeval.corruptions.graded.insert import Insert
 from metaeval.corruptions.graded.random import Random
-from metaeval.corruptions.graded.replace import Replace
-from metaeval.corruptions.graded.reverse import Reverse
-from metaeval.corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.graded.replace import Insert, Replace
+from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
 from metaeval.data.dataset import CaptionDataset
 
 ROOT = Path(__file__).parents[2]

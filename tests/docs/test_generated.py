@@ -7,29 +7,44 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs import generated
-from tests.docs.generated import CONF, DOCS, current, options, options_table
+from metaeval import choices, installation
+from metaeval.option_tables import HEADINGS, options, page
+from tests.docs.generated import CONF, DOCS, current, options_of_files
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda p: str(p.relative_to(DOCS)))
-def test_pages_are_current(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda p: str(p.relative_to(DOCS)))
+def test_pages_are_current(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
     assert current(text) == text, "run `make tables`"
 
 
 def test_every_file_with_options_is_on_the_page_of_options() -> None:
-    text = (DOCS / "options.md").read_text(encoding="utf-8")
-    for group in ("metric", "dataset", "experiment", "report", "regions", "vectors", "corruption"):
+    text = page()
+    for group in HEADINGS:
         for path in (CONF / group).glob("*.yaml"):
             assert f"\n### {path.stem}\n" in text or f"\n| `{path.stem}` | " in text, path
 
 
+def test_the_command_prints_the_options_of_a_users_folder_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "metric").mkdir()
+    (tmp_path / "metric/mine.yaml").write_text(
+        "# @package metric.mine\n# of mine\n_target_: not_installed.Mine\nsize: 3  # how large\n"
+    )
+    monkeypatch.setattr(installation, "_added", [])
+    assert choices.main(["options", "--config-dir", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "| `metric.mine.size` | `3` |  | how large |" in lines
+    assert any(line.startswith("| `metric.cider.sigma` | ") for line in lines)
+
+
 def test_every_page_cites_what_its_configuration_names() -> None:
     for path in (CONF / "metric").glob("*.yaml"):
-        page = DOCS / "metrics" / path.name.replace(".yaml", ".md")
+        document = DOCS / "metrics" / path.name.replace(".yaml", ".md")
         named = "citation" in yaml.safe_load(path.read_text(encoding="utf-8"))
-        if page.is_file() and named and path.stem != "cider_plain":  # which links to CIDEr's
-            assert f"<!-- cite: {path.stem} -->" in page.read_text(encoding="utf-8"), path.stem
+        if document.is_file() and named and path.stem != "cider_plain":  # which links to CIDEr's
+            assert f"<!-- cite: {path.stem} -->" in document.read_text("utf-8"), path.stem
 
 
 def test_an_option_is_the_files_value_and_comment_and_the_annotation(
@@ -44,11 +59,11 @@ def test_an_option_is_the_files_value_and_comment_and_the_annotation(
     (tmp_path / "metric" / "more.yaml").write_text(
         "defaults:\n  - mine@_here_\n  - _self_\nobjects: presence\n"
     )
-    monkeypatch.setattr(generated, "CONF", tmp_path)
+    monkeypatch.setattr(installation, "config_folders", lambda: [tmp_path])
     assert [tuple(option) for option in options("metric/mine").values()] == [
         ("metric.mine.vectors", "${vectors}", "", "as `vectors`"),
         ("metric.mine.objects", "counts", "one of counts, presence", "how | often"),
         ("metric.mine.noise.dropped", "0.5", "a number in [0, 1]", "a share, of all"),
     ]
-    row = options_table("metric/more:metric.more.objects").splitlines()[-1]
+    row = options_of_files("metric/more:metric.more.objects").splitlines()[-1]
     assert row == "| `metric.more.objects` | `presence` | one of counts, presence | how \\| often |"

@@ -51,10 +51,13 @@ def test_from_a_key_to_a_table_in_ten_lines(tmp_path: Path) -> None:
     with LoopbackEndpoint(0) as endpoint:
         here = f'set -e\npython() {{ {sys.executable} "$@"; }}\n'
         done = subprocess.run(
-            ["bash", "-c", here + script.replace(ENDPOINT, endpoint.url)], cwd=tmp_path,
-            capture_output=True, text=True, check=False,
+            ["bash", "-c", here + script.replace(ENDPOINT, endpoint.url)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
             env={**os.environ, "METAEVAL_DATA": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
         requests = endpoint.requests
     assert done.returncode == 0, done.stderr
     printed = done.stdout + done.stderr

@@ -55,8 +55,12 @@ def _shell(line: str, folder: Path, runs: int) -> Path:
         arguments.append("--images=3")
     done = subprocess.run(
         [sys.executable, "-m", words[2], *arguments],
-        cwd=folder, env=_environment(folder), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        cwd=folder,
+        env=_environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     return out
 
@@ -89,8 +93,11 @@ def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
         if block.language == "python":
             done = subprocess.run(
                 [sys.executable, "-c", block.text],
-                cwd=tmp_path, env=_environment(tmp_path), capture_output=True, text=True,
-            )  # fmt: skip
+                cwd=tmp_path,
+                env=_environment(tmp_path),
+                capture_output=True,
+                text=True,
+            )
             assert done.returncode == 0, f"{block.text}\n{done.stderr}"
             continue
         out = _shell(block.text.strip(), tmp_path, ran)

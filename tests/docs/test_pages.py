@@ -19,18 +19,38 @@ TEXTS = [*PAGES, *sorted(ROOT.glob("*.md"))]
 OVERVIEWS = {"index", "systems", "diversity"}  # of many metrics, and of no metric of captions
 METRICS = sorted(p for p in (DOCS / "metrics").glob("*.md") if p.stem not in OVERVIEWS)
 SECTIONS = [
-    "What it is", "Formula", "In this tool", "What it sees and misses", "Pitfalls", "Citation",
-]  # fmt: skip
+    "What it is",
+    "Formula",
+    "In this tool",
+    "What it sees and misses",
+    "Pitfalls",
+    "Citation",
+]
 # metrics of conf/metric whose page has another name
 PAGE_OF = {
-    "meteor_nltk": "meteor", "refclipscore": "clipscore", "scan": "tiger", "faier_noref": "faier",
-    "faier_rel": "faier", "faier_corruptions": "faier", "faier_1": "faier", "faier_4": "faier",
-    "fier": "faier", "aier": "faier", "fier_aier": "faier", "length": "controls",
-    "brevity": "controls", "random_score": "controls", "bigram_model": "controls",
-    "longest_copy": "controls", "gold_labels": "controls",
-    "refpacscore": "pacscore", "spider": "mean", "by_sentence": "mean",
-    "vifidel_cider": "mean", "vifidel_lm": "mean",
-}  # fmt: skip
+    "meteor_nltk": "meteor",
+    "refclipscore": "clipscore",
+    "scan": "tiger",
+    "faier_noref": "faier",
+    "faier_rel": "faier",
+    "faier_corruptions": "faier",
+    "faier_1": "faier",
+    "faier_4": "faier",
+    "fier": "faier",
+    "aier": "faier",
+    "fier_aier": "faier",
+    "length": "controls",
+    "brevity": "controls",
+    "random_score": "controls",
+    "bigram_model": "controls",
+    "longest_copy": "controls",
+    "gold_labels": "controls",
+    "refpacscore": "pacscore",
+    "spider": "mean",
+    "by_sentence": "mean",
+    "vifidel_cider": "mean",
+    "vifidel_lm": "mean",
+}
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}  # docs/own.md, judges.md
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -31,11 +31,21 @@ from tests.docs.test_commands import PAGES, PLACEHOLDERS, REFUSED, commands, ove
 LANGUAGES = Path(__file__).parents[1] / "data/languages"
 # fewer of everything, wherever a command has the option
 SMALL: dict[str, Any] = {
-    "dataset.limit": 6, "stats.replicates": 20, "stats.tie_seeds": 2, "task.permutations": 40,
-    "task.images": 4, "task.budgets": [0, 3], "task.inflation_images": 4, "task.pool_images": 6,
-    "task.pairs": 1, "task.draws": 10, "task.fitted": False, "dataset.draws": 1,
-    "corruption.seeds": 2, "report.figures": False,
-}  # fmt: skip
+    "dataset.limit": 6,
+    "stats.replicates": 20,
+    "stats.tie_seeds": 2,
+    "task.permutations": 40,
+    "task.images": 4,
+    "task.budgets": [0, 3],
+    "task.inflation_images": 4,
+    "task.pool_images": 6,
+    "task.pairs": 1,
+    "task.draws": 10,
+    "task.fitted": False,
+    "dataset.draws": 1,
+    "corruption.seeds": 2,
+    "report.figures": False,
+}
 # Pattern of a command → why it is not run here.
 NOT_HERE = {
     r"experiment=train_": "a training takes minutes; tests/training trains on a few scenes",
@@ -60,14 +70,23 @@ PLACES = {
 }
 # Data of a command → its folder in METAEVAL_DATA.
 DATA = {
-    "coco_val2017": "coco", "coco_karpathy_test": "coco", "sugarcrepe": "sugarcrepe",
-    "flickr8k_expert": "flickr8k", "flickr8k_cf": "flickr8k", "composite": "composite",
-    "thumb": "thumb", "pascal50s": "pascal50s", "audiocaps_eval": "audiocaps_eval",
-}  # fmt: skip
+    "coco_val2017": "coco",
+    "coco_karpathy_test": "coco",
+    "sugarcrepe": "sugarcrepe",
+    "flickr8k_expert": "flickr8k",
+    "flickr8k_cf": "flickr8k",
+    "composite": "composite",
+    "thumb": "thumb",
+    "pascal50s": "pascal50s",
+    "audiocaps_eval": "audiocaps_eval",
+}
 OF_EXPERIMENT = {
-    "judgments": "flickr8k_expert", "captioners": "coco_karpathy_test", "pairs": "sugarcrepe",
-    "arena": "pascal50s", "forced_choice": "pascal50s",
-}  # fmt: skip
+    "judgments": "flickr8k_expert",
+    "captioners": "coco_karpathy_test",
+    "pairs": "sugarcrepe",
+    "arena": "pascal50s",
+    "forced_choice": "pascal50s",
+}
 
 
 def to_run() -> Iterator[tuple[str, str]]:
@@ -105,8 +124,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all files that commands name."""
     made = tmp_path_factory.mktemp("commands")
     scenes = load_scenes(n=12)
-    captions = {str(i): [h, *r] for i, h, r in zip(
-        scenes.image_ids, scenes.human, scenes.references, strict=True)}  # fmt: skip
+    captions = {
+        str(i): [h, *r]
+        for i, h, r in zip(scenes.image_ids, scenes.human, scenes.references, strict=True)
+    }
     images = list(captions)
     rows = [(i, text) for i in images for text in captions[i]]
     pd.DataFrame(rows, columns=["image_id", "caption"]).to_csv(made / "mine.csv", index=False)
@@ -121,66 +142,114 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = "\n".join(lines) if name.endswith(".jsonl") else json.dumps(value)
         (made / name).write_text(text, encoding="utf-8")
 
-    write("long.json", [
-        {"image_id": i, "captions": [" ".join(f"{t.rstrip('.')}." for t in captions[i])] * 2}
-        for i in images
-    ])  # fmt: skip
+    write(
+        "long.json",
+        [
+            {"image_id": i, "captions": [" ".join(f"{t.rstrip('.')}." for t in captions[i])] * 2}
+            for i in images
+        ],
+    )
     judged = [
-        {"image_id": i, "candidate": text, "references": captions[i][1:], "human": 1 + k % 5,
-         "system": f"s{j}", "words": [n == k % 3 for n in range(len(text.split()))]}
+        {
+            "image_id": i,
+            "candidate": text,
+            "references": captions[i][1:],
+            "human": 1 + k % 5,
+            "system": f"s{j}",
+            "words": [n == k % 3 for n in range(len(text.split()))],
+        }
         for k, i in enumerate(images)
         for j, text in enumerate((captions[i][0], captions[images[k - 1]][0]))
-    ]  # fmt: skip
+    ]
     write("judged.jsonl", [{k: v for k, v in row.items() if k != "words"} for row in judged])
     for name in ("hat.json", "hat-trainval.json"):
-        write(name, [
-            {"image_path": f"{row['image_id']}.jpg", "caption": row["candidate"],
-             "references": row["references"], "contains_hallucination": row["human"] > 3,
-             "grounding": list(zip(str(row["candidate"]).split(), row["words"], strict=True))}
-            for row in judged
-        ])  # fmt: skip
-    write("theirs.json", [
-        {"imgid": r["image_id"], "mt": r["candidate"], "refs": r["references"], "stars": r["human"]}
-        for r in judged
-    ])  # fmt: skip
-    write("mine.jsonl", [
-        {"image_id": i, "true": captions[i][0], "false": captions[images[k - 1]][0],
-         "references": captions[i][1:]}
-        for k, i in enumerate(images)
-    ])  # fmt: skip
+        write(
+            name,
+            [
+                {
+                    "image_path": f"{row['image_id']}.jpg",
+                    "caption": row["candidate"],
+                    "references": row["references"],
+                    "contains_hallucination": row["human"] > 3,
+                    "grounding": list(
+                        zip(str(row["candidate"]).split(), row["words"], strict=True)
+                    ),
+                }
+                for row in judged
+            ],
+        )
+    write(
+        "theirs.json",
+        [
+            {
+                "imgid": r["image_id"],
+                "mt": r["candidate"],
+                "refs": r["references"],
+                "stars": r["human"],
+            }
+            for r in judged
+        ],
+    )
+    write(
+        "mine.jsonl",
+        [
+            {
+                "image_id": i,
+                "true": captions[i][0],
+                "false": captions[images[k - 1]][0],
+                "references": captions[i][1:],
+            }
+            for k, i in enumerate(images)
+        ],
+    )
     annotations = [
         {"id": k, "image_id": int(row["image_id"]), "caption": row["candidate"], "foil": k % 2 == 1}
         for k, row in enumerate(judged)
     ]
     write("foilv1.0_test_2017.json", {"annotations": annotations})
     texts = [{"image_id": int(i), "caption": t} for i in images for t in captions[i]]
-    write("captions_val2014.json", {
-        "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
-        "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
-    })  # fmt: skip
+    write(
+        "captions_val2014.json",
+        {
+            "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
+            "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
+        },
+    )
     battles = [
-        {"image_id": i, "first": captions[i][0], "second": captions[images[k - 1]][0],
-         "first_system": "a", "second_system": "bc"[k % 2], "winner": "ab"[k % 2],
-         "references": captions[i][1:]}
+        {
+            "image_id": i,
+            "first": captions[i][0],
+            "second": captions[images[k - 1]][0],
+            "first_system": "a",
+            "second_system": "bc"[k % 2],
+            "winner": "ab"[k % 2],
+            "references": captions[i][1:],
+        }
         for k, i in enumerate(images)
-    ]  # fmt: skip
+    ]
     write("battles.jsonl", battles)
-    pd.DataFrame([
-        {"image_id": i, "candidate": captions[i][0], "references": captions[i][1:]} for i in images
-    ]).to_parquet(made / "mine.parquet")  # fmt: skip
+    pd.DataFrame(
+        [
+            {"image_id": i, "candidate": captions[i][0], "references": captions[i][1:]}
+            for i in images
+        ]
+    ).to_parquet(made / "mine.parquet")
     (made / "SYSTEMS").mkdir()
-    write("SYSTEMS/one.json", [
-        {"image_id": int(i), "caption": captions[images[k - 1]][0]} for k, i in enumerate(images)
-    ])  # fmt: skip
+    write(
+        "SYSTEMS/one.json",
+        [{"image_id": int(i), "caption": captions[images[k - 1]][0]} for k, i in enumerate(images)],
+    )
     (made / "PICTURES").mkdir()
     drawn: Any = scenes.part("images")
     for i in scenes.image_ids:
         shutil.copy(drawn.path(i), made / "PICTURES" / f"{i}.png")
     usual = load_auto(data=os.environ.get("METAEVAL_DATA"), limit=SMALL["dataset.limit"])
-    pd.DataFrame([
-        {"image_id": i, "caption": f"{text} not", "set": "Not", "level": 0}
-        for i, text in zip(usual.image_ids, usual.human, strict=True)
-    ]).to_csv(made / "corrupted.csv", index=False)  # fmt: skip
+    pd.DataFrame(
+        [
+            {"image_id": i, "caption": f"{text} not", "set": "Not", "level": 0}
+            for i, text in zip(usual.image_ids, usual.human, strict=True)
+        ]
+    ).to_csv(made / "corrupted.csv", index=False)
     (made / "my_module.py").write_text(
         "def my_score(captions, references):\n"
         "    return [len(set(c.split()) & set(' '.join(r).split())) / 99 for c, r in"

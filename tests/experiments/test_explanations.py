@@ -23,7 +23,7 @@ from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, score_captions
-from metaeval.stats.ordering.inversions import worst_inversion
+from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded_results import graded_metric
 
 SETS = ("Random", "Half", "Human")  # levels 0, 1, 2

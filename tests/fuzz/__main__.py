@@ -22,11 +22,14 @@ def main() -> int:
     outcomes = list(run(loaders, range(options.first, options.first + options.n)))
     bad = [o for o in outcomes if o["what"] in BAD]
     for outcome in bad[: options.show]:
-        print(f"{outcome['what']}: {outcome['loader']}, case {outcome['case']}, "
-              f"{outcome.get('file', '')}\n{outcome.get('why', '')}\n")  # fmt: skip
+        print(
+            f"{outcome['what']}: {outcome['loader']}, case {outcome['case']}, "
+            f"{outcome.get('file', '')}\n{outcome.get('why', '')}\n"
+        )
     print(table(outcomes))
-    print(f"{len(outcomes):,} cases, {len(bad):,} went wrong, "
-          f"{time.perf_counter() - started:.0f} s")  # fmt: skip
+    print(
+        f"{len(outcomes):,} cases, {len(bad):,} went wrong, {time.perf_counter() - started:.0f} s"
+    )
     return 1 if bad else 0
 
 

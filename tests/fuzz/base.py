@@ -34,13 +34,14 @@ class Loader:
         Writes valid files into a folder.
     read
         The project's reading of that folder, as plain values that can be compared.
-    strict
-        The strict reading, or `None`: what is accepted must be what the unharmed files hold, since
-        checksums guard them.
     harm
         File name (or its ending) → harm besides that to plain bytes, where it is not that of HARM.
     spared
         Files that are never damaged.
+    exact
+        What is accepted must be what the unharmed files hold, since checksums guard them.
+    forgiving
+        Text that is not JSON may be read as far as it goes.
     harm_folder
         Changes which files there are, and returns one of them; `None` where only files are damaged.
     """
@@ -48,35 +49,34 @@ class Loader:
     name: str
     make: Callable[[Path], object]
     read: Read
-    strict: Read | None
     harm: Mapping[str, Harm] = field(default_factory=dict)
     spared: tuple[str, ...] = ()
+    exact: bool = False
+    forgiving: bool = False
     harm_folder: Callable[[Path, random.Random], Path] | None = None
 
 
 def one_file(
-    name: str, file: str, content: Any, read: Read, strict: Read, harm: Harm | None = None
+    name: str, file: str, content: Any, read: Read, harm: Harm | None = None, **more: Any
 ) -> Loader:
-    """A loader of one file, which both readings get. `content` is its value, or what writes it."""
+    """A loader of one file. `content` is its value, or what writes it."""
 
     def make(folder: Path) -> None:
         (content if callable(content) else lambda path: write(path, content))(folder / file)
 
-    return Loader(
-        name,
-        make,
-        lambda folder: read(folder / file),
-        lambda folder: strict(folder / file),
-        {} if harm is None else {file: harm},
-    )
+    harms = {} if harm is None else {file: harm}
+    return Loader(name, make, lambda folder: read(folder / file), harms, **more)
 
 
 def tables(
-    name: str, stem: str, content: Any, read: Read, strict: Read,
+    name: str,
+    stem: str,
+    content: Any,
+    read: Read,
     kinds: Sequence[str] = (".jsonl", ".csv", ".parquet"),
-) -> list[Loader]:  # fmt: skip
+) -> list[Loader]:
     """Loaders of one table in several forms."""
-    return [one_file(f"{name} {k}", f"{stem}{k}", content, read, strict) for k in kinds]
+    return [one_file(f"{name} {k}", f"{stem}{k}", content, read) for k in kinds]
 
 
 def write(path: Path, value: Any) -> None:

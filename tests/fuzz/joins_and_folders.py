@@ -1,17 +1,14 @@
-"""Loaders that join two files by ids, that compare means, and that clear the folder of a run."""
+"""Loaders that join two files by ids, and that clear the folder of a run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import random
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +19,21 @@ from metaeval.metrics.adapters.scores_file import ScoresFileMetric
 from metaeval.runs import folder as run_folder
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from tests.fuzz import mutations, strict
-from tests.fuzz.base import Loader, one_file, write
+from tests.fuzz import mutations
+from tests.fuzz.base import Loader, write
 
 # scores joined to judged captions: two captions an image, each with references of its own
 
 JUDGED = [
-    {"image_id": f"{name}.jpg", "candidate": f"a dog {k}", "references": [f"dog {k}"],
-     "human": 0.5 + k}
-    for name in ("7", "dogs/42", "099") for k in range(2)
-]  # fmt: skip
+    {
+        "image_id": f"{name}.jpg",
+        "candidate": f"a dog {k}",
+        "references": [f"dog {k}"],
+        "human": 0.5 + k,
+    }
+    for name in ("7", "dogs/42", "099")
+    for k in range(2)
+]
 SCORED = [
     {"image_id": row["image_id"], "caption": row["candidate"], "Mine": 0.25 * k - 0.5}
     for k, row in enumerate(JUDGED)
@@ -45,8 +47,9 @@ def make_joined(folder: Path) -> None:
 
 def read_joined(folder: Path) -> Any:
     """Of each judged caption the image's id, as a function is given it, and the file's score."""
-    judged = load_table(file=folder / "judged.jsonl", image_source="other", data=folder,
-                        documents="pair")  # fmt: skip
+    judged = load_table(
+        file=folder / "judged.jsonl", image_source="other", data=folder, documents="pair"
+    )
     captions, seen = [j.candidate for j in judged.judged], []
 
     def look(captions: Sequence[str], image_ids: Sequence[Any]) -> list[float]:
@@ -62,71 +65,8 @@ def read_joined(folder: Path) -> Any:
         if scored.scores is None:
             raise InputError(str(scored.reason), file=folder / "scores.csv")
         values.append(scored.scores[:, 0].tolist())
-    return [sorted(Counter(seen)), values[1]]
-
-
-def strict_joined(folder: Path) -> Any:
-    rows = strict.judged(system=None)(folder / "judged.jsonl")
-    scores: dict[tuple[str, str], float] = {}
-    for row in strict.rows(folder / "scores.csv", "image_id", "caption", "Mine"):
-        key = strict.image_id(row["image_id"]), strict.caption(row["caption"])
-        empty = row["Mine"].strip().lower() in ("", "nan")
-        value = math.nan if empty else strict.number(row["Mine"])
-        before = scores.setdefault(key, value)
-        strict.require(abs(before - value) < 1e-6 or (before != before and value != value))
-    strict.require(scores)
-    there, here = dict.fromkeys(i for i, _ in scores), dict.fromkeys(row[0] for row in rows)
-    keys = [Counter(strict.compared_id(i.strip()) for i in ids) for ids in (there, here)]
-
-    def id_of(image: str) -> str | None:
-        key = strict.compared_id(image.strip())
-        if image in there:
-            return image
-        same = [i for i in there if strict.compared_id(i.strip()) == key]
-        return same[0] if all(of[key] == 1 for of in keys) else None
-
-    values = [scores.get((id_of(image) or "", text), math.nan) for image, text, *_ in rows]
-    strict.require(any(value == value for value in values))
-    return [sorted({(image, text) for image, text, *_ in rows}), values]
-
-
-# mean ratings: equal ones on paper are equal, whatever the order of the sum
-
-RATINGS = ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.2, 0.2], [0.7, 0.1, 0.1], [0.1, 0.7, 0.1])
-RATED = [
-    {"image_id": f"{k}.jpg", "candidate": f"a dog {k}", "references": ["a dog"], "human": ratings}
-    for k, ratings in enumerate(RATINGS)
-]
-
-
-def harm_ratings(raw: bytes, rng: random.Random) -> bytes:
-    """The ratings of a caption in another order, or one of them moved by the last bit."""
-    lines = raw.split(b"\n")
-    at = rng.randrange(len(RATINGS))
-    record = json.loads(lines[at])
-    rng.shuffle(record["human"])
-    line = json.dumps(record).encode()
-    lines[at] = mutations.harm_rounding(line, rng) if rng.random() < 0.5 else line
-    return b"\n".join(lines)
-
-
-def read_order(path: Path) -> Any:
-    """The order of the captions by their mean ratings; equal means have one rank."""
-    means = load_table(file=path, image_source="other", data=path.parent).means("human").tolist()
-    ranks = {value: k for k, value in enumerate(sorted(set(means)))}
-    return [ranks[value] for value in means]
-
-
-def strict_order(path: Path) -> Any:
-    """The same by exact sums, to 12 digits of the greatest mean."""
-    means = [
-        sum(map(Fraction, ratings), Fraction(0)) / len(ratings)
-        for *_, ratings, _ in strict.judged(system=None)(path)
-    ]
-    greatest = max(map(abs, means)) or Fraction(1)
-    steps = [round(mean / greatest * 10**11) for mean in means]
-    ranks = {value: k for k, value in enumerate(sorted(set(steps)))}
-    return [ranks[value] for value in steps]
+    assert {image for image, _ in seen} == {j.image for j in judged.judged}
+    return [sorted(Counter(seen)), [None if value != value else value for value in values[1]]]
 
 
 # the folder of a run that another run is about to use
@@ -179,36 +119,33 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def read_run_folder(folder: Path) -> Any:
-    """What is there after a run has cleared its folder, in a copy."""
+    """What is there after a run has cleared its folder, in a copy. What no run wrote stays."""
     copied = folder.with_name(f"{folder.name}-copy")
     shutil.rmtree(copied, ignore_errors=True)
     shutil.copytree(folder, copied, symlinks=True)
     with run_folder.lock(copied / "run") as locked:
         locked.require_own()
         locked.clear()
-    return contents(copied)
-
-
-def strict_run_folder(folder: Path) -> Any:
-    """Whatever no run wrote stays: only what `run.json` lists may go, and only inside."""
-    run, listed = folder / "run", None
-    with suppress(OSError, AttributeError, strict.Wrong):
-        listed = strict.parsed(strict.text(run / "run.json")).get("files")
-    there = contents(folder)
-    if not isinstance(listed, list):
-        strict.require(not any(name.startswith("run/") for name in there))
-        return there
-    own = {f"run/{name}" for name in map(str, listed)} - {"run/dataset.jsonl"}
-    own &= there.keys()
-    inside = {name for name in own if (folder / name).resolve().is_relative_to(run.resolve())}
-    return {name: content for name, content in there.items() if name not in inside}
+    there, left = contents(folder), contents(copied)
+    own = {f"run/{name}" for name in WRITTEN}
+    assert {name: there[name] for name in there.keys() - own} == {
+        name: left.get(name) for name in there.keys() - own
+    }
+    return {name: content for name, content in left.items() if name != "run/run.json"}
 
 
 JOINED_LOADERS = [
-    one_file("order of mean ratings", "rated.jsonl", RATED, read_order, strict_order, harm_ratings),
-    Loader("scores, joined", make_joined, read_joined, strict_joined,
-           {".jsonl": mutations.harm_ids, ".csv": mutations.harm_ids}),
-    Loader("folder of a run", make_run_folder, read_run_folder, strict_run_folder,
-           spared=(*(name.rpartition("/")[2] for name in WRITTEN), "dataset.jsonl"),
-           harm_folder=harm_run_folder),
-]  # fmt: skip
+    Loader(
+        "scores, joined",
+        make_joined,
+        read_joined,
+        {".jsonl": mutations.harm_ids, ".csv": mutations.harm_ids},
+    ),
+    Loader(
+        "folder of a run",
+        make_run_folder,
+        read_run_folder,
+        spared=(*(name.rpartition("/")[2] for name in WRITTEN), "dataset.jsonl"),
+        harm_folder=harm_run_folder,
+    ),
+]

@@ -24,16 +24,71 @@ from PIL import Image
 Harm = Callable[[bytes, random.Random], bytes]
 
 _TEXTS = (
-    b'"', b"'", b"\n", b"\r", b"\r\n", b"\t", b",", b";", b"\x00", b"\x0c", b"\xe2\x80\xa8",
-    b"\xc2\x85", b"\xef\xbb\xbf", b"\xff", b"\xed\xa0\x80", b"1_000", "٣".encode(), b"NaN",
-    b"Infinity", b"1e999",
-    b"-1", b"0", b"9" * 400, b"[" * 5000, b"{", b"]", b"null", b"true", b"\\ud800", b"['a' 'b']",
-)  # fmt: skip
+    b'"',
+    b"'",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\t",
+    b",",
+    b";",
+    b"\x00",
+    b"\x0c",
+    b"\xe2\x80\xa8",
+    b"\xc2\x85",
+    b"\xef\xbb\xbf",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"1_000",
+    "٣".encode(),
+    b"NaN",
+    b"Infinity",
+    b"1e999",
+    b"-1",
+    b"0",
+    b"9" * 400,
+    b"[" * 5000,
+    b"{",
+    b"]",
+    b"null",
+    b"true",
+    b"\\ud800",
+    b"['a' 'b']",
+)
 _VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**63, 10**400, 1.5, 1e308, float("nan"), float("inf"), "", " ",
-    "x", "1_000", "٣", "\u2028", "\ud800", "a\nb", "a\x00b", "['a' 'b']", [],
-    [None], [[]], {}, {"a": 1}, ["a", 1], "9" * 5000, "no", "0", 7,
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**63,
+    10**400,
+    1.5,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    " ",
+    "x",
+    "1_000",
+    "٣",
+    "\u2028",
+    "\ud800",
+    "a\nb",
+    "a\x00b",
+    "['a' 'b']",
+    [],
+    [None],
+    [[]],
+    {},
+    {"a": 1},
+    ["a", 1],
+    "9" * 5000,
+    "no",
+    "0",
+    7,
+)
 
 
 def harm_bytes(raw: bytes, rng: random.Random) -> bytes:
@@ -250,10 +305,12 @@ def harm_unknown(raw: bytes, rng: random.Random, known: bytes | None = None) -> 
     With `known`, that number in the same place.
     """
     found = [
-        match for match in _NUMBER.finditer(raw)
-        if not raw[: match.start()].rstrip(b": ").endswith(tuple(
-            b'"%s"' % name.encode() for name in _ABSENT_IS_ZERO))
-    ]  # fmt: skip
+        match
+        for match in _NUMBER.finditer(raw)
+        if not raw[: match.start()]
+        .rstrip(b": ")
+        .endswith(tuple(b'"%s"' % name.encode() for name in _ABSENT_IS_ZERO))
+    ]
     if not found:
         return raw
     place, value = rng.choice(found), rng.choice(_UNKNOWN)

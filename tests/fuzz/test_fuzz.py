@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
+from tests.fuzz import mutations
 from tests.fuzz.base import Loader, one_file
 from tests.fuzz.loaders import LOADERS
 from tests.fuzz.run import (
@@ -59,7 +62,7 @@ def broken(read: Any) -> Loader:
         raw = (folder / "broken.dat").read_bytes()
         return raw if raw == b"right" else read(folder)
 
-    return Loader("broken", make, reading, None)
+    return Loader("broken", make, reading, exact=True)
 
 
 def silent(folder: Path) -> Any:
@@ -87,8 +90,13 @@ def hang(folder: Path) -> Any:
 
 
 FAULTS = {
-    silent: SILENT, unnamed: UNNAMED, crash: DIED, memory: MEMORY_OVER, bug: TRACEBACK, hang: HANG
-}  # fmt: skip
+    silent: SILENT,
+    unnamed: UNNAMED,
+    crash: DIED,
+    memory: MEMORY_OVER,
+    bug: TRACEBACK,
+    hang: HANG,
+}
 SEEN = """
 from tests.fuzz import run, test_fuzz
 run.SECONDS = 2.0
@@ -109,15 +117,16 @@ def test_what_goes_wrong_is_seen() -> None:
 
 
 def numbers(value_of: Callable[[str], float]) -> Loader:
-    """A loader of a column of numbers, whose strict reading has the same fault."""
+    """A loader of a column of numbers."""
 
     def read(path: Path) -> Any:
         try:
-            return [value_of(line) for line in path.read_text().split("\n")]
+            values = [value_of(line) for line in path.read_text().split("\n")]
+            return [value if abs(value) < float("inf") else None for value in values]
         except ValueError as error:
             raise InputError(str(error), file=path) from None
 
-    return one_file("numbers", "n.csv", lambda path: path.write_text("0.5\n0.25\n7"), read, read)
+    return one_file("numbers", "n.csv", lambda path: path.write_text("0.5\n0.25\n7"), read)
 
 
 def first_bad(loader: Loader, folder: Path, cases: int) -> str:
@@ -146,23 +155,40 @@ def test_a_number_that_is_not_known_and_read_as_0_is_seen(tmp_path: Path) -> Non
     assert not first_bad(numbers(unknown), tmp_path / "good", 100)
 
 
-def test_a_file_that_no_run_wrote_and_that_is_removed_is_seen(tmp_path: Path) -> None:
-    loader = next(loader for loader in LOADERS if loader.name == "folder of a run")
-
-    def by_name(folder: Path) -> Any:
-        left = loader.read(folder)
-        return {name: of for name, of in left.items() if not name.startswith("run/tables/")}
-
-    (tmp_path / "good").mkdir()
-    assert " instead of " in first_bad(replace(loader, read=by_name), tmp_path, 100)
-    assert not first_bad(loader, tmp_path / "good", 100)
+RATINGS = ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.2, 0.2], [0.7, 0.1, 0.1], [0.1, 0.7, 0.1])
 
 
-def test_a_file_of_scores_by_ids_of_the_engine_is_seen(tmp_path: Path) -> None:
-    loader = next(loader for loader in LOADERS if loader.name == "scores, joined")
+@pytest.mark.parametrize("seed", range(20))
+def test_means_that_are_equal_on_paper_are_equal(seed: int, tmp_path: Path) -> None:
+    """Whatever the order of the sum, and with a rating moved by its last bit."""
+    rng = random.Random(seed)
+    rated = [
+        {
+            "image_id": f"{k}.jpg",
+            "candidate": f"a dog {k}",
+            "references": ["a dog"],
+            "human": rng.sample(ratings, 3),
+        }
+        for k, ratings in enumerate(RATINGS)
+    ]
+    path = tmp_path / "rated.json"
+    path.write_bytes(mutations.harm_rounding(json.dumps(rated).encode(), rng))
+    means = load_table(file=path, image_source="other", data=tmp_path).means("human").tolist()
+    assert means[0] == means[1] == means[2] < means[3] == means[4]
 
-    def derived(folder: Path) -> Any:
-        seen, scores = loader.read(folder)
-        return [[(f"{image}\t2", text) for image, text in seen], scores]
 
-    assert "\\t2" in first_bad(replace(loader, read=derived), tmp_path, 20)
+def test_a_reader_that_accepts_what_is_no_json_is_seen(tmp_path: Path) -> None:
+    loader = one_file("careless", "t.json", {"a": 1}, lambda path: len(path.read_bytes()) > 0)
+    assert "is no JSON" in first_bad(loader, tmp_path, 20)
+
+
+def test_a_reader_that_depends_on_white_space_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spaced(loader: Loader, folder: Path, rng: random.Random) -> tuple[Path, None]:
+        (folder / "t.json").write_text('{ "a": 1 }')
+        return folder / "t.json", None
+
+    monkeypatch.setattr("tests.fuzz.run.harm", spaced)
+    loader = one_file("spaces", "t.json", {"a": 1}, lambda path: path.read_text())
+    assert " instead of " in first_bad(loader, tmp_path, 1)

@@ -242,7 +242,7 @@ PARENTS = {
         tell(made[0].pid); made[0].exchange(['a'])""",
     "run_once": """
         def watch():
-            from metaeval.java.spawn import _alive
+            from metaeval.java.process import _alive
             while not _alive: time.sleep(0.01)
             tell(next(iter(_alive)).pid)
         threading.Thread(target=watch, daemon=True).start()

@@ -29,7 +29,7 @@ from metaeval.metrics.summable import (
 )
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions, system_scores
-from metaeval.stats.significance.system_scores import mean_of_sums, parts_of_means, system_score
+from metaeval.stats.significance.paired_bootstrap import mean_of_sums, parts_of_means, system_score
 from metaeval.text.tokenizers import base as tokenizers
 from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case, bound, prepared, scores
 

@@ -23,7 +23,7 @@ from metaeval.readers.hdf5 import Hdf5File
 from metaeval.readers.native import native_errors
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
 from metaeval.text.transformers.locate import TextModel, check_folder
-from metaeval.text.word_vectors.gensim import GensimTable
+from metaeval.text.word_vectors.base import GensimTable
 
 
 class WritingModule(torch.nn.Module):

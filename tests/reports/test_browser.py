@@ -148,10 +148,6 @@ def test_hostile_captions_are_text_and_nothing_else(opened: Page) -> None:
         assert listed == list(references)
 
 
-@pytest.mark.falsifies(
-    "reports.graded.templates.examples: Captions that came out unchanged",
-    "reports.graded.script.3-examples: ; {} has an inversion",
-)
 def test_worst_inversions_come_first_for_any_metric(opened: Page, run: Path) -> None:
     scores = results.read_table(run / "scores.parquet")
     unchanged = ~results.read_table(run / "captions.parquet")["applied"].to_numpy()

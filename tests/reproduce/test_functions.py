@@ -22,9 +22,12 @@ from metaeval.runs import files
 def run(out: Path, **options: object) -> Path:
     """A run on scenes with a cache of its own."""
     given = {
-        "dataset": "scenes", "report": "none", "stats__replicates": 20,
-        "paths__cache": out.parent / "cache", **options,
-    }  # fmt: skip
+        "dataset": "scenes",
+        "report": "none",
+        "stats__replicates": 20,
+        "paths__cache": out.parent / "cache",
+        **options,
+    }
     run_configured(compose_config(override_texts(given)), out)
     return out
 
@@ -41,8 +44,14 @@ def test_people_above_machines_are_counted_over_the_drawn_pairs(
             {"image_id": i, "caption": c} for i, c in zip(scenes.image_ids, texts, strict=True)
         ]
         (captions / f"shift{shift}.json").write_text(json.dumps(records))
-    out = run(tmp_path / "OUT", experiment="captioners", captions=captions, dataset__limit=40,
-              metrics=["rouge_l", "length"], task__permutations=20)  # fmt: skip
+    out = run(
+        tmp_path / "OUT",
+        experiment="captioners",
+        captions=captions,
+        dataset__limit=40,
+        metrics=["rouge_l", "length"],
+        task__permutations=20,
+    )
     found = human_above_machine(out)
     scores = pd.read_parquet(out / files.AGAINST_HUMAN / files.SCORES)
     for name in ("ROUGE-L", "Length"):
@@ -62,9 +71,14 @@ def test_people_above_machines_are_counted_over_the_drawn_pairs(
 
 
 def test_components_weigh_corruptions_by_their_captions(tmp_path: Path) -> None:
-    out = run(tmp_path / "OUT", experiment="sensitivity", task__images=60, dataset__limit=60,
-              task__corruptions=["random", "wrong_colour", "wrong_size", "other_object"],
-              metrics=["rouge_l", "length", "bigram_model"])  # fmt: skip
+    out = run(
+        tmp_path / "OUT",
+        experiment="sensitivity",
+        task__images=60,
+        dataset__limit=60,
+        task__corruptions=["random", "wrong_colour", "wrong_size", "other_object"],
+        metrics=["rouge_l", "length", "bigram_model"],
+    )
     found = components(out)["ROUGE-L"]
     content = json.loads((out / files.STATISTICS).read_text())
     profile = next(m for m in content["metrics"] if m["column"]["name"] == "ROUGE-L")
@@ -81,13 +95,21 @@ def test_published_scores_correlate_with_the_ratings_of_their_captions(tmp_path:
     scores = tmp_path / "thumb" / "metric_scores"
     scores.mkdir(parents=True)
     pd.DataFrame(
-        {"SYS": ["a", "a", "b"], "seg_id": [1, 2, 1], "set_id": 0, "metric": "X",
-         "score": [1.0, 2.0, 4.0]}
-    ).to_csv(scores / "a__X.csv", index=False)  # fmt: skip
+        {
+            "SYS": ["a", "a", "b"],
+            "seg_id": [1, 2, 1],
+            "set_id": 0,
+            "metric": "X",
+            "score": [1.0, 2.0, 4.0],
+        }
+    ).to_csv(scores / "a__X.csv", index=False)
     pd.DataFrame(
-        {"image_id": ["1", "2", "1", "1"], "system": ["a", "a", "b", "Human"],
-         "human_total": [[1.0], [3.0, 4.0], [5.0], [9.0]]}
-    ).to_parquet(tmp_path / files.JUDGMENTS)  # fmt: skip
+        {
+            "image_id": ["1", "2", "1", "1"],
+            "system": ["a", "a", "b", "Human"],
+            "human_total": [[1.0], [3.0, 4.0], [5.0], [9.0]],
+        }
+    ).to_parquet(tmp_path / files.JUDGMENTS)
     (tmp_path / files.CONFIG).write_text(
         f"dataset: {{root: null}}\npaths: {{data: {tmp_path.as_posix()}}}\n"
     )

@@ -60,23 +60,33 @@ RESULT = RunResult[Numbers](
         metric(ScoreColumn("Far"), 0.2),
         metric(ScoreColumn("BERTScore (small)", variant_of="BERTScore"), 0.4),
         MetricResult[Numbers](
-            column=ScoreColumn("SPICE"), family="spice", status="skipped", reason="no parser",
+            column=ScoreColumn("SPICE"),
+            family="spice",
+            status="skipped",
+            reason="no parser",
             remedy="install it",
         ),
         MetricResult[Numbers](
-            column=ScoreColumn("TIGEr (gold objects)", variant_of="TIGEr"), family="tiger",
-            status="skipped", reason="no objects",
+            column=ScoreColumn("TIGEr (gold objects)", variant_of="TIGEr"),
+            family="tiger",
+            status="skipped",
+            reason="no objects",
         ),
     ),
-)  # fmt: skip
+)
 
 
 def item(**changes: object) -> PaperItem:
     values: dict[str, object] = {
-        "item": "t1", "title": "Table 1", "run": {"experiment": "replace"}, "value": "rho",
-        "scale": 100, "rounding": 0.05, "cells": {"Same": 12.3},
+        "item": "t1",
+        "title": "Table 1",
+        "run": {"experiment": "replace"},
+        "value": "rho",
+        "scale": 100,
+        "rounding": 0.05,
+        "cells": {"Same": 12.3},
         "uncertainty": Uncertainty(value=1.0, source="seeds"),
-    }  # fmt: skip
+    }
     return PaperItem.model_validate({**values, **changes})
 
 
@@ -92,8 +102,14 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
     }
     rows = compare_run("p", item(cells=cells, causes={"Far": "another rule"}), RESULT)
     assert [row.verdict for row in rows] == [
-        "equal", "within", "differs", "other model", "not run", "not run", "not run",
-    ]  # fmt: skip
+        "equal",
+        "within",
+        "differs",
+        "other model",
+        "not run",
+        "not run",
+        "not run",
+    ]
     same, near, far, other, spice, tiger, none = rows
     assert same.ours == pytest.approx(12.344)
     assert near.difference == pytest.approx(0.7)
@@ -112,8 +128,9 @@ def test_a_difference_without_a_known_cause_is_marked_and_cells_have_paths() -> 
     cells, absent = {"Far": {"b": 9.0, "c": 9.0}}, {"b": "get b"}
     rows = compare_run("p", item(cells=cells, value="parts.{cell}", absent=absent), RESULT)
     assert [(r.verdict, r.reason) for r in rows] == [
-        ("not run", "get b"), ("not run", "the run has no 'c'"),
-    ]  # fmt: skip
+        ("not run", "get b"),
+        ("not run", "the run has no 'c'"),
+    ]
     rows = compare_run("p", item(cells={"Far": 1.0}, uncertainty=None), RESULT)
     assert (rows[0].verdict, rows[0].reason) == ("differs", "cause unknown")
     assert rows[0].difference == pytest.approx(19 / 0.05)
@@ -164,9 +181,15 @@ def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
 
 def reproduced(*values: ReproducedValue) -> list[ReproducedItem]:
     one = ReproducedItem(
-        paper="p<q>", paper_title="A <paper>", source="S", item="t1", title="Table 1",
-        note="A note", command="python -m metaeval", values=values,
-    )  # fmt: skip
+        paper="p<q>",
+        paper_title="A <paper>",
+        source="S",
+        item="t1",
+        title="Table 1",
+        note="A note",
+        command="python -m metaeval",
+        values=values,
+    )
     return [one]
 
 
@@ -220,14 +243,20 @@ def test_items_share_a_run_and_captioners_can_be_replaced(tmp_path: Path) -> Non
     run = {"experiment": "captioners", "captions": "captioners"}
     assert computed.options(item(run=run))["captions"] == "mine.json"
     assert "M2" in Reproduction(tmp_path).options(item(run=run))["captions"]
-    scenes = {"experiment": "retrieval", "dataset": "scenes", "dataset.limit": 12,
-              "metrics": ["rouge_l"], "paths.cache": str(tmp_path / "cache")}  # fmt: skip
+    scenes = {
+        "experiment": "retrieval",
+        "dataset": "scenes",
+        "dataset.limit": 12,
+        "metrics": ["rouge_l"],
+        "paths.cache": str(tmp_path / "cache"),
+    }
     cells = {"ROUGE-L": {"R@1": None}}
     one = item(run=scenes, value="image_to_text.{cell}", cells=cells)
     other = one.model_copy(update={"item": "t2", "value": "text_to_image.{cell}"})
     assert [v.verdict for i in (one, other) for v in computed.values("p", i)] == [
-        "not published", "not published",
-    ]  # fmt: skip
+        "not published",
+        "not published",
+    ]
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["t1"]
     refused = item(run={**scenes, "dataset": "nowhere"}, cells=cells)
     assert {v.verdict for v in computed.values("p", refused)} == {"not run"}
@@ -260,6 +289,22 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
     table = (tmp_path / "out" / "tables" / "reproduction.csv").read_text()
     assert "mine,one,CIDEr,,2.0,,,not run" in table
     assert "Table 1" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "problem"),
+    [
+        ("items:\n" + ONE, ["p/one", "--quick"], "reproduce.quick: none of the chosen items takes"),
+        ("items: []\n", [], "reproduce.papers: the files of "),
+    ],
+)
+def test_nothing_to_compute_is_one_line(
+    tmp_path: Path, items: str, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.yaml").write_text(HEAD.partition("items:")[0] + items)
+    assert main([*options, "--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"metaeval: {problem}")
 
 
 @pytest.mark.parametrize(
@@ -333,9 +378,14 @@ def test_merges_and_aliases_are_read_as_the_shipped_papers_write_them(tmp_path: 
 
 def test_no_cell_of_the_table_is_a_formula() -> None:
     row = ReproducedValue(
-        paper="p", item="i", column="=cmd()|A0", cell="@x", published=-1.5, verdict="not run",
+        paper="p",
+        item="i",
+        column="=cmd()|A0",
+        cell="@x",
+        published=-1.5,
+        verdict="not run",
         reason="+1 metric",
-    )  # fmt: skip
+    )
     (*_, table) = csv.reader(to_csv(reproduced(row)).splitlines())
     assert table == ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "'+1 metric"]
 
@@ -353,10 +403,13 @@ def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None
 
 
 def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
-    config = compose_config([
-        "experiment=reproduce", "reproduce.items=[wang2021faier/figure5,wang2021faier/reo]",
-        f"paths.cache={tmp_path / 'cache'}",
-    ])  # fmt: skip
+    config = compose_config(
+        [
+            "experiment=reproduce",
+            "reproduce.items=[wang2021faier/figure5,wang2021faier/reo]",
+            f"paths.cache={tmp_path / 'cache'}",
+        ]
+    )
     run_configured(config, tmp_path / "run")
     read = load_run(tmp_path / "run").result
     assert isinstance(read, ReproductionResult)

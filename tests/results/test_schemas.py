@@ -1,25 +1,50 @@
-"""The JSON schemas of the documentation are those of the models, and real files fit them."""
+"""The JSON schemas that `python -m metaeval.results` writes fit the files of a run."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from metaeval.results.__main__ import schemas
+import jsonschema
+import pytest
+
+import metaeval
+from metaeval.results.__main__ import main
 from metaeval.results.files import RESULTS
 
-FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("schemas")
+    assert main([str(folder)]) == 0
+    return folder
 
 
-def test_the_documented_schemas_are_current() -> None:
-    current = schemas()
-    assert {path.name for path in FOLDER.glob("*.json")} == set(current)
-    stale = [name for name, text in current.items() if (FOLDER / name).read_text("utf-8") != text]
-    assert not stale, "write them again: python -m metaeval.results docs/schemas"
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_every_experiment_has_a_schema_that_names_its_fields() -> None:
-    for module, _ in RESULTS.values():
-        schema = json.loads((FOLDER / f"{module}.schema.json").read_text("utf-8"))
-        assert {"schema", "experiment", "dataset", "metrics"} <= set(schema["properties"])
-        assert schema["additionalProperties"] is False
+@pytest.mark.parametrize("module", sorted({module for module, _ in RESULTS.values()}))
+def test_every_experiment_has_a_schema_that_names_its_fields(folder: Path, module: str) -> None:
+    schema = read(folder / f"{module}.schema.json")
+    assert {"schema", "experiment", "dataset", "metrics"} <= set(schema["properties"])
+    assert schema["additionalProperties"] is False
+
+
+def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_path: Path) -> None:
+    metaeval.run(
+        "replace",
+        metrics=["bleu"],
+        dataset="scenes",
+        dataset__limit=8,
+        stats__replicates=20,
+        report="none",
+        out=tmp_path,
+    )
+    jsonschema.validate(read(tmp_path / "run.json"), read(folder / "run.schema.json"))
+    statistics, schema = read(tmp_path / "statistics.json"), read(folder / "graded.schema.json")
+    jsonschema.validate(statistics, schema)
+    del statistics["metrics"][0]["column"]["name"]
+    with pytest.raises(jsonschema.ValidationError, match="'name' is a required property"):
+        jsonschema.validate(statistics, schema)

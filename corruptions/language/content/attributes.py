@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.base import Severity
+from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
 from metaeval.corruptions.language.content.objects import things
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import PEOPLE, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.data.scenes.things import LOOKALIKES
+from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
-COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white",
-           "gray")  # fmt: skip
+COLOURS = (
+    *("red", "blue", "green", "yellow", "orange", "purple"),
+    *("pink", "brown", "black", "white", "gray"),
+)
 _AS_WRITTEN = {colour: colour for colour in COLOURS} | {"grey": "gray", "tan": "tan"}
 # with these nouns the colour is not the thing's colour, or determines what the thing is
 _NOT_OF = word_set(
@@ -22,19 +26,17 @@ _NOT_OF = word_set(
 )
 
 
-def _both_ways(pairs: Mapping[str, str]) -> dict[str, str]:
-    return {**{b: a for a, b in pairs.items()}, **pairs}
+def _both_ways(text: str) -> dict[str, str]:
+    return {**{b: a for a, b in pairs(text).items()}, **pairs(text)}
 
 
-SIZES = _both_ways({"large": "small", "big": "little", "huge": "tiny", "tall": "short",
-                    "long": "short", "wide": "narrow"}) | {
-    "giant": "tiny", "massive": "tiny", "enormous": "tiny", "mini": "huge", "larger": "smaller",
-    "smaller": "larger", "little": "huge", "short": "long", "miniature": "giant",
-}  # fmt: skip
-AGES = _both_ways({"old": "young", "older": "younger", "elderly": "young"}) | {
-    "old": "new", "new": "old", "antique": "modern", "vintage": "modern", "ancient": "modern",
-    "modern": "old-fashioned",
-}  # fmt: skip
+SIZES = _both_ways("large/small big/little huge/tiny tall/short long/short wide/narrow") | pairs(
+    "giant/tiny massive/tiny enormous/tiny mini/huge larger/smaller smaller/larger little/huge "
+    "short/long miniature/giant"
+)
+AGES = _both_ways("old/young older/younger elderly/young") | pairs(
+    "old/new new/old antique/modern vintage/modern ancient/modern modern/old-fashioned"
+)
 MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "stone", "brick", "marble", "straw")
 _MATERIAL_WORDS = frozenset(
     {*MATERIALS, "wood", "concrete", "ceramic", "steel", "metallic", "cement", "granite"}
@@ -45,26 +47,26 @@ _CONFUSED = (
     {"stone", "brick", "marble", "concrete", "cement", "granite", "ceramic"},
     {"glass", "plastic"},
 )
-STATES = _both_ways({"open": "closed", "empty": "full", "wet": "dry", "clean": "dirty",
-                     "messy": "tidy", "cooked": "raw", "ripe": "unripe"}) | {
-    "lit": "unlit", "broken": "intact", "crowded": "deserted", "busy": "deserted",
-    "cluttered": "tidy", "decorated": "undecorated", "rusted": "gleaming", "rusty": "gleaming",
-    "sliced": "whole", "opened": "closed", "parked": "moving", "snowy": "snowless", "bare": "leafy",
-    "fresh": "rotten", "lush": "barren", "baked": "raw", "fried": "raw", "grilled": "raw",
-    "stuffed": "deflated", "illuminated": "unlit", "frozen": "melted", "shut": "open",
-    "dilapidated": "well-kept", "uncooked": "cooked", "bright": "dark",
-}  # fmt: skip
-OPPOSITES = _both_ways({"happy": "sad", "beautiful": "ugly", "high": "low", "outdoor": "indoor",
-                        "public": "private", "wild": "tame", "thick": "thin", "deep": "shallow",
-                        "different": "identical", "calm": "stormy", "hot": "cold",
-                        "colorful": "colorless", "healthy": "unhealthy", "steep": "flat"}) | {
-    "pretty": "ugly", "cute": "ugly", "nice": "horrible", "many": "few", "several": "few",
-    "various": "identical", "same": "different", "adorable": "ugly", "delicious": "disgusting",
-    "grassy": "barren", "fluffy": "hairless", "colored": "colorless",
-    "electric": "manual", "fancy": "plain", "ornate": "plain", "rural": "urban", "urban": "rural",
-    "rocky": "smooth", "curved": "straight", "striped": "plain", "tiled": "carpeted",
-    "mounted": "unmounted", "smiling": "frowning", "good": "bad", "sharp": "blunt",
-}  # fmt: skip
+STATES = _both_ways(
+    "open/closed empty/full wet/dry clean/dirty messy/tidy cooked/raw ripe/unripe"
+) | pairs(
+    "lit/unlit broken/intact crowded/deserted busy/deserted cluttered/tidy "
+    "decorated/undecorated rusted/gleaming rusty/gleaming sliced/whole opened/closed "
+    "parked/moving snowy/snowless bare/leafy fresh/rotten lush/barren baked/raw fried/raw "
+    "grilled/raw stuffed/deflated illuminated/unlit frozen/melted shut/open "
+    "dilapidated/well-kept uncooked/cooked bright/dark"
+)
+OPPOSITES = _both_ways(
+    "happy/sad beautiful/ugly high/low outdoor/indoor public/private wild/tame thick/thin "
+    "deep/shallow different/identical calm/stormy hot/cold colorful/colorless healthy/unhealthy "
+    "steep/flat"
+) | pairs(
+    "pretty/ugly cute/ugly nice/horrible many/few several/few various/identical same/different "
+    "adorable/ugly delicious/disgusting grassy/barren fluffy/hairless colored/colorless "
+    "electric/manual fancy/plain ornate/plain rural/urban urban/rural rocky/smooth "
+    "curved/straight striped/plain tiled/carpeted mounted/unmounted smiling/frowning good/bad "
+    "sharp/blunt"
+)
 
 
 def before_noun(caption: ParsedCaption, place: int) -> bool:
@@ -89,28 +91,27 @@ def is_colour(caption: ParsedCaption, place: int) -> bool:
     )
 
 
-class WrongColour(LanguageCorruption):
+class _Attribute(LanguageCorruption):
+    kind = "attributes"
+    severity: Severity | None = "major"
+
+
+class WrongColour(_Attribute):
     """A colour becomes one that is not confused with it and that no caption of the image names."""
 
     name = "wrong_colour"
     title = "Colour"
-    kind = "attributes"
-    severity = "major"
     unchanged_reason = "has no thing with a single colour"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
-            if not is_colour(caption, i):
-                continue
-            true = _AS_WRITTEN[word]
-            options = [c for c in COLOURS if c != true and c not in LOOKALIKES[true]]
-            options = [c for c in options if c not in known.words and c not in caption.words]
-            places += [[(Rewording(i, i + 1, (c,)),) for c in options]] if options else []
-        return places
+            if is_colour(caption, i):
+                true = _AS_WRITTEN[word]
+                seen = {true, *LOOKALIKES[true], *known.words, *caption.words}
+                yield reword(i, i + 1, *(c for c in COLOURS if c not in seen))
 
 
-class _FromTable(LanguageCorruption):
+class _FromTable(_Attribute):
     """An adjective before its noun is replaced by the table's."""
 
     table: Mapping[str, str]
@@ -118,19 +119,18 @@ class _FromTable(LanguageCorruption):
     predicates = False  # also after "is" and "are"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
-            new = self.table.get(word)
-            if new is None or known.speaks_of(new) or self.not_with & self._near(caption, i):
+            new = self.opposite(caption, i, self.table[word]) if word in self.table else ""
+            near = {*caption.words[max(0, i - 1) : i + 2], _noun_after(caption, i)}
+            if not new or known.speaks_of(self.table[word]) or self.not_with & near:
                 continue
             predicate = self.predicates and caption.word(i - 1) in ("is", "are", "very")
             if before_noun(caption, i) or (predicate and caption.word(i + 1) in ("", "and")):
-                places.append([(Rewording(i, i + 1, (new,)),)])
-        return places
+                yield reword(i, i + 1, new)
 
-    @staticmethod
-    def _near(caption: ParsedCaption, place: int) -> set[str]:
-        return {*caption.words[max(0, place - 1) : place + 2], _noun_after(caption, place)}
+    def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
+        """What the word at a place becomes: what the table says, or ""."""
+        return new
 
 
 class WrongSize(_FromTable):
@@ -138,8 +138,6 @@ class WrongSize(_FromTable):
 
     name = "wrong_size"
     title = "Size"
-    kind = "attributes"
-    severity = "major"
     unchanged_reason = "has no thing with a size"
     table = SIZES
     not_with = word_set(
@@ -153,41 +151,31 @@ class WrongAge(_FromTable):
 
     name = "wrong_age"
     title = "Age of things and people"
-    kind = "attributes"
-    severity = "major"
     unchanged_reason = "has nothing that is old, young or new"
     table = AGES | {"young": "elderly"}
     not_with = word_set("year years fashioned york school boy girl")
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places = super().places(caption, known)
-        for changes in places:
-            place = changes[0][0].start
-            if caption.word(place) == "old" and _noun_after(caption, place) in PEOPLE:
-                changes[:] = [(Rewording(place, place + 1, ("young",)),)]
-        return places
+    def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
+        person = caption.word(place) == "old" and _noun_after(caption, place) in PEOPLE
+        return "young" if person else new
 
 
-class WrongMaterial(LanguageCorruption):
+class WrongMaterial(_Attribute):
     """A thing's material becomes another that looks different."""
 
     name = "wrong_material"
     title = "Material"
-    kind = "attributes"
-    severity = "major"
     unchanged_reason = "names no material"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             if word not in _MATERIAL_WORDS or not before_noun(caption, i):
                 continue
             if caption.word(i - 1) in ("wine", "stained", "of", "and", "looking", "stainless"):
                 continue
             alike = {m for group in _CONFUSED if word in group for m in group}
-            options = [m for m in MATERIALS if m not in alike and not known.speaks_of(m)]
-            places += [[(Rewording(i, i + 1, (m,)),) for m in options]] if options else []
-        return places
+            options = (m for m in MATERIALS if m not in alike and not known.speaks_of(m))
+            yield reword(i, i + 1, *options)
 
 
 class WrongState(_FromTable):
@@ -195,8 +183,6 @@ class WrongState(_FromTable):
 
     name = "wrong_state"
     title = "State"
-    kind = "attributes"
-    severity = "major"
     experimental = True
     unchanged_reason = "names no state of a thing"
     table = STATES
@@ -213,8 +199,6 @@ class OppositeAdjective(_FromTable):
 
     name = "opposite_adjective"
     title = "Antonym"
-    kind = "attributes"
-    severity = "major"
     unchanged_reason = "has no adjective with an opposite"
     table = OPPOSITES
     predicates = True
@@ -223,40 +207,35 @@ class OppositeAdjective(_FromTable):
         "screens panel iron bread"
     )
 
-    def places(self, caption: ParsedCaption, known: Known) -> Places:
-        return [p for p in super().places(caption, known) if self._holds(caption, p)]
-
-    @staticmethod
-    def _holds(caption: ParsedCaption, changes: Sequence[Change]) -> bool:
-        """Whether the new word goes with what follows ("a pretty big dog" need not be pretty)."""
-        place = changes[0][0].start
-        after = caption.word(place + 1)
-        if caption.word(place) == "hot":
-            return after not in ("dog", "dogs", "pink")
-        return not (caption.word(place) == "pretty" and caption.tag(place + 1).startswith("JJ"))
+    def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
+        word, after = caption.word(place), caption.word(place + 1)
+        if word == "hot" and after in ("dog", "dogs", "pink"):
+            return ""
+        if word == "pretty" and caption.tag(place + 1).startswith("JJ"):
+            return ""  # "a pretty big dog" need not be pretty
+        return new
 
 
 _DROPPABLE = (
     {*_AS_WRITTEN, *SIZES, *AGES, "young", *_MATERIAL_WORDS, *STATES, *OPPOSITES}
-    | word_set(
-    "elderly male female shiny fluffy furry spotted plaid floral smiling"
+    | word_set("elderly male female shiny fluffy furry spotted plaid floral smiling")
+) - word_set(
+    "same many several few different various single full high mini public stuffed hot short "
+    "colored electric"
 )
-) - {"same", "many", "several", "few", "different", "various", "single", "full", "high", "mini",
-     "public", "stuffed", "hot", "short", "colored", "electric"}  # fmt: skip
 
 
-class DropAttribute(LanguageCorruption):
+class DropAttribute(_Attribute):
     """An adjective is dropped: "a red bus" becomes "a bus". Nothing becomes false."""
 
     name = "drop_attribute"
     title = "Attribute dropped"
-    kind = "attributes"
     severity = "mild"
     unchanged_reason = "has no thing with an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
-            [(Rewording(i, i + 1),)]
+            reword(i, i + 1, "")
             for i, word in enumerate(caption.words)
             if word in _DROPPABLE
             and before_noun(caption, i)
@@ -266,7 +245,7 @@ class DropAttribute(LanguageCorruption):
         ]
 
 
-class MoveAttribute(LanguageCorruption):
+class MoveAttribute(_Attribute):
     """A colour moves to another thing: "a red bus and a car" becomes "a bus and a red car".
 
     White and black are left alone, since too many things are; so is a colour that another caption
@@ -275,26 +254,19 @@ class MoveAttribute(LanguageCorruption):
 
     name = "move_attribute"
     title = "Attribute moved"
-    kind = "attributes"
-    severity = "major"
     unchanged_reason = "does not name a thing with a colour and one without"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
-        named = things(caption)
         for i, word in enumerate(caption.words):
-            if not is_colour(caption, i) or word in ("white", "black"):
-                continue
-            changes: list[Change] = [
-                (Rewording(i, i + 1), Rewording(other.noun, other.noun, (word,)))
-                for other in named
-                if not other.start <= i < other.end
-                and not (word == "brown" and caption.says({"wooden", "wood", "leather"}))
-                and not set(caption.words[other.start : other.end]) & set(_AS_WRITTEN)
-                and caption.tokens[other.head].lemma not in self._so_coloured(word, known)
-            ]
-            places += [changes] if changes else []
-        return places
+            if is_colour(caption, i) and word not in ("white", "black"):
+                yield [
+                    (Rewording(i, i + 1), Rewording(other.noun, other.noun, (word,)))
+                    for other in things(caption)
+                    if not other.start <= i < other.end
+                    and not (word == "brown" and caption.says({"wooden", "wood", "leather"}))
+                    and not set(caption.words[other.start : other.end]) & set(_AS_WRITTEN)
+                    and caption.tokens[other.head].lemma not in self._so_coloured(word, known)
+                ]
 
     @staticmethod
     def _so_coloured(colour: str, known: Known) -> set[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.base import Severity
+from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
 from metaeval.corruptions.language.inflection import verb_form
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import (
@@ -100,25 +101,26 @@ def existential(caption: ParsedCaption) -> ThereIs | None:
     return ThereIs("are" if plural else "is", gone)
 
 
-class NegateVerb(LanguageCorruption):
+class _Logic(LanguageCorruption):
+    kind = "logic"
+    severity: Severity | None = "critical"
+
+
+class NegateVerb(_Logic):
     """A man riding a horse becomes a man not riding a horse."""
 
     name = "negate_verb"
     title = "Verb negated"
-    kind = "logic"
-    severity = "critical"
     unchanged_reason = "has no verb that can be negated"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no", "without", "n't", "isn't", "aren't", "never"}):
-            return []
-        places: Places = []
+            return
         for i, token in enumerate(caption.tokens):
             if acting(caption, i):
-                places.append([(Rewording(i, i, ("not",)),)])
+                yield reword(i, i, "not")
             elif self._finite(caption, i):
-                places.append([(Rewording(i, i + 1, ("does", "not", token.lemma)),)])
-        return places
+                yield reword(i, i + 1, f"does not {token.lemma}")
 
     @staticmethod
     def _finite(caption: ParsedCaption, place: int) -> bool:
@@ -133,18 +135,16 @@ class NegateVerb(LanguageCorruption):
         )
 
 
-class NegateNoun(LanguageCorruption):
+class NegateNoun(_Logic):
     """A man holding a bat becomes a man holding no bat."""
 
     name = "negate_noun"
     title = "Noun negated"
-    kind = "logic"
-    severity = "critical"
     unchanged_reason = "names no second thing that could be absent"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
-            [(Rewording(p.start, p.start + 1, ("no",)),)]
+            reword(p.start, p.start + 1, "no")
             for p in caption.phrases[1:]
             if caption.word(p.start) in ("a", "an")
             and caption.word(p.start + 1) not in ("both", "a", "an", "the")
@@ -154,40 +154,35 @@ class NegateNoun(LanguageCorruption):
         ]
 
 
-class NegateExistence(LanguageCorruption):
+class NegateExistence(_Logic):
     """Deny the thing: "a man riding a wave", "there is no man riding a wave"."""
 
     name = "negate_existence"
     title = "Existence negated"
-    kind = "logic"
-    severity = "critical"
     unchanged_reason = "does not begin with a thing that exists"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no"}) or not caption.is_one_sentence():
-            return []
-        if caption.word(0) == "there" and caption.word(1) in ("is", "are"):
-            opened = caption.word(2) in _OPENING and caption.phrase_at(2) is not None
-            return [[(Rewording(2, 3, ("no",)),)]] if opened else []
+            return
         be = existential(caption)
-        if be is None:
-            return []
-        return [[(Rewording(0, 1, ("there", be.word, "no")), *be.gone)]]
+        if caption.word(0) == "there" and caption.word(1) in ("is", "are"):
+            if caption.word(2) in _OPENING and caption.phrase_at(2) is not None:
+                yield reword(2, 3, "no")
+        elif be is not None:
+            yield [(Rewording(0, 1, ("there", be.word, "no")), *be.gone)]
 
 
-class WithoutIt(LanguageCorruption):
+class WithoutIt(_Logic):
     """What comes with it is missing: "a dog with a frisbee", "a dog without a frisbee"."""
 
     name = "without_it"
     title = "With becomes without"
-    kind = "logic"
-    severity = "critical"
     unchanged_reason = 'has no "with" before a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         bound = {"filled", "covered", "topped", "decorated", "made", "loaded", "lined", "packed"}
         return [
-            [(Rewording(i, i + 1, ("without",)),)]
+            reword(i, i + 1, "without")
             for i, word in enumerate(caption.words)
             if word == "with"
             and i
@@ -197,23 +192,18 @@ class WithoutIt(LanguageCorruption):
         ]
 
 
-class Modality(LanguageCorruption):
+class Modality(_Logic):
     """What is might be: "a man riding a horse", "a man who might be riding a horse"."""
 
     name = "modality"
     title = "Modality"
-    kind = "logic"
     severity = "mild"
     unchanged_reason = "has no verb in -ing for the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i in range(len(caption)):
-            if not acting(caption, i):
-                continue
-            if caption.word(i - 1) in ("is", "are"):
-                places.append([(Rewording(i - 1, i, ("might", "be")),)])
-                continue
-            who = "who" if caption.word(i - 1) in _PERSONS else "that"
-            places.append([(Rewording(i, i, (who, "might", "be")),)])
-        return places
+            if acting(caption, i) and caption.word(i - 1) in ("is", "are"):
+                yield reword(i - 1, i, "might be")
+            elif acting(caption, i):
+                who = "who" if caption.word(i - 1) in _PERSONS else "that"
+                yield reword(i, i, f"{who} might be")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.base import Severity
+from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
 from metaeval.corruptions.language.inflection import singular, verb_form
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, PEOPLE, NounPhrase, ParsedCaption
@@ -39,7 +40,12 @@ def number_of(caption: ParsedCaption, place: int) -> int | None:
     return NUMBER_WORDS.index(word) + 1
 
 
-class OneMore(LanguageCorruption):
+class _Number(LanguageCorruption):
+    kind = "numbers"
+    severity: Severity | None = "major"
+
+
+class OneMore(_Number):
     """A number grows: "two dogs" becomes "three dogs".
 
     Parameters
@@ -50,8 +56,6 @@ class OneMore(LanguageCorruption):
 
     name = "one_more"
     title = "Number too high"
-    kind = "numbers"
-    severity = "major"
     unchanged_reason = "has no number of things"
 
     def __init__(self, times: int = 1, more: int = 1) -> None:
@@ -67,27 +71,22 @@ class OneMore(LanguageCorruption):
         return {"times": self.times, "more": self.more}
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i in range(len(caption)):
             n = number_of(caption, i)
             if n is not None and n + self.more <= len(NUMBER_WORDS):
                 new = NUMBER_WORDS[n + self.more - 1]
-                if new not in known.words and str(n + self.more) not in known.words:
-                    places.append([(Rewording(i, i + 1, (new,)),)])
-        return places
+                if known.words.isdisjoint({new, str(n + self.more)}):
+                    yield reword(i, i + 1, new)
 
 
-class WrongDigits(LanguageCorruption):
+class WrongDigits(_Number):
     """A number written in digits becomes another of as many digits."""
 
     name = "wrong_digits"
     title = "Digits"
-    kind = "numbers"
-    severity = "major"
     unchanged_reason = "has no number in digits"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             if not word.isdecimal() or not word.isascii():
                 continue
@@ -96,19 +95,15 @@ class WrongDigits(LanguageCorruption):
             low, high = 10 ** (len(word) - 1), 10 ** len(word)
             step = max(1, (high - low) // 7)
             numbers = {low + (int(word) - low + k * step) % (high - low) for k in range(1, 7)}
-            options = sorted(str(n) for n in numbers - {int(word), 1})
-            options = [o for o in options if o not in known.words]
-            changes: list[Change] = [(Rewording(i, i + 1, (o,)),) for o in options]
-            places += [changes] if changes else []
-        return places
+            options = {str(n) for n in numbers - {int(word), 1}} - known.words
+            yield reword(i, i + 1, *sorted(options))
 
 
-class VagueNumber(LanguageCorruption):
+class VagueNumber(_Number):
     """A number becomes "several" or "some"."""
 
     name = "vague_number"
     title = "Number made vague"
-    kind = "numbers"
     severity = "mild"
     unchanged_reason = "has no number of things"
 
@@ -121,63 +116,48 @@ class VagueNumber(LanguageCorruption):
         ]
 
 
-class ManyToOne(LanguageCorruption):
+class ManyToOne(_Number):
     """Many become one: "a group of people are" becomes "one person is"."""
 
     name = "many_to_one"
     title = "Many become one"
-    kind = "numbers"
-    severity = "major"
     unchanged_reason = "does not begin with several separate things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        many = self._many(caption)
-        if many is None:
-            return []
-        start, phrase = many
+        phrase = self._many(caption)
+        if phrase is None or self._distributes(caption, phrase.end):
+            return
         rest = caption.words[phrase.end :]
         if _ONLY_MANY & set(rest) or " ".join(rest[1:4]) == "side by side":
-            return []
+            return
         noun = caption.word(phrase.head)
         one = _PEOPLE.get(noun) or singular(noun)
         if one == noun or noun in _GROUPS_OF or _says_one(one, known):
-            return []
+            return
         if any(t.is_plural for t in caption.tokens[phrase.start : phrase.head]):
-            return []  # "a pair of shoes flips": read as one phrase
-        if self._distributes(caption, phrase.end):
-            return []
+            return  # "a pair of shoes flips": read as one phrase
         verbs = self._agreeing(caption, phrase.end)
-        if verbs is None:
-            return []
-        return [
-            [
-                (
-                    Rewording(start, phrase.head, ("one", *self._modifiers(caption, phrase))),
-                    Rewording(phrase.head, phrase.end, (one,)),
-                    *verbs,
-                )
-            ]
-        ]
+        if verbs is not None:
+            opening = Rewording(0, phrase.head, ("one", *self._modifiers(caption, phrase)))
+            yield [(opening, Rewording(phrase.head, phrase.end, (one,)), *verbs)]
 
     @staticmethod
-    def _many(caption: ParsedCaption) -> tuple[int, NounPhrase] | None:
+    def _many(caption: ParsedCaption) -> NounPhrase | None:
+        """The phrase of several things that the caption begins with."""
         first = caption.phrase_at(0)
         if first is None:
             return None
         if caption.word(first.head) in _GROUPS and caption.word(first.end) == "of":
             second = caption.phrase_at(first.end + 1)
-            if second is None or not caption.tokens[second.head].is_plural:
-                return None
-            return 0, second
+            return second if second and caption.tokens[second.head].is_plural else None
         plural = caption.tokens[first.head].is_plural
         counted = caption.tag(0) == "CD" or caption.word(0) in ("several", "many", "some", "men")
-        return (0, first) if plural and counted and first.head > 0 else None
+        return first if plural and counted and first.head > 0 else None
 
     @staticmethod
     def _modifiers(caption: ParsedCaption, phrase: NounPhrase) -> list[str]:
-        opening = caption.tag(phrase.start) in ("DT", "CD") or caption.word(phrase.start) in (
-            "several", "many", "some", "different", "various",
-        )  # fmt: skip
+        vague = ("several", "many", "some", "different", "various")
+        opening = caption.tag(phrase.start) in ("DT", "CD") or caption.word(phrase.start) in vague
         words = [caption.word(i) for i in range(phrase.start + opening, phrase.head)]
         return [word for word in words if word not in ("different", "various", "assorted")]
 
@@ -200,19 +180,18 @@ class ManyToOne(LanguageCorruption):
         """The verb of the phrase that ends there, in the singular; `None` where some verb in the
         plural may belong to it and is not sure to be found."""
         be = {"are": "is", "were": "was", "have": "has"}
+        plural = [
+            i
+            for i in range(place, len(caption))
+            if caption.word(i) in be or caption.tag(i) == "VBP"
+        ]
         at = place + (caption.word(place) in ("that", "who", "which"))
-        word, position = caption.word(at), -1
-        verbs: tuple[Rewording, ...] = ()
-        if word in be:
-            position, verbs = at, (Rewording(at, at + 1, (be[word],)),)
-        elif caption.tag(at) == "VBP":
-            position, verbs = at, (Rewording(at, at + 1, (verb_form(word, "VBZ"),)),)
-        elif word.endswith("s") or caption.tag(at) in ("NN", "NNS", "VB"):
-            return None  # "two men walk": read as a noun
-        others = (i for i in range(place, len(caption)) if i != position)
-        if any(caption.word(i) in be or caption.tag(i) == "VBP" for i in others):
-            return None
-        return verbs
+        word = caption.word(at)
+        if plural == [at]:
+            return (Rewording(at, at + 1, (be.get(word) or verb_form(word, "VBZ"),)),)
+        # "two men walk" is read as a noun
+        unsure = plural or word.endswith("s") or caption.tag(at) in ("NN", "NNS", "VB")
+        return None if unsure else ()
 
 
 _GROUPS_OF = word_set(

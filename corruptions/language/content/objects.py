@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 
-from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.base import Severity
+from metaeval.corruptions.language.base import (
+    Change,
+    LanguageCorruption,
+    Places,
+    reword,
+    swap_phrases,
+)
 from metaeval.corruptions.language.categories import (
     Mention,
     mentions,
@@ -15,7 +23,7 @@ from metaeval.corruptions.language.categories import (
 from metaeval.corruptions.language.inflection import plural
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NO_THINGS, NounPhrase, ParsedCaption
-from metaeval.corruptions.language.rewriting import Rewording, article_for
+from metaeval.corruptions.language.rewriting import article_for
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _ALIVE = ("animal", "person")
@@ -27,13 +35,15 @@ def absent(known: Known, families: Iterable[str]) -> list[str]:
 
 
 def _renamed(mention: Mention, categories: Iterable[str]) -> list[Change]:
-    return [
-        (Rewording(mention.start, mention.end, tuple(name_of(c, mention.many).split())),)
-        for c in categories
-    ]
+    return reword(mention.start, mention.end, *(name_of(c, mention.many) for c in categories))
 
 
-class FoilObject(LanguageCorruption):
+class _Object(LanguageCorruption):
+    kind = "objects"
+    severity: Severity | None = "critical"
+
+
+class FoilObject(_Object):
     """A thing becomes another of its supercategory that is not in the image: a dog, a cat.
 
     FOIL's rule (Shekhar et al. 2017): the thing named is of one of COCO's categories; the new one
@@ -42,33 +52,25 @@ class FoilObject(LanguageCorruption):
 
     name = "foil_object"
     title = "Other object, same kind"
-    kind = "objects"
-    severity = "critical"
     unchanged_reason = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         named = [m for m in mentions(caption) if m.category != "person"]
-        options = [_renamed(m, absent(known, [supercategory(m.category)])) for m in named]
-        return [changes for changes in options if changes]
+        return [_renamed(m, absent(known, [supercategory(m.category)])) for m in named]
 
 
-class OtherObject(LanguageCorruption):
+class OtherObject(_Object):
     """A thing becomes one of another supercategory that is not in the image: a dog, a toaster."""
 
     name = "other_object"
     title = "Other object, any kind"
-    kind = "objects"
-    severity = "critical"
     unchanged_reason = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for mention in mentions(caption):
             own = supercategory(mention.category)
             if mention.category != "person":
-                others = [c for c in absent(known, ()) if supercategory(c) != own]
-                places += [_renamed(mention, others)] if others else []
-        return places
+                yield _renamed(mention, (c for c in absent(known, ()) if supercategory(c) != own))
 
 
 # supercategory → what its things are called one level up, and two
@@ -96,7 +98,7 @@ def one_up(category: str) -> str | None:
     return _ONE_UP.get(supercategory(category))
 
 
-class _Vaguer(LanguageCorruption):
+class _Vaguer(_Object):
     unchanged_reason = "names no object of COCO's categories"
 
     def called(self, category: str) -> str | None:
@@ -104,7 +106,6 @@ class _Vaguer(LanguageCorruption):
         raise NotImplementedError
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for mention in mentions(caption):
             noun = self.called(mention.category)
             if noun is None or noun in caption.words:
@@ -113,8 +114,7 @@ class _Vaguer(LanguageCorruption):
             word = " of ".join([plural(head) if mention.many else head, *rest])
             phrase = caption.phrase_of(mention.end - 1)
             start = mention.start if phrase is None else min(mention.start, phrase.noun)
-            places.append([(Rewording(start, mention.end, tuple(word.split())),)])
-        return places
+            yield reword(start, mention.end, word)
 
 
 class GeneralObject(_Vaguer):
@@ -125,7 +125,6 @@ class GeneralObject(_Vaguer):
 
     name = "general_object"
     title = "Hypernym, one level up"
-    kind = "objects"
     severity = "mild"
 
     def called(self, category: str) -> str | None:
@@ -140,7 +139,6 @@ class VagueObject(_Vaguer):
 
     name = "vague_object"
     title = "Hypernym, two levels up"
-    kind = "objects"
     severity = "major"
 
     def called(self, category: str) -> str | None:
@@ -150,32 +148,20 @@ class VagueObject(_Vaguer):
 _WAYS = ("with {} nearby", "next to {}", "with {} to the side")
 
 
-class HallucinateObject(LanguageCorruption):
+class HallucinateObject(_Object):
     """One thing more is named, of a supercategory that the image shows: "with a cat nearby"."""
 
     name = "hallucinate_object"
     title = "Object added"
-    kind = "objects"
-    severity = "critical"
     unchanged_reason = "is more than one sentence, or every possible addition is in the image"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        if not caption.is_one_sentence() or not len(caption):
-            return []
-        end = len(caption)
-        kinds = absent(known, known.families - {"person"}) if known.families - {"person"} else []
+        end, families = len(caption), known.families - {"person"}
+        kinds = absent(known, families) if families else []
         nouns = [name_of(c, False) for c in kinds or absent(known, ())]
-        return (
-            [
-                [
-                    (Rewording(end, end, tuple(way.format(f"{article_for(noun)} {noun}").split())),)
-                    for noun in nouns
-                    for way in _WAYS
-                ]
-            ]
-            if nouns
-            else []
-        )
+        things = [f"{article_for(noun)} {noun}" for noun in nouns]
+        if caption.is_one_sentence() and end:
+            yield reword(end, end, *(way.format(thing) for thing in things for way in _WAYS))
 
 
 _PLACE_WORDS = word_set(
@@ -189,29 +175,27 @@ _STANDS_ALONE = word_set(
 )
 
 
-class DropObject(LanguageCorruption):
+class DropObject(_Object):
     """The last prepositional phrase goes, with what it names: "on a beach"."""
 
     name = "drop_object"
     title = "Object dropped"
-    kind = "objects"
     severity = "major"
     unchanged_reason = "does not end in an optional phrase"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if not caption.is_one_sentence() or not caption.phrases:
-            return []
+            return
         last = caption.phrases[-1]
         start = last.start - 1
         if last.end != len(caption) or start < 2 or caption.word(start) not in _PLACE_WORDS:
-            return []
+            return
         before = caption.tokens[start - 1]
         phrase = caption.phrase_of(start - 1)
         ends = phrase is not None and caption.word(phrase.head) not in NO_THINGS
         bare = phrase is not None and caption.word(phrase.start - 1) in ("of", "while")
-        if before.closes or bare or not (ends or before.word in _STANDS_ALONE):
-            return []
-        return [[(Rewording(start, len(caption)),)]]
+        if not before.closes and not bare and (ends or before.word in _STANDS_ALONE):
+            yield reword(start, len(caption), "")
 
 
 _HANDLES = word_set(
@@ -223,34 +207,31 @@ _HANDLES = word_set(
 _BACK = word_set(
     "his her their its he she they it him them himself herself itself themselves "
     "themself another other"
-)  # fmt: skip
+)
 
 
-class DropSubject(LanguageCorruption):
+class DropSubject(_Object):
     """Who does it goes: "a man riding a horse on a beach" becomes "a horse on a beach"."""
 
     name = "drop_subject"
     title = "Subject dropped"
-    kind = "objects"
     severity = "major"
     unchanged_reason = "does not begin with a person who handles something"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
         if first is None or not caption.is_one_sentence():
-            return []
+            return
         verb = first.end + (caption.word(first.end) in ("is", "are"))
         thing = caption.phrase_at(verb + 1)
         if caption.word(verb) not in _HANDLES or thing is None or caption.tokens[verb].closes:
-            return []
-        rest = caption.words[verb + 1 :]
+            return
         if caption.word(thing.start) not in ("a", "an", "two", "three", "some"):
-            return []
-        if _BACK & set(rest) or caption.word(thing.head) in NO_THINGS or "and" in rest:
-            return []
-        if any(word.endswith("ing") and word in _HANDLES for word in rest) or "while" in rest:
-            return []
-        return [[(Rewording(0, verb + 1),)]]
+            return
+        # what the subject would still be needed for
+        tied = _BACK | _HANDLES | {"and", "while"}
+        if caption.word(thing.head) not in NO_THINGS and not tied & set(caption.words[verb + 1 :]):
+            yield reword(0, verb + 1, "")
 
 
 # adjectives that make one name with the noun: "a hot dog cart", "a flat screen tv"
@@ -271,7 +252,7 @@ def things(caption: ParsedCaption) -> list[NounPhrase]:
     ]
 
 
-class SwapObjects(LanguageCorruption):
+class SwapObjects(_Object):
     """Two things change places, and what was said of each is now said of the other.
 
     "A black cat next to a dog" becomes "a black dog next to a cat". Only one of the two has an
@@ -280,29 +261,13 @@ class SwapObjects(LanguageCorruption):
 
     name = "swap_objects"
     title = "Objects swapped"
-    kind = "objects"
-    severity = "critical"
     experimental = True
     unchanged_reason = "has no two things of which one has an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
-        named = things(caption)
-        for k, first in enumerate(named):
-            for second in named[k + 1 :]:
-                if self._differ(caption, first, second):
-                    a, b = (
-                        caption.written(NounPhrase(p.noun, p.noun, p.end)) for p in (first, second)
-                    )
-                    places.append(
-                        [
-                            (
-                                Rewording(first.noun, first.end, b),
-                                Rewording(second.noun, second.end, a),
-                            )
-                        ]
-                    )
-        return places
+        for first, second in combinations(things(caption), 2):
+            if self._differ(caption, first, second):
+                yield swap_phrases(caption, first.bare, second.bare)
 
     @staticmethod
     def _differ(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) -> bool:
@@ -317,17 +282,15 @@ class SwapObjects(LanguageCorruption):
         )
 
 
-class RepeatObject(LanguageCorruption):
+class RepeatObject(_Object):
     """A thing occurs twice: "a dog" becomes "a dog and another dog"."""
 
     name = "repeat_object"
     title = "Object repeated"
-    kind = "objects"
     severity = "major"
     unchanged_reason = "names no single thing besides its verb's subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for mention in mentions(caption):
             phrase = caption.phrase_of(mention.end - 1)
             if phrase is None or mention.many or caption.word(phrase.start) not in ("a", "an"):
@@ -336,9 +299,7 @@ class RepeatObject(LanguageCorruption):
             after = caption.tag(mention.end)
             many = {plural(noun[-1]), "two", "couple", "several"} & known.words
             if after not in ("VBZ", "VBP", "MD") and not many and not self._listed(caption, phrase):
-                new = ("and", "another", *noun)
-                places.append([(Rewording(mention.end, mention.end, new),)])
-        return places
+                yield reword(mention.end, mention.end, f"and another {' '.join(noun)}")
 
     @staticmethod
     def _listed(caption: ParsedCaption, phrase: NounPhrase) -> bool:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.base import Severity
+from metaeval.corruptions.language.base import (
+    Change,
+    LanguageCorruption,
+    Places,
+    reword,
+    swap_phrases,
+)
 from metaeval.corruptions.language.inflection import verb_form, verb_lemma
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import (
@@ -15,7 +22,7 @@ from metaeval.corruptions.language.parsed import (
     NounPhrase,
     ParsedCaption,
 )
-from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
@@ -38,16 +45,14 @@ _DONE_TO = word_set(
     "using carrying swinging hitting pulling pushing catching brushing reading "
     "washing kicking making preparing chasing chewing"
 )
-OPPOSITE_VERBS = {
-    "sit": "stand", "stand": "sit", "push": "pull", "pull": "push", "throw": "catch",
-    "catch": "throw", "enter": "leave", "leave": "enter", "arrive": "depart", "depart": "arrive",
-    "smile": "frown", "laugh": "cry", "sleep": "play", "park": "move", "land": "take off",
-    "watch": "ignore", "load": "unload", "raise": "lower", "lift": "drop", "climb": "descend",
-    "ascend": "descend", "buy": "sell", "sell": "buy", "win": "lose", "approach": "avoid",
-    "hold": "drop", "carry": "drop", "gather": "scatter", "attach": "detach", "hide": "show",
-    "open": "close", "close": "open", "connect": "disconnect", "hit": "miss", "walk": "sit",
-    "run": "sit", "lay": "stand", "lie": "stand", "pack": "unpack",
-}  # fmt: skip
+OPPOSITE_VERBS = pairs(
+    "sit/stand stand/sit push/pull pull/push throw/catch catch/throw enter/leave leave/enter "
+    "arrive/depart depart/arrive smile/frown laugh/cry sleep/play park/move land/take_off "
+    "watch/ignore load/unload raise/lower lift/drop climb/descend ascend/descend buy/sell "
+    "sell/buy win/lose approach/avoid hold/drop carry/drop gather/scatter attach/detach "
+    "hide/show open/close close/open connect/disconnect hit/miss walk/sit run/sit lay/stand "
+    "lie/stand pack/unpack"
+)
 
 
 def is_alive(caption: ParsedCaption, doer: NounPhrase) -> bool:
@@ -65,17 +70,19 @@ def _doer(caption: ParsedCaption, place: int) -> NounPhrase | None:
     return caption.phrase_of(before)
 
 
-class WrongVerb(LanguageCorruption):
+class _Relation(LanguageCorruption):
+    kind = "relations"
+    severity: Severity | None = "critical"
+
+
+class WrongVerb(_Relation):
     """Who sits dances, what is held is washed: a verb in -ing gives way to another action's."""
 
     name = "wrong_verb"
     title = "Verb"
-    kind = "relations"
-    severity = "critical"
     unchanged_reason = "has no replaceable verb in -ing with a person as subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             doer = _doer(caption, i)
             if caption.tokens[i].closes or doer is None or not is_alive(caption, doer):
@@ -86,24 +93,19 @@ class WrongVerb(LanguageCorruption):
                 options = _TO_SOMETHING
             elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
                 options = _SOMEWHERE
-            options = [o for o in options if o != word and not known.speaks_of(o)]
-            if caption.word(doer.head).startswith("bird"):
-                options = [o for o in options if o != "swimming"]
-            places += [[(Rewording(i, i + 1, (o,)),) for o in options]] if options else []
-        return places
+            told = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
+            options = [o for o in options if o not in told and not known.speaks_of(o)]
+            yield reword(i, i + 1, *options)
 
 
-class OppositeVerb(LanguageCorruption):
+class OppositeVerb(_Relation):
     """A verb gives way to its opposite in the same form: sitting, standing; throwing, catching."""
 
     name = "opposite_verb"
     title = "Antonymous verb"
-    kind = "relations"
-    severity = "critical"
     unchanged_reason = "has no verb with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, token in enumerate(caption.tokens):
             opposite = OPPOSITE_VERBS.get(token.lemma)
             if opposite is None and token.word.endswith("ing"):
@@ -111,9 +113,7 @@ class OppositeVerb(LanguageCorruption):
             if opposite is None or not self._is_verb(caption, i) or known.speaks_of(opposite):
                 continue
             tag = "VBG" if token.word.endswith("ing") else token.tag
-            form = verb_form(opposite, "VB" if tag == "VBP" else tag)
-            places.append([(Rewording(i, i + 1, tuple(form.split())),)])
-        return places
+            yield reword(i, i + 1, verb_form(opposite, "VB" if tag == "VBP" else tag))
 
     @staticmethod
     def _is_verb(caption: ParsedCaption, place: int) -> bool:
@@ -138,26 +138,13 @@ class OppositeVerb(LanguageCorruption):
 
 # words of a place → words of the opposite place
 INVERSE = {
-    ("on", "top", "of"): "under",
-    ("underneath",): "on top of",
-    ("under",): "on top of",
-    ("beneath",): "on top of",
-    ("atop",): "under",
-    ("above",): "below",
-    ("below",): "above",
-    ("in", "front", "of"): "behind",
-    ("behind",): "in front of",
-    ("inside",): "outside",
-    ("inside", "of"): "outside of",
-    ("outside", "of"): "inside of",
-    ("outside",): "inside",
-    ("towards",): "away from",
-    ("toward",): "away from",
-    ("left",): "right",
-    ("right",): "left",
-    ("close", "to"): "far away from",
-    ("into",): "out of",
-    ("out", "of"): "into",
+    tuple(old.split()): new
+    for old, new in pairs(
+        "on_top_of/under underneath/on_top_of under/on_top_of beneath/on_top_of atop/under "
+        "above/below below/above in_front_of/behind behind/in_front_of inside/outside "
+        "inside_of/outside_of outside_of/inside_of outside/inside towards/away_from "
+        "toward/away_from left/right right/left close_to/far_away_from into/out_of out_of/into"
+    ).items()
 }
 _UP_DOWN = {("up",): "down", ("down",): "up"}
 # where up and down exclude each other; going down a street may also be going up
@@ -169,28 +156,23 @@ def said_of(phrase: str, known: Known) -> bool:
     return f" {phrase} " in " ".join(known.references).lower()
 
 
-class InvertedRelation(LanguageCorruption):
+class InvertedRelation(_Relation):
     """A place becomes the opposite one: on top of, under; in front of, behind; left, right."""
 
     name = "inverted_relation"
     title = "Spatial relation inverted"
-    kind = "relations"
     severity = "major"
     experimental = True
     unchanged_reason = "names no place with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
-        skip = 0
+        end = 0
         for i in range(len(caption)):
-            match = self._at(caption, i) if i >= skip else None
+            match = self._at(caption, i) if i >= end else None
             if match is not None:
                 size, new = match
-                skip = i + size
-                if said_of(new, known):
-                    continue
-                places.append([(Rewording(i, i + size, tuple(new.split())),)])
-        return places
+                end = i + size
+                yield reword(i, end, new) if not said_of(new, known) else []
 
     @staticmethod
     def _at(caption: ParsedCaption, i: int) -> tuple[int, str] | None:
@@ -201,9 +183,8 @@ class InvertedRelation(LanguageCorruption):
                 continue
             thing = caption.phrase_at(i + size)
             if words in (("left",), ("right",)):
-                aside = caption.word(i + 1) in ("side", "hand") or caption.word(i - 1) in (
-                    "the", "his", "her",
-                )  # fmt: skip
+                after, before = caption.word(i + 1), caption.word(i - 1)
+                aside = after in ("side", "hand") or before in ("the", "his", "her")
                 return (size, INVERSE[words]) if aside else None
             if thing is None or caption.tokens[i + size - 1].closes:
                 return None
@@ -216,8 +197,13 @@ class InvertedRelation(LanguageCorruption):
         return None
 
 
-_BESIDE = (("next", "to"), ("near",), ("beside",), ("close", "to"), ("by",), ("in", "front", "of"),
-           ("behind",), ("under",), ("underneath",), ("on", "top", "of"), ("beneath",))  # fmt: skip
+_BESIDE = [
+    phrase.split()
+    for phrase in (
+        *("next to", "near", "beside", "close to", "by", "in front of", "behind", "under"),
+        *("underneath", "on top of", "beneath"),
+    )
+]
 _CONTAINERS = word_set(
     "bowl box vase basket car truck suitcase sink cup bathtub tub cage bag pan pot "
     "glass drawer boat bus container refrigerator oven microwave"
@@ -226,59 +212,52 @@ _SURFACES = word_set(
     "table couch bed bench chair desk counter plate tray rug roof shelf sofa car "
     "truck suitcase elephant stove countertop toilet refrigerator blanket"
 )
+_PUT = word_set("sitting standing laying lying sits sleeping parked resting is")
 # what is next to a thing may be behind it
 _SIDES = ("by", "next to", "near", "beside", "close to")
+_ALIKE = dict.fromkeys(_SIDES, ("behind",)) | {
+    "on": ("on top of",),
+    "in": ("inside", "under"),
+    "underneath": ("under",),
+    "beneath": ("under",),
+}
 _OTHER_PLACES = ("on top of", "under", "behind", "inside", "far away from")
 
 
-class OtherRelation(LanguageCorruption):
+class OtherRelation(_Relation):
     """A place becomes another one that excludes it: next to a car, on top of a car."""
 
     name = "other_relation"
     title = "Spatial relation replaced"
-    kind = "relations"
     severity = "major"
     experimental = True
     unchanged_reason = "names no replaceable place"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i in range(len(caption)):
             size = self._size(caption, i)
             thing = caption.phrase_at(i + size) if size else None
-            if not size or thing is None or caption.word(thing.head) in NO_THINGS:
-                continue
-            old = " ".join(caption.words[i : i + size])
-            options = [o for o in self._options(old) if not said_of(o, known)]
-            places += [[(Rewording(i, i + size, tuple(o.split())),) for o in options]] * bool(
-                options
-            )
-        return places
-
-    @staticmethod
-    def _options(old: str) -> list[str]:
-        alike = {
-            "on": {"on top of"}, "in": {"inside", "under"}, "underneath": {"under"},
-            "beneath": {"under"}, **{side: {"behind"} for side in _SIDES},
-        }.get(old, set())  # fmt: skip
-        return [o for o in _OTHER_PLACES if o != old and o not in alike]
+            if thing is not None and caption.word(thing.head) not in NO_THINGS:
+                old = " ".join(caption.words[i : i + size])
+                excluded = (old, *_ALIKE.get(old, ()))
+                options = (o for o in _OTHER_PLACES if o not in excluded and not said_of(o, known))
+                yield reword(i, i + size, *options)
 
     @staticmethod
     def _size(caption: ParsedCaption, place: int) -> int:
         """How many words say a place there; 0 where none do."""
         for words in _BESIDE:
             if caption.is_at(place, words):
-                passive = words == ("by",) and caption.tag(place - 1) in ("VBN", "VBD")
+                passive = words == ["by"] and caption.tag(place - 1) in ("VBN", "VBD")
                 return 0 if passive else len(words)
         thing = caption.phrase_at(place + 1)
         if thing is None or (thing.end < len(caption) and caption.word(thing.end) == "of"):
             return 0
         head = caption.word(thing.head)
-        put = caption.tokens[place - 1].is_noun or caption.word(place - 1) in (
-            "sitting", "standing", "laying", "lying", "sits", "sleeping", "parked", "resting", "is",
-        ) if place else False  # fmt: skip
+        before = caption.word(place - 1)
+        put = place and (caption.tokens[place - 1].is_noun or before in _PUT)
         fits = {"in": _CONTAINERS, "on": _SURFACES}.get(caption.word(place), frozenset())
-        return int(put and head in fits)
+        return int(bool(put) and head in fits)
 
 
 _ASYMMETRIC = word_set(
@@ -286,16 +265,18 @@ _ASYMMETRIC = word_set(
     "pushing watching above inside over below underneath petting feeding hitting "
     "throwing driving"
 )
-_MULTI = (("in", "front", "of"), ("on", "top", "of"), ("inside", "of"), ("looking", "at"),
-          ("sitting", "on"), ("standing", "on"), ("laying", "on"), ("sitting", "in"),
-          ("standing", "in"), ("walking", "on"), ("parked", "on"), ("lying", "on"),
-          ("sitting", "on", "top", "of"), ("playing", "with"))  # fmt: skip
-
-
+_MULTI = [
+    phrase.split()
+    for phrase in (
+        *("in front of", "on top of", "inside of", "looking at", "sitting on", "standing on"),
+        *("laying on", "sitting in", "standing in", "walking on", "parked on", "lying on"),
+        *("sitting on top of", "playing with"),
+    )
+]
 _TIMES = word_set("daytime nighttime dark daylight sunshine sunlight sunset evening morning")
 
 
-class SwapRoles(LanguageCorruption):
+class SwapRoles(_Relation):
     """Who does and what it is done to change places: "a horse riding a man".
 
     Only around relations that are not symmetric; "is" and "has" agree with both, or it is left.
@@ -303,24 +284,16 @@ class SwapRoles(LanguageCorruption):
 
     name = "swap_roles"
     title = "Arguments swapped"
-    kind = "relations"
-    severity = "critical"
     experimental = True
     unchanged_reason = "has no asymmetric relation of two things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for first in caption.phrases:
             be = int(caption.word(first.end) in ("is", "are"))
             size = be + self._relation(caption, first.end + be)
             second = caption.phrase_at(first.end + size) if size > be else None
-            if second is None or not self._fit(caption, first, second, bool(be)):
-                continue
-            a, b = caption.written(first), caption.written(second)
-            places.append(
-                [(Rewording(first.start, first.end, b), Rewording(second.start, second.end, a))]
-            )
-        return places
+            if second is not None and self._fit(caption, first, second, bool(be)):
+                yield swap_phrases(caption, first, second)
 
     @staticmethod
     def _relation(caption: ParsedCaption, place: int) -> int:
@@ -358,17 +331,15 @@ _REPLACED = word_set("on in at with under over by from into through behind near 
 _WRONG = ("during", "of", "among", "until", "since")
 
 
-class WrongPreposition(LanguageCorruption):
+class WrongPreposition(_Relation):
     """A preposition gives way to one that makes no sense there: on a couch, during a couch."""
 
     name = "wrong_preposition"
     title = "Preposition"
-    kind = "relations"
     severity = "major"
     unchanged_reason = "has no preposition before a thing"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
             thing = caption.phrase_at(i + 1)
             if word not in _REPLACED or thing is None or caption.tokens[i].closes:
@@ -376,60 +347,56 @@ class WrongPreposition(LanguageCorruption):
             if caption.word(thing.head) in NO_THINGS or caption.word(thing.end) == "of":
                 continue
             if i and caption.tag(thing.start) in ("DT", "CD"):
-                several = caption.tokens[thing.head].is_plural  # one may be among these
-                # "racing during a race" makes sense
-                sensible = ("among",) * several + ("during", "until", "since") * (
-                    caption.word(thing.head) in _EVENTS
-                )
-                words = [w for w in _WRONG if w not in sensible]
-                places.append([(Rewording(i, i + 1, (w,)),) for w in words])
-        return places
+                sensible: set[str] = set()
+                if caption.tokens[thing.head].is_plural:
+                    sensible |= {"among"}
+                if caption.word(thing.head) in _EVENTS:
+                    sensible |= {"during", "until", "since"}  # "racing during a race"
+                yield reword(i, i + 1, *(w for w in _WRONG if w not in sensible))
 
 
-_ABOUT_TO = (("about", "to"), ("getting", "ready", "to"), ("get", "ready", "to"), ("ready", "to"),
-             ("preparing", "to"), ("waiting", "to"), ("trying", "to"), ("prepares", "to"),
-             ("going", "to"))  # fmt: skip
+_ABOUT_TO = [
+    phrase.split()
+    for phrase in (
+        *("about to", "getting ready to", "get ready to", "ready to", "preparing to"),
+        *("waiting to", "trying to", "prepares to", "going to"),
+    )
+]
 
 
-class EventOrder(LanguageCorruption):
+class EventOrder(_Relation):
     """What comes next is over, what comes before comes after: "about to eat", "done eating"."""
 
     name = "event_order"
     title = "Order of events"
-    kind = "relations"
     severity = "major"
     experimental = True
     unchanged_reason = "describes no order of events"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, word in enumerate(caption.words):
-            change = self._before_after(caption, i, word) or self._done(caption, i)
-            places += [[change]] if change else []
-        return places
+            yield self._before_after(caption, i, word) or self._done(caption, i)
 
     @staticmethod
-    def _before_after(caption: ParsedCaption, i: int, word: str) -> Change | None:
+    def _before_after(caption: ParsedCaption, i: int, word: str) -> list[Change]:
         """Only between events: "kneeling before two horses" and "chasing after a ball" are not."""
         other = {"before": "after", "after": "before", "while": "before"}.get(word)
         if other is None or not i:
-            return None
+            return []
         following = caption.word(i + 1)
         happens = following.endswith("ing") and following not in ING_NOUNS
         thing = caption.phrase_at(i + 1)
         event = thing is not None and caption.word(thing.head) in _EVENTS and word != "while"
         chased = word == "after" and verb_lemma(caption.word(i - 1)) in ("chase", "run", "look")
-        if chased or not (happens or event):
-            return None
-        return (Rewording(i, i + 1, (other,)),)
+        return reword(i, i + 1, other) if not chased and (happens or event) else []
 
     @staticmethod
-    def _done(caption: ParsedCaption, i: int) -> Change | None:
+    def _done(caption: ParsedCaption, i: int) -> list[Change]:
         for words in _ABOUT_TO:
             place = i + len(words)
             if not caption.is_at(i, words) or caption.tag(place) != "VB":
                 continue
             if caption.word(place) == "be" or caption.word(i - 1) in ("getting", "get"):
-                return None
-            return (Rewording(i, place + 1, ("done", verb_form(caption.word(place), "VBG"))),)
-        return None
+                break
+            return reword(i, place + 1, f"done {verb_form(caption.word(place), 'VBG')}")
+        return []

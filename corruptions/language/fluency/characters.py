@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metaeval.corruptions.language.fluency.base import WordCorruption
+from metaeval.corruptions.language.base import WordCorruption
 from metaeval.corruptions.language.parsed import ParsedCaption
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from metaeval.corruptions.language.base import LanguageCorruption, Places, swapped_words
+from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swapped_words
 from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.content.numbers import number_of
 from metaeval.corruptions.language.inflection import singular, verb_form
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import ParsedCaption
-from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
-_NOTHING = Known()
-_BE_HAVE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have"}
+_BE_HAVE = pairs("is/are are/is was/were were/was has/have")
 
 
 _GROUPS = word_set(
@@ -21,7 +20,12 @@ _GROUPS = word_set(
 )
 
 
-class BreakAgreement(LanguageCorruption):
+class _Grammar(LanguageCorruption):
+    kind = "grammar"
+    severity = "mild"
+
+
+class BreakAgreement(_Grammar):
     """Verb and subject, number and noun no longer agree: "a man are", "two dog".
 
     Not a verb behind "a group of dogs" or "the couple": both of its forms are written.
@@ -29,25 +33,23 @@ class BreakAgreement(LanguageCorruption):
 
     name = "break_agreement"
     title = "Agreement broken"
-    kind = "grammar"
-    severity = "mild"
     unchanged_reason = "has nothing that must agree"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         grouped = caption.says(_GROUPS)
-        places = [] if grouped else swapped_words(caption, _BE_HAVE, _NOTHING)
+        if not grouped:
+            yield from swapped_words(caption, _BE_HAVE)
         for i, token in enumerate(caption.tokens):
             verb = token.tag == "VBZ" and token.word == verb_form(token.lemma, "VBZ")
             past = token.lemma == verb_form(token.lemma, "VBD")  # "that read"
             verb = verb and not grouped and not past
             if verb and token.word not in _BE_HAVE and caption.phrase_of(i) is None:
-                places.append([(Rewording(i, i + 1, (token.lemma,)),)])
+                yield reword(i, i + 1, token.lemma)
             phrase = caption.phrase_of(i)
             if number_of(caption, i) is not None and phrase is not None:
                 one = singular(caption.word(phrase.head))
                 if one != caption.word(phrase.head):
-                    places.append([(Rewording(phrase.head, phrase.end, (one,)),)])
-        return places
+                    yield reword(phrase.head, phrase.end, one)
 
 
 _MANY = word_set(
@@ -65,7 +67,7 @@ _NOUNS = word_set(
 )
 
 
-class WrongVerbForm(LanguageCorruption):
+class WrongVerbForm(_Grammar):
     """A verb stands in a form that does not belong there: "a man ride a horse", "is ride".
 
     After a noun only where the subject is one thing ("people ride a horse" is grammatical), and
@@ -74,13 +76,10 @@ class WrongVerbForm(LanguageCorruption):
 
     name = "wrong_verb_form"
     title = "Verb form"
-    kind = "grammar"
-    severity = "mild"
     settles_articles = False
     unchanged_reason = "has no verb in -ing after a noun or a form of to be"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, token in enumerate(caption.tokens):
             lemma = verb_form(token.lemma, "VB")
             if not acting(caption, i) or verb_form(lemma, "VBG") != token.word:
@@ -90,8 +89,8 @@ class WrongVerbForm(LanguageCorruption):
                 wrong = not participle and lemma not in _ADJECTIVES
             else:
                 wrong = self._is_one(caption, i) and self._is_verb(caption, i, lemma)
-            places += [[(Rewording(i, i + 1, (lemma,)),)]] if wrong else []
-        return places
+            if wrong:
+                yield reword(i, i + 1, lemma)
 
     @staticmethod
     def _is_one(caption: ParsedCaption, verb: int) -> bool:
@@ -110,63 +109,49 @@ class WrongVerbForm(LanguageCorruption):
         return lemma not in _NOUNS or caption.phrase_at(verb + 1) is not None
 
 
-class WrongTense(LanguageCorruption):
+class WrongTense(_Grammar):
     """What is going on will be: "is riding" becomes "will be riding"; the picture shows it now."""
 
     name = "wrong_tense"
     title = "Tense"
-    kind = "grammar"
-    severity = "mild"
     unchanged_reason = "has no verb in the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        places: Places = []
         for i, token in enumerate(caption.tokens):
             if token.word in ("is", "are") and caption.tag(i + 1) in ("VBG", "VBN", "IN"):
-                places.append([(Rewording(i, i + 1, ("will", "be")),)])
+                yield reword(i, i + 1, "will be")
             elif acting(caption, i) and caption.word(i - 1) not in ("is", "are"):
-                places.append([(Rewording(i, i, ("that", "will", "be")),)])
-        return places
+                yield reword(i, i, "that will be")
 
 
-class WrongArticles(LanguageCorruption):
+class WrongArticles(_Grammar):
     """ "A" where "an" belongs, "a" before many, and the other way round: "an dog", "a dogs"."""
 
     name = "wrong_articles"
     title = "Wrong articles"
-    kind = "grammar"
-    severity = "mild"
     settles_articles = False
     unchanged_reason = 'has neither "a" nor "an"'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
-            [(Rewording(i, i + 1, ("an" if word == "a" else "a",)),)]
+            reword(i, i + 1, "an" if word == "a" else "a")
             for i, word in enumerate(caption.words)
             if word in ("a", "an") and caption.word(i + 1)
         ]
 
 
-_CASES = {
-    "he": "him", "she": "her", "they": "them", "him": "he", "them": "they", "his": "he",
-    "their": "they", "its": "it", "it": "its", "i": "me", "we": "us", "who": "whom",
-}  # fmt: skip
+_CASES = pairs(
+    "he/him she/her they/them him/he them/they his/he their/they its/it it/its i/me we/us who/whom"
+)
 
 
-class PronounCase(LanguageCorruption):
+class PronounCase(_Grammar):
     """A pronoun stands in another case: "him is riding", "on they skateboards"."""
 
     name = "pronoun_case"
     title = "Case of pronouns"
-    kind = "grammar"
-    severity = "mild"
     settles_articles = False
     unchanged_reason = "has no pronoun"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
-        her: Places = [
-            [(Rewording(i, i + 1, ("she",)),)]
-            for i, word in enumerate(caption.words)
-            if word == "her"
-        ]
-        return [*swapped_words(caption, _CASES, _NOTHING), *her]
+        return [*swapped_words(caption, _CASES), *swapped_words(caption, {"her": "she"})]

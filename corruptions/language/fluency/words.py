@@ -8,8 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
-from metaeval.corruptions.language.base import LanguageCorruption, Places, changed, rewritten_whole
-from metaeval.corruptions.language.fluency.base import WordCorruption
+from metaeval.corruptions.language.base import (
+    LanguageCorruption,
+    Places,
+    WordCorruption,
+    changed,
+    reword,
+    rewritten_whole,
+)
 from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import ARTICLES, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording
@@ -22,11 +28,6 @@ _FUNCTION = word_set(
     "its his her their there this these those some up down off out around across "
     "along"
 )
-
-
-def is_function_word(word: str) -> bool:
-    """Whether a word belongs to the closed classes: articles, prepositions, auxiliaries …"""
-    return word in _FUNCTION
 
 
 class _Deletion(WordCorruption):
@@ -56,7 +57,7 @@ class DeleteContentWords(_Deletion):
             for i, token in enumerate(caption.tokens)
             if token.tag.startswith(_CONTENT)
             and token.word
-            and not is_function_word(token.word)
+            and token.word not in _FUNCTION
             and caption.words.count(token.word) == 1
             and not caption.says(_IMPLIED_BY.get(token.word, ()))
         ]
@@ -72,7 +73,7 @@ class DeleteFunctionWords(_Deletion):
     unchanged_reason = "has no function word"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
-        return [i for i, word in enumerate(caption.words) if is_function_word(word)]
+        return [i for i, word in enumerate(caption.words) if word in _FUNCTION]
 
 
 class DropArticles(_Deletion):
@@ -114,7 +115,7 @@ class _Cut(RatedCorruption):
 
 def _says_as_much(left: Sequence[str], gone: Sequence[str]) -> bool:
     """Whether the words that are gone have no content word that is not left."""
-    return all(not word or is_function_word(word) or word in left for word in gone)
+    return all(not word or word in _FUNCTION or word in left for word in gone)
 
 
 class CutEnd(_Cut):
@@ -130,7 +131,7 @@ class CutEnd(_Cut):
 
     def is_whole(self, words: Sequence[str], cut: int) -> bool:
         left, gone = words[:-cut], words[-cut:]
-        return not is_function_word(left[-1]) and _says_as_much(left, gone)
+        return left[-1] not in _FUNCTION and _says_as_much(left, gone)
 
 
 class CutStart(_Cut):
@@ -161,9 +162,7 @@ class RepeatWord(LanguageCorruption):
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
-            [(Rewording(i, i, (word,)),)]
-            for i, word in enumerate(caption.words)
-            if word and word != "very"
+            reword(i, i, word) for i, word in enumerate(caption.words) if word and word != "very"
         ]
 
 
@@ -179,7 +178,7 @@ class RepeatPhrase(LanguageCorruption):
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
-            [(Rewording(i, i, caption.words[i : i + 3]),)]
+            reword(i, i, " ".join(caption.words[i : i + 3]))
             for i in range(len(caption) - 2)
             if all(caption.words[i : i + 3]) and caption.is_at(i, caption.words[i : i + 3])
         ]

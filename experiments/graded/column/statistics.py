@@ -14,10 +14,9 @@ from metaeval.experiments.graded.seeds import seed_spread
 from metaeval.results.graded import DoseCurve, GradedStatistics, SelectedStatistics
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
-from metaeval.stats.dose.record import dose_record
+from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import ResampledGraded, graded_result
-from metaeval.stats.ordering.inversions import worst_first, worst_inversion
-from metaeval.stats.ordering.pairwise import pairwise
+from metaeval.stats.ordering.pairwise import pairwise, worst_first, worst_inversion
 from metaeval.stats.ordering.selected import selected_statistics
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates
 from metaeval.stats.resampling.means import resampled_means

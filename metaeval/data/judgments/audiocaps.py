@@ -20,10 +20,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount
+from metaeval.data.files import find_files
 from metaeval.data.items import items_by_references
 from metaeval.data.json_records import kind as json_type
 from metaeval.data.json_records import require_fields
-from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError

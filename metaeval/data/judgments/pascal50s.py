@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from metaeval.data.annotated_images import annotated_images
 from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
+from metaeval.data.files import find_files
 from metaeval.data.image_source import source_of_file
 from metaeval.data.items import items_by_references
-from metaeval.data.judgments.files import find_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from metaeval.data.files import find_files
 from metaeval.data.image_source import source_of_file
-from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Unpack
 
 from metaeval.data.annotated_images import ImagePlaces
+from metaeval.data.files import find_files
 from metaeval.data.image_source import coco_source
 from metaeval.data.json_records import records, require_fields
-from metaeval.data.judgments.files import find_files
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import InputError

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from metaeval.data.annotated_images import ImagePlaces
+from metaeval.data.files import find_files
 from metaeval.data.image_source import source_of_file
 from metaeval.data.json_records import kind as json_type
 from metaeval.data.json_records import require_fields
-from metaeval.data.judgments.files import find_files
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs, chosen_kinds
 from metaeval.data.pairs.sugarcrepe import numbered_records
 from metaeval.data.tidy import Tidy, letters_and_digits

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Unpack
 
 from metaeval.data.annotated_images import ImagePlaces
+from metaeval.data.files import find_files
 from metaeval.data.image_source import source_of_file
 from metaeval.data.json_records import require_fields
-from metaeval.data.judgments.files import find_files
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs, chosen_kinds
 from metaeval.data.pairs.sugarcrepe import numbered_records
 from metaeval.data.tidy import Tidy

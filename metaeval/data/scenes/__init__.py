@@ -13,6 +13,14 @@ from metaeval.data.scenes.graph import (
 from metaeval.data.scenes.load import SceneImages, SceneObjects, load_scenes
 
 __all__ = [
-    "SPLITS", "AlignedCaption", "Mark", "Relation", "SceneGraph", "SceneImages", "SceneObject",
-    "SceneObjects", "generate", "load_scenes",
-]  # fmt: skip
+    "SPLITS",
+    "AlignedCaption",
+    "Mark",
+    "Relation",
+    "SceneGraph",
+    "SceneImages",
+    "SceneObject",
+    "SceneObjects",
+    "generate",
+    "load_scenes",
+]

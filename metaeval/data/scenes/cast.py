@@ -1,9 +1,13 @@
-"""What a caption can say of a scene: its groups as noun phrases waiting to be worded."""
+"""What a caption can say of a scene: its groups as noun phrases, and words that remember
+what they express.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import SceneGraph, SceneObject
+from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
     COLOUR_WORDS,
@@ -26,7 +30,42 @@ from metaeval.data.scenes.lexicon import (
     article,
 )
 from metaeval.data.scenes.things import THINGS
-from metaeval.data.scenes.wording import Words
+
+
+class Words:
+    """Words and marks; marks count positions from the first word."""
+
+    __slots__ = ("marks", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.marks: list[Mark] = []
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def add(self, words: Sequence[str], role: str = "", target: int = 0, value: str = "") -> None:
+        """Append words; with a role, mark them."""
+        start = len(self.words)
+        self.words.extend(words)
+        if role:
+            self.marks.append(Mark(start, len(self.words), role, target, value))
+
+    def add_be(self, group: int, many: bool) -> None:
+        """Append "is" or "are", which agrees with a group."""
+        verb, other = ("are", "is") if many else ("is", "are")
+        self.add((verb,), "agree", group, other)
+
+    def join(self, other: Words) -> None:
+        """Append another sequence with its marks."""
+        shift = len(self.words)
+        self.words.extend(other.words)
+        self.marks.extend([Mark(m[0] + shift, m[1] + shift, m[2], m[3], m[4]) for m in other.marks])
+
+    def wrap(self, role: str, target: int, value: str = "") -> None:
+        """Mark all words so far."""
+        self.marks.append(Mark(0, len(self.words), role, target, value))
+
 
 PIECES = ("opinion", "size", "age", "colour", "material")  # the order of adjectives in English
 
@@ -35,9 +74,17 @@ class Actor:
     """One group: how many, what kind, what is true of all its members."""
 
     __slots__ = (
-        "attributes", "category", "family", "group", "kind", "n", "noun_key", "place", "pose",
+        "attributes",
+        "category",
+        "family",
+        "group",
+        "kind",
+        "n",
+        "noun_key",
+        "place",
+        "pose",
         "snowy",
-    )  # fmt: skip
+    )
 
     def __init__(self, group: int, members: tuple[SceneObject, ...], setting: str) -> None:
         first = members[0]
@@ -104,8 +151,11 @@ class Actor:
             garment = draw.pick(SNOW_GARMENTS if self.snowy else GARMENTS)
         else:
             garment = draw.pick(HATS if name == "hat" else DRESSES)
-        lead = draw.pick(("in", "in", "wearing", "wearing") if name != "hat"
-                         else ("wearing", "wearing", "with", "in"))  # fmt: skip
+        lead = draw.pick(
+            ("in", "in", "wearing", "wearing")
+            if name != "hat"
+            else ("wearing", "wearing", "with", "in")
+        )
         words = Words()
         words.add((lead,))
         if self.n == 1:
@@ -176,8 +226,17 @@ class Actor:
             return ("a", "herd", "of")
         if roll < 88 and self.kind in FLOCKS:
             return ("a", "flock", "of")
-        return draw.pick((("several",), ("some",), ("a", "few"), ("a", "bunch", "of"),
-                          ("several",), ("multiple",), ("a", "number", "of")))  # fmt: skip
+        return draw.pick(
+            (
+                ("several",),
+                ("some",),
+                ("a", "few"),
+                ("a", "bunch", "of"),
+                ("several",),
+                ("multiple",),
+                ("a", "number", "of"),
+            )
+        )
 
 
 def cast(graph: SceneGraph) -> list[Actor]:

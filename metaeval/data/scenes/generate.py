@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from metaeval.data.scenes.captions import write_captions
-from metaeval.data.scenes.compose import compose
+from metaeval.data.scenes.captions import Teller
 from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import SceneGraph
+from metaeval.data.scenes.graph import SceneGraph, SceneObject
+from metaeval.data.scenes.plots import bystander, wall
+from metaeval.data.scenes.settings import SETTINGS
+from metaeval.data.scenes.stage import FRAME, Stage
 from metaeval.errors import ConfigError
 
 # Split → how many scenes it has by default, and the id before its first image.
@@ -44,4 +46,64 @@ def generate(
 def _scene(seed: int, split: str, index: int, image_id: int, n_captions: int) -> SceneGraph:
     draw = Draw("scenes", seed, split, index)
     graph = compose(draw, image_id, list(SPLITS).index(split), len(SPLITS))
-    return replace(graph, captions=write_captions(graph, draw, n_captions))
+    return replace(graph, captions=Teller(graph, draw).captions(n_captions))
+
+
+MOST = 6  # objects in a scene
+_PLACES = [name for name, setting in SETTINGS.items() for _ in range(setting.weight)]
+_ROOM_WALLS = ("white", "yellow", "blue", "green", "pink", "gray", "tan")
+
+
+def compose(draw: Draw, image_id: int, part: int = 0, parts: int = 1) -> SceneGraph:
+    """Set one scene: a place, a plot, perhaps something more, and what stands behind it.
+
+    Scenes of different `part`s never have the same objects: the left edge of the first one leaves
+    the remainder `part` when divided by `parts` (which moves it by less than `parts` units).
+    """
+    place = draw.pick(_PLACES)
+    setting = SETTINGS[place]
+    light = draw.pick(setting.lights)
+    stage = Stage(draw, place, light)
+    plot, *arguments = draw.pick(setting.plots)
+    plot(stage, *arguments)
+    if draw.chance(46):
+        bystander(stage, setting.extras)
+        if draw.chance(28):
+            bystander(stage, setting.extras)
+    on_counter = any(shared.get("place") == "counter" for shared in stage.shared)
+    decor = [name for name, percent in setting.decor if draw.chance(percent)]
+    if on_counter:
+        decor = [name for name in decor if name == "cabinets"] + ["counter"]
+    if "curtains" in decor and "window" not in decor:
+        decor.remove("curtains")
+    if light == "indoors" and place in ("kitchen", "dining room", "office", "living room"):
+        blocked = {"cabinets", "picture", "window", "shelf"} & set(decor)
+        if not blocked and len(stage.objects) < MOST and draw.chance(50):
+            wall(stage)
+    options: list[tuple[str, str]] = []
+    if light == "indoors":
+        options.append(("walls", draw.pick(_ROOM_WALLS)))
+        floors = ("tile", "wood") if place in ("kitchen", "bathroom") else ("wood", "carpet")
+        options.append(("floor", draw.pick(floors)))
+    elif place == "street":
+        options.append(("walls", draw.pick(("brick", "gray", "tan"))))
+    elif place == "ocean" and "surfboard" in stage.kinds:
+        options.append(("wave", "yes"))
+    return SceneGraph(
+        image_id=image_id,
+        width=FRAME,
+        height=FRAME,
+        setting=place,
+        light=light,
+        decor=tuple(decor),
+        objects=(_moved(stage.objects[0], part, parts), *stage.objects[1:]),
+        relations=tuple(stage.relations),
+        group_relations=tuple(stage.group_relations),
+        backdrop=tuple(options),
+    )
+
+
+def _moved(item: SceneObject, part: int, parts: int) -> SceneObject:
+    x, y, w, h = item.box
+    x += (part - x) % parts
+    return replace(item, box=(x if x + w <= FRAME else x - parts, y, w, h))

@@ -11,8 +11,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from metaeval.data.scenes.art.backdrop import backdrop
+from metaeval.data.scenes.art.drawings import draw_thing
 from metaeval.data.scenes.art.pen import Pen
-from metaeval.data.scenes.art.sheet import DRAWINGS
+from metaeval.data.scenes.art.people import draw_person
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.errors import InputError
 from metaeval.readers.files import read_bytes
@@ -32,12 +33,13 @@ def render(graph: SceneGraph, side: int = 336) -> Image.Image:
     for item in sorted(graph.objects, key=lambda o: o.layer):
         if item.category in WORN:
             continue
-        looks = dict(item.attributes)
-        looks.update(item.looks)
-        looks["kind"] = item.kind
+        looks = {**dict(item.attributes), **dict(item.looks), "kind": item.kind}
         x, y, w, h = item.box
         pen = Pen(canvas, x * k, y * k, w * k, h * k, looks.get("flip") == "yes")
-        DRAWINGS[item.category](pen, looks)
+        if item.category == "person":
+            draw_person(pen, looks)
+        else:
+            draw_thing(pen, item.category, looks)
     return image.reduce(OVERSAMPLE)
 
 

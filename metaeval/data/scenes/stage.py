@@ -18,12 +18,27 @@ HAIRS = ("black", "brown", "brown", "blond", "red", "black")
 SKINS = ("light", "medium", "dark")
 # Where the hand grips a thing, in hundredths of the thing's box.
 GRIPS: dict[str, tuple[int, int]] = {
-    "umbrella": (50, 96), "tennis racket": (10, 90), "baseball bat": (10, 90), "suitcase": (50, 4),
-    "handbag": (50, 8), "backpack": (50, 6), "teddy bear": (50, 60), "surfboard": (50, 62),
-    "snowboard": (50, 62), "skis": (50, 62), "toothbrush": (40, 82), "skateboard": (50, 50),
-    "wine glass": (50, 66), "bottle": (50, 60), "knife": (50, 80), "fork": (50, 80),
-    "spoon": (50, 80), "book": (50, 60), "hair drier": (34, 84), "kite": (50, 60),
-}  # fmt: skip
+    "umbrella": (50, 96),
+    "tennis racket": (10, 90),
+    "baseball bat": (10, 90),
+    "suitcase": (50, 4),
+    "handbag": (50, 8),
+    "backpack": (50, 6),
+    "teddy bear": (50, 60),
+    "surfboard": (50, 62),
+    "snowboard": (50, 62),
+    "skis": (50, 62),
+    "toothbrush": (40, 82),
+    "skateboard": (50, 50),
+    "wine glass": (50, 66),
+    "bottle": (50, 60),
+    "knife": (50, 80),
+    "fork": (50, 80),
+    "spoon": (50, 80),
+    "book": (50, 60),
+    "hair drier": (34, 84),
+    "kite": (50, 60),
+}
 
 
 class Stage:
@@ -98,9 +113,16 @@ class Stage:
         attributes = tuple((n, shared[n]) for n in names if n in shared)
         box = _inside(x - w // 2, base - h, w, h)
         return self._add(
-            SceneObject(category, kind, attributes, box, group, tuple(looks),
-                        base if layer is None else layer)
-        )  # fmt: skip
+            SceneObject(
+                category,
+                kind,
+                attributes,
+                box,
+                group,
+                tuple(looks),
+                base if layer is None else layer,
+            )
+        )
 
     def person(
         self,
@@ -117,8 +139,9 @@ class Stage:
     ) -> int:
         """Add a person; with `hip`, (x, base) is where they sit instead of where they stand."""
         draw, shared = self.draw, self.shared[group]
-        kind = kind or shared.get("who") or draw.pick(("man", "woman", "man", "woman", "boy",
-                                                       "girl"))  # fmt: skip
+        kind = (
+            kind or shared.get("who") or draw.pick(("man", "woman", "man", "woman", "boy", "girl"))
+        )
         p = POSES[pose]
         child = kind in ("boy", "girl")
         height = 132 * scale // 100 * (CHILD_SCALE if child else 100) // 100
@@ -141,8 +164,9 @@ class Stage:
         else:
             attributes.append(("clothing", looks["top"]))
         if shared.get("hat") or draw.chance(22):
-            looks["hat"] = shared.get("hat") or draw.pick(("red", "blue", "green", "black", "white",
-                                                           "yellow"))  # fmt: skip
+            looks["hat"] = shared.get("hat") or draw.pick(
+                ("red", "blue", "green", "black", "white", "yellow")
+            )
             attributes.append(("hat", looks["hat"]))
         if shared.get("tie"):
             looks["tie"] = shared["tie"]
@@ -154,9 +178,16 @@ class Stage:
         else:
             left, top = x - w // 2, base - h
         return self._add(
-            SceneObject("person", kind, tuple(attributes), _inside(left, top, w, h), group,
-                        tuple(looks.items()), base if layer is None else layer)
-        )  # fmt: skip
+            SceneObject(
+                "person",
+                kind,
+                tuple(attributes),
+                _inside(left, top, w, h),
+                group,
+                tuple(looks.items()),
+                base if layer is None else layer,
+            )
+        )
 
     def _add(self, item: SceneObject) -> int:
         self.objects.append(item)
@@ -202,9 +233,15 @@ class Stage:
         du = 50 - u if not flip else u - 50
         layer = holder.layer - 1 if pose == "upright" else holder.layer + 1
         return self.put(
-            group, hx + pw * du // 100, hy + ph * (100 - v) // 100, scale, flip=flip,
-            layer=layer, pose=pose, size=(w, h),
-        )  # fmt: skip
+            group,
+            hx + pw * du // 100,
+            hy + ph * (100 - v) // 100,
+            scale,
+            flip=flip,
+            layer=layer,
+            pose=pose,
+            size=(w, h),
+        )
 
     def claim(self, *indices: int) -> None:
         """Mark the ground that these objects cover as taken."""
@@ -240,3 +277,50 @@ def _inside(x: int, y: int, w: int, h: int) -> tuple[int, int, int, int]:
     if h > FRAME - 4:
         w, h = w * (FRAME - 4) // h, FRAME - 4
     return min(max(x, 2), FRAME - 2 - w), min(max(y, 2), FRAME - 2 - h), w, h
+
+
+BACK, MID, FRONT = 226, 262, 302  # ground lines
+ADULTS = ("man", "woman")
+KIDS = ("boy", "girl")
+
+
+def crowd(s: Stage, n: int, grown: bool = False, **given: str) -> tuple[int, list[str]]:
+    """A group of `n` people: all of one kind, or mixed; sometimes old, sometimes in one colour.
+
+    With `grown`, all are adults.
+    """
+    d = s.draw
+    roll = d.below(100)
+    if n == 1:
+        kinds = [d.pick(("man", "man", "man", "woman", "woman", "woman", "boy", "girl"))]
+    elif roll < 40:
+        kinds = ["man"] * n
+    elif roll < 62:
+        kinds = ["woman"] * n
+    elif roll < 78:
+        kinds = [d.pick(KIDS) for _ in range(n)]
+    else:
+        kinds = [d.pick(ADULTS) for _ in range(n)]
+    if grown:
+        kinds = [{"boy": "man", "girl": "woman"}.get(k, k) for k in kinds]
+    values = dict(given)
+    if kinds[0] in ADULTS and d.chance(12):
+        values["age"] = "old"
+    if n > 1 and d.chance(25):
+        values["clothing"] = d.pick(("red", "blue", "green", "yellow", "white", "black", "orange"))
+    return s.group("person", **values), kinds
+
+
+def set_off(s: Stage, group: int, ground: int) -> None:
+    """Give a group another colour if it is that of what it will be drawn upon."""
+    colour, other = s.shared[group].get("colour"), s.shared[ground].get("colour")
+    options = [c for c in THINGS[s.kinds[group]].colours if c != other]
+    if colour == other and options and "material" not in s.shared[group]:
+        s.shared[group]["colour"] = s.draw.pick(options)
+
+
+def few(s: Stage, most: int) -> int:
+    """How many: mostly one, sometimes two, rarely more."""
+    roll = s.draw.below(100)
+    n = 1 if roll < 58 else 2 if roll < 82 else 3 if roll < 93 else 4
+    return min(n, most)

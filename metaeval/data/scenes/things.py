@@ -185,10 +185,8 @@ THINGS: dict[str, Thing] = {
     "toothbrush": Thing(90, "indoor", (12, 52), ("blue", "red", "green", "pink")),
 }
 
-# COCO's table has three categories that no scene needs a drawing of its own for; all 80 ids stand
-# in the exported file, so that readers find COCO's usual table. Here: every category is drawn.
+# Colours that two honest people may call by each other's name
 LOOKALIKES: dict[str, frozenset[str]] = {
-    # colours that two honest people may call by each other's name
     "brown": frozenset({"tan", "orange", "red"}),
     "tan": frozenset({"brown", "yellow", "white", "gray", "orange"}),
     "gray": frozenset({"white", "black", "tan", "blue"}),

@@ -19,8 +19,12 @@ from metaeval.stats.correlation.spearman import spearman
 from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.chunks import map_chunks
 from metaeval.stats.resampling.items import Floats, as_scores, centred, encode, require_aligned
-from metaeval.stats.resampling.weighted import WeightedOrder, padded, rank_correlations
-from metaeval.stats.resampling.weighted_pairs import WeightedPairs
+from metaeval.stats.resampling.weighted import (
+    WeightedOrder,
+    WeightedPairs,
+    padded,
+    rank_correlations,
+)
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
 _CHUNK = 128  # weightings at a time

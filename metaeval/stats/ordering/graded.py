@@ -15,9 +15,8 @@ from metaeval.stats.correlation.kendall import kendall_of
 from metaeval.stats.correlation.rank_order import rank_order_of, tie_breaking_seeds
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.auc import adjacent_auc
 from metaeval.stats.ordering.monotone import monotone
-from metaeval.stats.ordering.pairwise import pairwise
+from metaeval.stats.ordering.pairwise import adjacent_auc, pairwise
 from metaeval.stats.ordering.ties import tie_shares
 from metaeval.stats.ordering.variance_parts import VarianceParts, variance_parts
 from metaeval.stats.resampling.bootstrap import (
@@ -55,7 +54,7 @@ class StepEstimate(NamedTuple):
 
 
 class GradedRecord(NamedTuple):
-    """What `graded_statistics` returns; each statistic is defined in the file of its name.
+    """What `graded_statistics` returns; each statistic is defined by the function of its name.
 
     Attributes
     ----------
@@ -117,7 +116,7 @@ def graded_statistics(
     seed: int = 0,
     threads: int | None = None,
 ) -> GradedRecord:
-    """Every statistic of one metric, each defined in the file of its name in this folder.
+    """Every statistic of one metric, each defined by the function of its name in this folder.
 
     Parameters
     ----------

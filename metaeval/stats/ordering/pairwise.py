@@ -1,14 +1,28 @@
-"""Pairwise accuracy: of two versions of one caption, does the better one score higher?"""
+"""Pairs: of two versions (captions, systems), does the better one score higher, and by how much?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from itertools import pairwise as neighbours
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.resampling.items import Ints, as_table
+from metaeval.errors import InputError
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import (
+    Floats,
+    Ints,
+    as_scores,
+    as_table,
+    encode,
+    require_aligned,
+    scaled,
+    scored_items,
+)
+from metaeval.stats.resampling.means import resampled_sums
 
 
 class Pairwise(NamedTuple):
@@ -90,3 +104,280 @@ def pair_counts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> PairCounts:
         counts.tied[:] += low == high
         counts.inverted[:] += low > high
     return counts
+
+
+def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
+    """Probability in [0, 1] that a random item of `upper` scores higher than one of `lower`; NaN
+    where one side has no scored item.
+
+    Parameters
+    ----------
+    lower, upper
+        Scores of any shape; NaN = not scored, left out. Items of all images are compared with each
+        other, not only versions of the same image (that is `pairwise`).
+
+    Notes
+    -----
+    Definition
+        U / (n_lower · n_upper) with the Mann–Whitney statistic U.
+    Ties
+        A tie counts one half.
+    Interval
+        By resampling images (`graded_statistics`), which keeps the two versions of an image
+        together; DeLong's interval would take the two sides as independent. No random part.
+    Source
+        H. B. Mann and D. R. Whitney (1947), Annals of Mathematical Statistics 18; J. A. Hanley and
+        B. J. McNeil (1982), Radiology 143. Equal to `scipy.stats.mannwhitneyu` (tested).
+
+    Examples
+    --------
+    >>> from metaeval.stats.ordering.pairwise import auc
+    >>> auc(lower=[0.1, 0.2, 0.4], upper=[0.5, 0.4])
+    0.9166666666666666
+    """
+    low, high = np.sort(scored_items(lower, 0).scores), np.sort(scored_items(upper, 0).scores)
+    if not len(low) or not len(high):
+        return float("nan")
+    below = np.searchsorted(low, high, side="left").sum()
+    not_above = np.searchsorted(low, high, side="right").sum()
+    return int(below + not_above) / (2 * len(low) * len(high))
+
+
+def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[float]:
+    """`auc` of each level with the next higher one, ascending; sets at equal levels are pooled.
+
+    Takes scores and levels as `metaeval.stats.correlation.spearman.spearman` does. A level none of
+    whose items is scored stays in its place, with an AUC of NaN on both sides.
+    """
+    values = as_scores(scores)
+    grades = np.broadcast_to(np.asarray(levels), values.shape)
+    parts = [values[grades == level] for level in np.unique(np.asarray(levels))]
+    return [auc(low, high) for low, high in neighbours(parts)]
+
+
+def worst_inversion(
+    scores: Floats,
+    levels: Sequence[int],
+    applied: npt.NDArray[np.bool_] | None = None,
+    *,
+    higher_is_better: bool = True,
+) -> Floats:
+    """Per image, the most by which a worse version outscores a better one.
+
+    `scores` is [s, n], one row per version, of level `levels[s]` (0 = worst). Negative where all
+    versions are in order (then how far the closest two are apart), -inf where an image has no pair
+    to compare. Versions that are not `applied` [s, n] are left out: an unchanged caption is not
+    worse than the original. A tie is an inversion of size 0; a pair with a missing score is left
+    out.
+
+    >>> worst_inversion(np.array([[0.5, 0.1], [0.2, 0.4]]), [0, 1]).round(3).tolist()
+    [0.3, -0.3]
+    """
+    values = np.asarray(scores if higher_is_better else -np.asarray(scores), dtype=np.float64)
+    if applied is not None:
+        values = np.where(applied, values, np.nan)
+    worst = np.full(values.shape[1], -np.inf)
+    for a, lower in enumerate(levels):
+        for b, upper in enumerate(levels):
+            if lower < upper:
+                worst = np.fmax(worst, values[a] - values[b])
+    return worst
+
+
+def worst_first(severity: Floats) -> npt.NDArray[np.intp]:
+    """Positions by severity, the greatest first; equal ones in their own order."""
+    return np.argsort(-severity, kind="stable")
+
+
+class DifferencePearson(NamedTuple):
+    """What `pairwise_difference_pearson` returns.
+
+    Attributes
+    ----------
+    r
+        In [-1, 1]; NaN where either side has no differences within an image.
+    low, high
+        Percentile interval by resampling images.
+    n_pairs, n_images
+        How many pairs, and images with at least one pair.
+    """
+
+    r: float
+    low: float
+    high: float
+    n_pairs: int
+    n_images: int
+
+
+def pairwise_difference_pearson(
+    scores: npt.ArrayLike,
+    human: npt.ArrayLike,
+    image: npt.ArrayLike,
+    *,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> DifferencePearson:
+    """Pearson's r over all differences between two captions of the same image.
+
+    Parameters
+    ----------
+    scores, human
+        float64 [n]; an item with NaN in either is left out.
+    image
+        [n] labels: which captions are compared with each other.
+    counts
+        [replicates, n_images] from `bootstrap_counts`, in the order of the sorted labels.
+
+    Notes
+    -----
+    Definition
+        Over all ordered pairs (i, j) of captions of one image, r of (s_i − s_j) with (h_i − h_j).
+        As Σ (s_i − s_j)(h_i − h_j) = 2 n Σ (s_i − s̄)(h_i − h̄) within an image of n captions, no
+        pair is enumerated.
+    Ties
+        A difference of 0 is a value like any other.
+    Unit
+        The image.
+    Source
+        DiIanni and Deutsch (2025), EMNLP, arXiv 2509.25546. Sensitive to outliers.
+
+    Examples
+    --------
+    >>> result = pairwise_difference_pearson([1, 2, 7, 9], [1, 2, 3, 5], ["x", "x", "y", "y"])
+    >>> round(result.r, 4), result.n_pairs
+    (1.0, 2)
+    """
+    x, y = as_scores(scores), as_scores(human)
+    labels, unit = encode(image)
+    require_aligned(scores=x, human=y, image=unit)
+    known = ~(np.isnan(x) | np.isnan(y))
+    x, y, unit = x[known], y[known], unit[known]
+    size = np.bincount(unit, minlength=len(labels)).astype(np.float64)
+
+    def centred(values: Floats) -> Floats:
+        means = np.bincount(unit, values, minlength=len(labels)) / np.maximum(size, 1)
+        return np.asarray(values - means[unit], dtype=np.float64)
+
+    a, b = centred(scaled(x)), centred(scaled(y))
+    products = [size * np.bincount(unit, p, minlength=len(labels)) for p in (a * b, a * a, b * b)]
+    table = np.stack(products, axis=1)
+    pairs = int((size * (size - 1)).sum()) // 2
+    with_pair = int((size > 1).sum())
+    if not pairs:
+        nan = float("nan")
+        return DifferencePearson(nan, nan, nan, 0, 0)
+    if counts is None:
+        counts = bootstrap_counts(len(labels), replicates, seed)
+    drawn = _ratio(resampled_sums(table, counts))
+    low, high = percentile_interval(drawn, confidence, with_pair)
+    r = float(_ratio(table.sum(axis=0, keepdims=True))[0])
+    return DifferencePearson(r, low, high, pairs, with_pair)
+
+
+def _ratio(sums: Floats) -> Floats:
+    xy, xx, yy = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = np.where((xx > 0) & (yy > 0), xy / (np.sqrt(xx) * np.sqrt(yy)), np.nan)
+    return np.asarray(np.clip(r, -1, 1), dtype=np.float64)
+
+
+class SoftPairwiseAccuracy(NamedTuple):
+    """What `soft_pairwise_accuracy` returns.
+
+    Attributes
+    ----------
+    value
+        SPA in [0, 1]; NaN without a pair of systems that share an item.
+    accuracy
+        Plain pairwise accuracy of the same means: the share of pairs ordered alike; a tie on one
+        side only is half right.
+    human_p, metric_p
+        float64 [systems, systems], upper triangle: one-sided p-values of "the first system is
+        better"; NaN elsewhere.
+    n_pairs
+        How many pairs of systems count.
+    """
+
+    value: float
+    accuracy: float
+    human_p: Floats
+    metric_p: Floats
+    n_pairs: int
+
+
+def soft_pairwise_accuracy(
+    human: npt.ArrayLike, metric: npt.ArrayLike, *, replicates: int = 1000, seed: int = 4
+) -> SoftPairwiseAccuracy:
+    """Agreement of a metric with people about systems, weighing pairs by how clear they are.
+
+    Parameters
+    ----------
+    human, metric
+        float64 [systems, items]: the ratings and the scores of the systems' outputs for the same
+        items, higher is better. NaN = not rated or not scored.
+    replicates, seed
+        Of the permutation test. The signs are those of the public code for the same seed and
+        number of complete items.
+
+    Notes
+    -----
+    Definition
+        1 − mean over pairs of systems of |p_human − p_metric|. p is one-sided: with the scores of
+        the two systems swapped at random item by item, the share of arrangements whose summed
+        difference is at least the observed one. One matrix of signs serves all pairs and sides.
+    Ties
+        An arrangement equal to the observed difference counts as at least as great; sums that
+        differ by less than 1e-9 of the sum of sizes are equal.
+    Missing
+        An item without a rating or score of either system leaves the pair.
+    Unit
+        The item (image); its variance is inside the p-values.
+    Source
+        B. Thompson, N. Mathur, D. Deutsch, H. Khayrallah (2024), Improving statistical significance
+        in human evaluation of automatic metrics via soft pairwise accuracy, WMT. Equal to `pce.py`
+        of mt-metrics-eval, which sums in float32, except where that rounding decides ties: by .0004
+        on SummEval, by more on small tables (docs/judgments.md; tested against an independent
+        implementation).
+
+    Examples
+    --------
+    >>> human = np.array([[5, 4, 5, 4.0], [3, 3, 4, 2], [3, 2, 4, 3]])
+    >>> round(soft_pairwise_accuracy(human, human).value, 3)
+    1.0
+    >>> soft_pairwise_accuracy(human, -human).value < 0.5
+    True
+    """
+    people, scores = as_scores(human), as_scores(metric)
+    if people.ndim != 2 or people.shape != scores.shape:
+        raise InputError(
+            f"shapes {people.shape} and {scores.shape} are not both [systems, items]", field="human"
+        )
+    k, n = people.shape
+    signs = random_signs(n, replicates, seed)
+    tables = np.full((2, k, k), np.nan)
+    agree, pairs = 0.0, 0
+    for i in range(k):
+        for j in range(i + 1, k):
+            gaps = np.stack([people[i] - people[j], scores[i] - scores[j]])
+            common = ~np.isnan(gaps).any(axis=0)
+            if not common.any():
+                continue
+            gaps = np.where(common, gaps, 0.0)
+            observed, margin = gaps.sum(axis=1), 1e-9 * np.abs(gaps).sum(axis=1)
+            swapped = gaps @ signs.T
+            tables[:, i, j] = (swapped >= (observed - margin)[:, None]).mean(axis=1)
+            order = np.sign(np.where(np.abs(observed) <= margin, 0.0, observed))
+            agree += 1 - abs(order[0] - order[1]) / 2
+            pairs += 1
+    if not pairs:
+        return SoftPairwiseAccuracy(float("nan"), float("nan"), tables[0], tables[1], 0)
+    value = 1 - float(np.nanmean(np.abs(tables[0] - tables[1])))
+    return SoftPairwiseAccuracy(value, agree / pairs, tables[0], tables[1], pairs)
+
+
+def random_signs(n: int, replicates: int, seed: int) -> Floats:
+    """±1 [replicates, n], drawn as float32 uniforms and rounded: the public code's signs."""
+    uniforms = np.random.default_rng(seed).random(size=(replicates, n), dtype=np.float32)
+    return np.rint(uniforms).astype(np.float64) * 2 - 1

@@ -1,7 +1,14 @@
-"""The paired bootstrap: the difference of two metrics over the same resampled images."""
+"""The paired bootstrap: the difference of two metrics, or systems, over the same resampled images.
+
+A system's score is a function of sums over images: the mean of its captions' scores is a sum over
+a number, corpus BLEU and METEOR come from the sums of their statistics. So one description serves
+all: per image some parts that add up, and what their sums make (`metaeval/metrics/summable.py`).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +24,7 @@ from metaeval.stats.resampling.bootstrap import (
 )
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode
 from metaeval.stats.resampling.means import resampled_sums
+from metaeval.stats.significance.paired_permutation import random_swaps, share_as_extreme
 
 
 class Paired(NamedTuple):
@@ -172,3 +180,225 @@ def _units(units: npt.ArrayLike | None, n: int) -> tuple[Ints, int]:
         raise InputError(f"units of shape {labels.shape} for {n} items", field="units")
     distinct, unit = encode(labels)
     return unit, len(distinct)
+
+
+_STREAM = 0x5359  # keeps the swaps apart from the resampling under the same seed
+_CHUNK = 512  # weightings at a time
+
+OfSums = Callable[[Floats], Floats]
+
+
+class SystemDifference(NamedTuple):
+    """What `compare_systems` returns; floats.
+
+    Attributes
+    ----------
+    difference
+        The score of the first system minus that of the second, on the images that both have.
+    low, high
+        Its percentile interval from the paired bootstrap.
+    p_bootstrap
+        Two-sided p-value of the paired bootstrap.
+    p_permutation
+        Two-sided p-value of the paired permutation test.
+    n_images
+        How many images both systems have a score for.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_bootstrap: float
+    p_permutation: float
+    n_images: int
+
+
+def mean_of_sums(sums: Floats) -> Floats:
+    """Means [r, c] from sums [r, 2c] of c scores and of c ones; see `parts_of_means`.
+
+    >>> mean_of_sums(np.array([[3.0, 4.0]])).tolist()
+    [[0.75]]
+    """
+    scores, ones = np.split(sums, 2, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = scores / ones
+    return means
+
+
+def parts_of_means(scores: Floats) -> Floats:
+    """Parts [n, 2c] of the means of scores [n, c]: the score and a 1, both NaN where there is none.
+
+    >>> parts_of_means(np.array([[0.5], [np.nan]])).tolist()
+    [[0.5, 1.0], [nan, nan]]
+    """
+    parts: Floats = np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
+    return parts
+
+
+def system_score(parts: Floats, of_sums: OfSums) -> Floats:
+    """The scores [c] of a system from its parts [n, k]; NaN parts are left out.
+
+    The sums are exact except for one rounding each, so no order of images changes them.
+
+    >>> system_score(parts_of_means(np.array([[0.5], [0.7], [np.nan]])), mean_of_sums).tolist()
+    [0.6]
+    """
+    sums = [math.fsum(column[~np.isnan(column)].tolist()) for column in parts.T]
+    scores: Floats = of_sums(np.array([sums]))[0]
+    return scores
+
+
+def resampled_scores(parts: Floats, of_sums: OfSums, counts: Counts) -> Floats:
+    """The scores [replicates, c] of a system in each bootstrap replicate of the images.
+
+    Parameters
+    ----------
+    parts
+        float64 [n_images, k]; NaN = the system has nothing there.
+    of_sums
+        Sums [r, k] → scores [r, c].
+    counts
+        int [replicates, n_images] from `bootstrap_counts`.
+
+    Notes
+    -----
+    Parts are rounded to whole multiples of a power of two at which all sums are exact in float64
+    (a relative error below 1e-10 for any number of images in use), so that the result is the same
+    to the last bit however a matrix product orders its additions.
+    """
+    return of_sums(_weighted(counts, _fixed_point(np.nan_to_num(parts, nan=0.0))))
+
+
+def compare_systems(
+    pairs: Sequence[tuple[Floats, Floats]],
+    of_sums: OfSums,
+    counts: Counts,
+    *,
+    permutations: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[list[SystemDifference]]:
+    """Do two systems differ, on the images that both have? For any number of pairs of systems.
+
+    Parameters
+    ----------
+    pairs
+        Per pair, the parts of its two systems, float64 [n_images, k] each. A part that either
+        misses counts for neither.
+    of_sums, counts
+        As in `resampled_scores`; the same counts for all pairs.
+    permutations, seed
+        Random arrangements of the permutation test; all pairs get the same swaps.
+
+    Returns
+    -------
+    Per pair, one result per score (column of `of_sums`). No pair's results depend on the others.
+
+    Notes
+    -----
+    Bootstrap
+        The difference in each replicate of the images; p and interval as in
+        `paired_bootstrap.difference_of`: twice the smaller share of replicates on the wrong side.
+    Permutation
+        The two captions of each image change places with probability 1/2, and both scores are
+        computed anew (approximate randomisation): p = (1 + arrangements with a difference at least
+        as great in size) / (1 + arrangements). For means, this is `permutation_of_means`.
+    Unit
+        The image.
+    Source
+        P. Koehn (2004), Statistical significance tests for machine translation evaluation, EMNLP;
+        E. W. Noreen (1989), Computer-Intensive Methods for Testing Hypotheses; for scores of sums,
+        S. Riezler and J. T. Maxwell (2005), On some pitfalls in automatic evaluation and
+        significance testing for MT, ACL workshop.
+
+    Examples
+    --------
+    >>> from metaeval.stats.resampling.bootstrap import bootstrap_counts
+    >>> a = parts_of_means(np.array([[0.5], [0.7], [0.9], [0.6]]))
+    >>> b = parts_of_means(np.array([[0.4], [0.7], [0.5], [0.3]]))
+    >>> [[result]] = compare_systems([(a, b)], mean_of_sums, bootstrap_counts(4, 500, 0))
+    >>> round(result.difference, 4), 0.2 < result.p_permutation < 0.3, result.n_images
+    (0.2, True, 4)
+    """
+    for a, b in pairs:
+        if a.shape != b.shape or counts.shape[1] != len(a):
+            raise InputError(
+                f"shapes {a.shape}, {b.shape} and counts {counts.shape} do not fit", field="parts"
+            )
+    if not pairs:
+        return []
+    missing = [np.isnan(a) | np.isnan(b) for a, b in pairs]
+    exact = [
+        _fixed_point(np.where(lacking, 0.0, np.stack(pair)))
+        for pair, lacking in zip(pairs, missing, strict=True)
+    ]
+    sides = [np.concatenate([both[side] for both in exact], axis=1) for side in (0, 1)]
+    width = exact[0].shape[2]
+    drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
+    # what moves from the second system to the first: the gaps of the images that stay in place
+    moved = np.concatenate(
+        [
+            _weighted(keep, sides[0] - sides[1])
+            for keep in random_swaps(
+                len(missing[0]), permutations, _CHUNK, np.random.default_rng([_STREAM, seed])
+            )
+        ]
+    )
+    swapped = [
+        _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
+        for side, sign in ((sides[1], 1.0), (sides[0], -1.0))
+    ]
+    results = []
+    for p, both in enumerate(exact):
+        observed = of_sums(both.sum(axis=1))
+        gaps = swapped[0][p] - swapped[1][p]
+        # a mean has its own images, scores that share their sums share their images
+        lacking = missing[p][:, : observed.shape[1]] if of_sums is mean_of_sums else missing[p]
+        if of_sums is not mean_of_sums:
+            lacking = lacking.max(axis=1, keepdims=True)
+        n_images = np.broadcast_to((~lacking).sum(axis=0), observed.shape[1:]).tolist()
+        results.append(
+            [
+                _difference(
+                    observed[:, c], (drawn[0][p][:, c], drawn[1][p][:, c]), gaps[:, c], n_images[c],
+                    confidence,
+                )
+                for c in range(observed.shape[1])
+            ]
+        )  # fmt: skip
+    return results
+
+
+def _difference(
+    observed: Floats, drawn: tuple[Floats, Floats], gaps: Floats, n_images: int, confidence: float
+) -> SystemDifference:
+    """The result of one pair and score from two scores, their replicates, and permuted gaps."""
+    a, b = (float(score) for score in observed)
+    paired = difference_of(a, b, *drawn, confidence, n_images)
+    p = share_as_extreme(abs(a - b), abs(gaps))
+    low, high = paired.low, paired.high
+    return SystemDifference(paired.difference, low, high, paired.p_two_sided, p, n_images)
+
+
+def _of_all(of_sums: OfSums, sums: Floats, width: int) -> list[Floats]:
+    """The scores [r, c] of each system from the sums [r, systems · width] of all."""
+    return [of_sums(sums[:, k : k + width]) for k in range(0, sums.shape[1], width)]
+
+
+def _weighted(weights: npt.NDArray[np.integer], parts: Floats) -> Floats:
+    """Weighted sums [r, k] of parts [n, k] in fixed point, for whole weights [r, n]."""
+    blocks = [
+        weights[start : start + _CHUNK].astype(np.float64) @ parts
+        for start in range(0, len(weights), _CHUNK)
+    ]
+    return np.concatenate([np.empty((0, parts.shape[1])), *blocks])
+
+
+def _fixed_point(values: Floats) -> Floats:
+    """Values [..., n, k] rounded to multiples of 2^-q, q such that any sum of n of them, however
+    weighted by at most n in all, is exact. Whole numbers stay what they are."""
+    largest = max(1.0, float(np.abs(values).max(initial=0.0)))
+    bits = 50 - math.ceil(math.log2(largest * max(2, values.shape[-2])))
+    scale = 2.0**bits
+    rounded: Floats = np.round(values * scale) / scale
+    return rounded

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.corruptions.bag import bag_of_words
 from metaeval.corruptions.base import Caption, Corrupted
 from metaeval.corruptions.graded.delete import Delete
-from metaeval.corruptions.graded.insert import Insert
-from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.graded.replace import Insert, bag_of_words
+from metaeval.corruptions.graded.shuffle import Reverse
 from metaeval.corruptions.tokens import words
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset

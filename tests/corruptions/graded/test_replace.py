@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.corruptions.bag import bag_of_words
 from metaeval.corruptions.base import Caption
-from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.replace import Replace, bag_of_words
 from metaeval.corruptions.tokens import words
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset

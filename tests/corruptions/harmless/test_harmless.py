@@ -17,12 +17,15 @@ from metaeval.corruptions.harmless.wording import (
     BritishSpelling,
     DefiniteArticle,
     Filler,
+    FinalStop,
+    Hyphen,
+    LowerCase,
     NumberFormat,
     PhotoPrefix,
     Synonym,
     ThereIsFrame,
+    TypographicQuotes,
 )
-from metaeval.corruptions.harmless.writing import FinalStop, Hyphen, LowerCase, TypographicQuotes
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from metaeval.corruptions.harmless.grammar import (
     RelativeClause,
     SwapConjuncts,
 )
-from metaeval.corruptions.harmless.wording import Filler, PhotoPrefix
-from metaeval.corruptions.harmless.writing import Hyphen
+from metaeval.corruptions.harmless.wording import Filler, Hyphen, PhotoPrefix
 from metaeval.corruptions.language.content.attributes import (
     DropAttribute,
     MoveAttribute,
@@ -54,7 +53,7 @@ from metaeval.corruptions.language.content.relations import (
 from metaeval.corruptions.language.content.scene import WrongTime
 from metaeval.corruptions.language.fluency.grammar import BreakAgreement, WrongVerbForm
 from metaeval.corruptions.language.fluency.words import CutEnd, CutStart, DeleteContentWords
-from metaeval.corruptions.language.whole.corpus import Corpus
+from metaeval.corruptions.language.whole import Corpus
 from metaeval.data.dataset import CaptionDataset
 
 

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.delete import Delete
-from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.graded.shuffle import Reverse
 from metaeval.corruptions.own.file import read_corruptions
 from metaeval.corruptions.own.function import FunctionCorruption, Mixture
 from metaeval.data.dataset import CaptionDataset
@@ -175,7 +175,6 @@ def test_a_file_that_contradicts_itself_is_refused(
     assert problem in str(refused.value)
 
 
-@pytest.mark.falsifies("experiments.graded.task.Graded.corruptible")
 def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

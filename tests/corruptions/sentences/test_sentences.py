@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from metaeval.corruptions.base import Caption
-from metaeval.corruptions.sentences.base import SentenceCorruption
-from metaeval.corruptions.sentences.changes import (
+from metaeval.corruptions.sentences import (
     DropSentence,
     OtherSentence,
     RepeatSentence,
+    SentenceCorruption,
     SwapSentences,
 )
 from metaeval.data.dataset import Absent

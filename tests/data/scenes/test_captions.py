@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, generate
-from metaeval.data.scenes.captions import write_captions
+from metaeval.data.scenes.captions import Teller
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
@@ -286,5 +286,5 @@ def test_light_and_background_are_those_of_the_scene(scenes: list[SceneGraph]) -
 
 def test_captions_are_stable_under_more_captions(scenes: list[SceneGraph]) -> None:
     g = scenes[0]
-    a = write_captions(g, Draw("x"), 3)
-    assert a == write_captions(g, Draw("x"), 6)[:3]
+    a = Teller(g, Draw("x")).captions(3)
+    assert a == Teller(g, Draw("x")).captions(6)[:3]

@@ -159,7 +159,7 @@ def test_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_the_documentation_s_samples_are_up_to_date(tmp_path: Path) -> None:
     """docs/scenes holds what the command writes (pages exactly, images where they are drawn)."""
-    from metaeval.data.scenes.samples import write_samples
+    from metaeval.data.scenes.__main__ import write_samples
 
     written = write_samples(tmp_path)
     kept = ROOT / "docs/scenes"

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from metaeval.data.scenes import SceneGraph, SceneObject, generate
+from metaeval.data.scenes.art.drawings import draw_thing
 from metaeval.data.scenes.art.pen import COLOURS, Pen
-from metaeval.data.scenes.art.people import POSES
-from metaeval.data.scenes.art.sheet import DRAWINGS
+from metaeval.data.scenes.art.people import POSES, draw_person
 from metaeval.data.scenes.render import png, render
 from metaeval.data.scenes.settings import SETTINGS
 from metaeval.data.scenes.things import THINGS
@@ -27,7 +27,11 @@ def drawn(category: str, looks: dict[str, str], flip: bool = False) -> np.ndarra
     w, h = THINGS[category].size if category != "person" else (50, 132)
     k = 100 / max(w, h)
     box = (150 - w * k / 2, 150 - h * k / 2, w * k, h * k)
-    DRAWINGS[category](Pen(ImageDraw.Draw(image), *box, flip), {"kind": category, **looks})
+    pen = Pen(ImageDraw.Draw(image), *box, flip)
+    if category == "person":
+        draw_person(pen, {"kind": category, **looks})
+    else:
+        draw_thing(pen, category, {"kind": category, **looks})
     return np.asarray(image)
 
 

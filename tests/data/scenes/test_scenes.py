@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from metaeval.data.scenes import SPLITS, SceneGraph, generate, load_scenes
-from metaeval.data.scenes.files import captions_json, dump, graphs_json, instances_json
+from metaeval.data.scenes.load import captions_json, dump, graphs_json, instances_json
 from metaeval.data.scenes.things import THINGS
 from metaeval.errors import ConfigError
 
@@ -51,7 +51,7 @@ def test_bytes_are_the_published_ones() -> None:
 def test_bytes_do_not_depend_on_the_process(hashseed: str) -> None:
     code = (
         "import hashlib; from metaeval.data.scenes import generate; "
-        "from metaeval.data.scenes.files import *; g = list(generate('val', 100)); "
+        "from metaeval.data.scenes.load import *; g = list(generate('val', 100)); "
         "print(hashlib.sha256(captions_json(g, 'val') + instances_json(g, 'val') + "
         "graphs_json(g, 'val')).hexdigest())"
     )

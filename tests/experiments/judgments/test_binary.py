@@ -69,7 +69,6 @@ def test_ratings_of_more_than_two_values_have_none(tmp_path: Path) -> None:
     assert result.metric("Length").numbers.human["human"].binary is None
 
 
-@pytest.mark.falsifies("experiments.judgments.printout._length")
 @pytest.mark.parametrize(("words", "said"), [(3, False), (12, True)])
 def test_captions_much_longer_than_references_are_said(
     words: int, said: bool, tmp_path: Path

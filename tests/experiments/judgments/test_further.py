@@ -12,7 +12,7 @@ import pytest
 
 from metaeval.reports.judgments.page import write_report
 from metaeval.results.judgments import JudgmentsResult
-from metaeval.stats.agreement.alt_test import alt_test
+from metaeval.stats.agreement.ceiling import alt_test
 from metaeval.stats.preference.isotonic import to_rating_scale
 from tests.experiments.judgments.test_judgments import run_in
 

@@ -286,7 +286,6 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     assert people_agreement(with_lines(tmp_path, lines), "human") is None
 
 
-@pytest.mark.falsifies("reports.judgments.findings._ceiling")
 def test_the_ceiling_does_not_depend_on_the_order_of_the_ratings(tmp_path: Path) -> None:
     """Sorted rows are minimum, middle, maximum: the columns are not raters, and the sentence about
     "one person" was false of them. The value is that of the same ratings in any order."""
@@ -368,7 +367,6 @@ def test_what_remains_given_length(run: Path, tmp_path: Path) -> None:
     assert partial.low < partial.value < partial.high
 
 
-@pytest.mark.falsifies("experiments.judgments.printout._few_values")
 def test_few_values_and_few_pairs_are_shown(tmp_path: Path, capsys: Any) -> None:
     """τ-c is scaled by the smaller number of values; an accuracy of two pairs says so."""
     lines = [
@@ -388,8 +386,6 @@ def test_few_values_and_few_pairs_are_shown(tmp_path: Path, capsys: Any) -> None
     assert "(2 pairs)" in printed
 
 
-@pytest.mark.falsifies("experiments.judgments.printout.too_few_draws")
-@pytest.mark.falsifies("experiments.judgments.printout._unscored")
 def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     """`metric=[…]` leaves BLEU out: nothing is to be set for it. Captions without references say
     why CIDEr has no score, and metrics are compared on the rows that all could score."""

@@ -228,7 +228,6 @@ def run(folder: Path, *metrics: str) -> LocalisationResult:
     return result
 
 
-@pytest.mark.falsifies("reports.localisation.page.findings")
 def test_a_run_scores_the_explanations_of_metrics_that_have_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

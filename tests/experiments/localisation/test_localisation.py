@@ -91,7 +91,6 @@ def errs(captions):
 """
 
 
-@pytest.mark.falsifies("experiments.localisation.task.Localisation.describe")
 @pytest.mark.parametrize(("function", "value"), [("knows", 1.0), ("errs", 0.0)])
 def test_a_metric_that_knows_the_wrong_words_finds_them_all(
     tmp_path: Path,
@@ -141,7 +140,6 @@ def compared(difference: float, p: float) -> Comparison:
     )  # fmt: skip
 
 
-@pytest.mark.falsifies("reports.localisation.page.findings")
 def test_a_winner_is_named_only_where_the_test_separates_it(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
     run_configured(compose_config(options(tmp_path, file, report="none")), tmp_path / "OUT")
@@ -173,7 +171,6 @@ def test_a_winner_is_named_only_where_the_test_separates_it(tmp_path: Path) -> N
     assert page.findings(result, [named("A", 0.8)])[0].text.endswith("no other metric ran.")
 
 
-@pytest.mark.falsifies("reports.localisation.page.write_report")
 def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
     for metric, absent in (("pacscore", True), ("rouge_l", False)):

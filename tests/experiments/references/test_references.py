@@ -141,7 +141,6 @@ def test_fixed_references_are_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.falsifies("experiments.references.task._Column.without_values")
 def test_a_metric_that_runs_with_other_columns_names_them() -> None:
     """CHAIR with references has other columns than without; a metric that is skipped has its own
     reason, and none of other columns."""

@@ -29,7 +29,7 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError, MetaevalError
 from metaeval.experiments.run import run_configured
 from metaeval.experiments.score.parts import Parts
-from metaeval.experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
+from metaeval.experiments.score.rows import CaptionRow, RowBlock, blocks, own_dataset, read_rows
 from metaeval.experiments.score.worker import BlockScores, forget
 from metaeval.metrics.ngram.cider import Cider, CiderR
 from metaeval.results.blocks import ColumnSum
@@ -368,7 +368,7 @@ def test_a_metric_that_fails_on_one_block_keeps_the_scores_of_the_others(tmp_pat
 
 
 def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
-    made, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
+    made, block = Parts(tmp_path, "request"), RowBlock(0, 0, [CaptionRow(1, "a", None)])
     broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
     entry = made.write(block, {"m": ["M"]}, {"m": broken})
     assert entry.columns == {"M": ColumnSum(n=0, sum=0.0)}
@@ -376,7 +376,7 @@ def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
     entry = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
     assert made.known(block) == entry
     assert Parts(tmp_path, "other").known(block) is None
-    assert made.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
+    assert made.known(RowBlock(0, 0, [CaptionRow(1, "b", None)])) is None
 
 
 NO_RAY = pytest.mark.skipif(

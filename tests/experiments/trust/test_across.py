@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
-
 from metaeval.experiments.trust.across import across_benchmarks
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison, Comparisons
@@ -54,7 +52,6 @@ def test_average_ranks_are_those_of_clusters() -> None:
     assert across_benchmarks([("x", first), ("z", only)]) is None
 
 
-@pytest.mark.falsifies("results.trust.TrustResult.across_sentence")
 def test_whether_benchmarks_rank_alike() -> None:
     result = trust_result({"A": [evidence(0.9)]})
     assert result.across_sentence == ""

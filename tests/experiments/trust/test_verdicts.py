@@ -15,7 +15,7 @@ from metaeval.experiments.trust.verdicts import (
 )
 from metaeval.results.base import Estimate
 from metaeval.results.trust import Evidence, Rules, TrustCell
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import holm
 from tests.experiments.trust.trust_cases import RULES, USES, evidence, found, trust_result
 
 
@@ -45,7 +45,6 @@ def test_one_item(value: float, sd: float, verdict: str) -> None:
     assert one(value, sd) == verdict
 
 
-@pytest.mark.falsifies("experiments.trust.verdicts.verdict")
 def test_yes_needs_every_item_and_partly_names_the_others() -> None:
     high, low = evidence(0.9, item="high"), evidence(0.5, item="low")
     row = cells(
@@ -57,7 +56,6 @@ def test_yes_needs_every_item_and_partly_names_the_others() -> None:
     assert row["B"].reason.endswith("not shown: low")
 
 
-@pytest.mark.falsifies("experiments.trust.verdicts._excused", "experiments.trust.verdicts.verdict")
 def test_what_was_trained_on_and_what_the_control_solves_never_counts() -> None:
     trained = found("M", evidence(1.0, sd=0.001), "M was chosen on experiment=pairs")
     solved = found("M", evidence(0.99, control=0.95, sd=0.001))
@@ -70,7 +68,6 @@ def test_what_was_trained_on_and_what_the_control_solves_never_counts() -> None:
     assert both.verdict == "no"
 
 
-@pytest.mark.falsifies("experiments.trust.verdicts.verdict")
 def test_a_test_that_a_control_nearly_solves_keeps_a_use_from_yes() -> None:
     """Unless the metric nearly solves it, too."""
     good = found("M", evidence(0.9, item="spelling"))
@@ -142,8 +139,6 @@ def test_two_hundred_metrics_without_signal_rarely_pass(items: int) -> None:
         assert passed <= 0.05 * 200
 
 
-@pytest.mark.falsifies("results.trust.TrustResult.about")
-@pytest.mark.falsifies("results.trust.TrustResult.sentence")
 def test_sentences_name_only_what_the_verdicts_say() -> None:
     good, bad = [evidence(0.9)], [evidence(0.5)]
     use, nothing = USES
@@ -170,7 +165,6 @@ def test_sentences_name_only_what_the_verdicts_say() -> None:
     assert "no evidence counts: a: A was chosen on experiment=pairs" in trained.sentence(use)
 
 
-@pytest.mark.falsifies("results.trust.TrustResult.robustness_sentence")
 def test_robustness_counts_verdicts_that_change() -> None:
     near = evidence(0.545, sd=0.001)  # its effect, .09, is between the lower threshold and ours
     result = trust_result({"A": [near], "B": [evidence(0.9), evidence(0.5, item="b")]})

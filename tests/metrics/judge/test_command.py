@@ -11,7 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from benchmarks.loopback import LoopbackEndpoint
-from metaeval.check.contract import check, questions
+from metaeval.check.__main__ import check, questions
 from metaeval.metrics.judge.metric import Judge
 from metaeval.reports.pairs.page import write_report
 from metaeval.runs.answers import ANSWERS

@@ -29,7 +29,7 @@ from metaeval.metrics.spice.metric import (
     f_scores,
     load_synonyms,
 )
-from metaeval.text.scene_graphs import install, spice_service
+from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 
 Tuples = list[list[str]]
@@ -231,7 +231,7 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
 
 
 def test_missing_jars_are_reported(tmp_path: Path) -> None:
-    absent = install.installed(tmp_path)
+    absent = spice_service.installed_jars(tmp_path)
     assert "stanford-corenlp-3.6.0-models.jar" in absent.reason
     assert "--install spice" in absent.remedy
 

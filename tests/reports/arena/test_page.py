@@ -50,7 +50,6 @@ def numbers(statistics: dict[str, Any], name: str) -> dict[str, Any]:
     return of
 
 
-@pytest.mark.falsifies("reports.arena.table.arena_table")
 def test_how_ties_count(run: Path, statistics: dict[str, Any]) -> None:
     def text(ties: str) -> str:
         changed = copy.deepcopy(statistics)
@@ -64,7 +63,6 @@ def test_how_ties_count(run: Path, statistics: dict[str, Any]) -> None:
     assert half not in text("wrong")
 
 
-@pytest.mark.falsifies("experiments.arena.printout._metrics")
 def test_what_is_printed_on_battles(statistics: dict[str, Any]) -> None:
     def first(**changes: Any) -> list[str]:
         data = copy.deepcopy({k: v for k, v in statistics.items() if k != "schema"}) | changes
@@ -92,7 +90,6 @@ def test_the_page(run: Path, statistics: dict[str, Any]) -> None:
     assert "Where metrics and people disagree" in text
 
 
-@pytest.mark.falsifies("reports.arena.findings.length_alone")
 def test_the_longer_caption(run: Path, statistics: dict[str, Any]) -> None:
     def with_share(value: float, low: float, high: float) -> str:
         changed = copy.deepcopy(statistics)
@@ -105,7 +102,6 @@ def test_the_longer_caption(run: Path, statistics: dict[str, Any]) -> None:
     assert "er caption wins" not in with_share(0.55, 0.45, 0.65)
 
 
-@pytest.mark.falsifies("reports.arena.findings.raters")
 def test_raters(run: Path, statistics: dict[str, Any]) -> None:
     assert "ratings of one battle agree" not in sentences({**statistics, "people": None}, run)
     people = {"value": 0.683, "pairs_of_ratings": 900, "battles": 300}
@@ -113,7 +109,6 @@ def test_raters(run: Path, statistics: dict[str, Any]) -> None:
     assert "Two ratings of one battle agree in 68.3% (300 battles with several ratings)." in text
 
 
-@pytest.mark.falsifies("reports.arena.findings.systems")
 def test_the_first_group_and_who_ranks_alike(run: Path, statistics: dict[str, Any]) -> None:
     changed = copy.deepcopy(statistics)
     for system, rank in zip(changed["ranking"]["systems"], (1, 1, 2, 3), strict=True):
@@ -134,7 +129,6 @@ def test_the_first_group_and_who_ranks_alike(run: Path, statistics: dict[str, An
     assert "is stronger than every other" not in sentences(changed, run)
 
 
-@pytest.mark.falsifies("reports.arena.findings.length_of_systems")
 def test_length_at_equal_systems(run: Path, statistics: dict[str, Any]) -> None:
     def with_length(value: float, low: float, high: float) -> str:
         changed = copy.deepcopy(statistics)
@@ -147,7 +141,6 @@ def test_length_at_equal_systems(run: Path, statistics: dict[str, Any]) -> None:
     assert "raises the log-odds" not in with_length(0.2, -0.1, 0.5)
 
 
-@pytest.mark.falsifies("reports.arena.findings.findings")
 def test_who_judged(run: Path, statistics: dict[str, Any]) -> None:
     assert "The winners are those that" not in sentences(statistics, run)
     changed = copy.deepcopy(statistics)

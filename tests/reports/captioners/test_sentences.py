@@ -51,7 +51,6 @@ def text_of(finding: Any) -> str:
     return str(finding.text)
 
 
-@pytest.mark.falsifies("reports.captioners.summary._first")
 def test_who_is_first() -> None:
     sure = system_scores("X", "abc", [True, True])
     unsure = system_scores("Y", "abc")
@@ -73,7 +72,6 @@ def test_who_is_first() -> None:
     assert said() == "No metric gave the systems a score."
 
 
-@pytest.mark.falsifies("reports.captioners.summary._last")
 def test_who_is_last() -> None:
     sure = system_scores("X", "abc", [True, True])
     unsure = system_scores("Y", "abc", [True, False])
@@ -92,7 +90,6 @@ def test_who_is_last() -> None:
     assert summary._last(run_of(system_scores("X", "ab"), systems=two)) is None
 
 
-@pytest.mark.falsifies("reports.captioners.summary._human")
 def test_who_is_above_people() -> None:
     """Above people is who has its whole interval below 0; without an interval nothing is said."""
     metrics = [system_scores(name, "abc") for name in "XY"]
@@ -118,7 +115,6 @@ def test_who_is_above_people() -> None:
     )
 
 
-@pytest.mark.falsifies("reports.captioners.summary._undecided")
 def test_neighbours_that_are_not_separated() -> None:
     def said(*metrics: Any) -> str:
         return text_of(summary._undecided(run_of(*metrics)))
@@ -133,7 +129,6 @@ def test_neighbours_that_are_not_separated() -> None:
     assert summary._undecided(run_of(system_scores("X", "a"))) is None
 
 
-@pytest.mark.falsifies("reports.captioners.summary._aggregates")
 def test_corpus_scores_and_means() -> None:
     def said(corpus: Any, mean: Any) -> str:
         return text_of(summary._aggregates(run_of(corpus, mean)))
@@ -151,7 +146,6 @@ def test_corpus_scores_and_means() -> None:
     assert summary._aggregates(run_of(mean)) is None
 
 
-@pytest.mark.falsifies("reports.captioners.summary._agreement")
 def test_pairs_of_metrics_are_named_only_where_their_intervals_are_apart() -> None:
     metrics = [system_scores(name, "abc") for name in "XYZ"]
     one = Estimate(value=1.0)
@@ -173,7 +167,6 @@ def test_pairs_of_metrics_are_named_only_where_their_intervals_are_apart() -> No
     assert "not apart" in said(high, high, high)
 
 
-@pytest.mark.falsifies("reports.captioners.summary._disagreement")
 def test_how_often_metrics_contradict_each_other() -> None:
     def finding(mean: float | None, votes: Sequence[str]) -> Any:
         made = captioners_result({}).disagreement.model_copy(
@@ -187,7 +180,6 @@ def test_how_often_metrics_contradict_each_other() -> None:
     assert finding(0.25, "X") is None
 
 
-@pytest.mark.falsifies("reports.captioners.summary._missing")
 def test_what_is_missing() -> None:
     skipped = MetricResult[Any](column=ScoreColumn("X"), family="x", status="skipped")
     failed = MetricResult[Any](column=ScoreColumn("Y"), family="y", status="failed")
@@ -200,12 +192,6 @@ def test_what_is_missing() -> None:
     assert summary._missing(run_of(system_scores("X", "abc"))) is None
 
 
-@pytest.mark.falsifies(
-    "reports.captioners.page._context",
-    "reports.captioners.alerts._of_systems",
-    "reports.captioners.alerts._of_scores",
-    "reports.captioners.alerts._of_run",
-)
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
@@ -238,7 +224,6 @@ def test_nothing_is_called_complete_that_is_not(
         assert alert.text.startswith(expected)
 
 
-@pytest.mark.falsifies("reports.captioners.tables.columns")
 def test_the_direction_and_the_kind_of_a_column() -> None:
     corpus, mean = system_scores("B (corpus)", "abc"), system_scores("B (mean of sentences)", "abc")
     low = system_scores("L", "abc", higher_is_better=False)
@@ -248,7 +233,6 @@ def test_the_direction_and_the_kind_of_a_column() -> None:
     assert tips["B (mean of sentences)"].endswith("not the corpus score. Higher is better.")
 
 
-@pytest.mark.falsifies("experiments.captioners.printout._lengths")
 def test_only_systems_without_a_common_length_are_printed() -> None:
     def length(name: str, ratio: float | None, comparable: bool) -> SystemLength:
         return SystemLength(

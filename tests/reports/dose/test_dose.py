@@ -12,7 +12,7 @@ from metaeval.reports.dose.figure import _ticks
 from metaeval.reports.dose.findings import finding
 from metaeval.reports.dose.section import dose_section
 from metaeval.results.graded import DoseCurve, HalfDose
-from metaeval.stats.dose.record import dose_record
+from metaeval.stats.dose import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 DOSES = [0.0, 0.2, 0.4, 0.8]
@@ -36,7 +36,6 @@ def made(**curves: DoseCurve) -> Panel:
 FALLING, RISING, FLAT = (9.0, 7, 5, 1), (9.0, 5, 7, 1), (9.0, 9, 9, 9)
 
 
-@pytest.mark.falsifies("reports.dose.findings._monotone")
 def test_what_falls_at_every_step_and_what_rises() -> None:
     text = finding(made(a=curve(*FALLING), b=curve(*RISING))).text
     assert "At each of the 3 steps the scores of a get worse" in text
@@ -64,7 +63,6 @@ def test_half_of_the_effect() -> None:
     assert "Half of" not in text
 
 
-@pytest.mark.falsifies("reports.dose.findings._half")
 @pytest.mark.parametrize(
     ("ends", "expected"),
     [
@@ -86,7 +84,6 @@ def test_no_metric_is_first_where_intervals_overlap(
     assert ("overlap" in text) == ("between" in expected)
 
 
-@pytest.mark.falsifies("reports.dose.findings._controls")
 def test_controls_that_fall_are_named_and_others_are_not() -> None:
     case = made(a=curve(*FALLING), control=curve(*FALLING))
     assert "The scores of the control control get worse at each step, too" in finding(case).text
@@ -94,7 +91,6 @@ def test_controls_that_fall_are_named_and_others_are_not() -> None:
     assert "too:" not in finding(made(a=curve(*FALLING), control=curve(*FLAT))).text
 
 
-@pytest.mark.falsifies("reports.dose.findings._seeds", "reports.dose.figure.write_dose_figure")
 def test_seeds_are_reported_where_a_run_has_some() -> None:
     text = finding(made(a=curve(*FALLING, seeds=3))).text
     assert "Over three seeds of the corruption the change has a standard deviation of" in text

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from metaeval.experiments.forced_choice.printout import _tables
 from metaeval.reports.forced_choice import findings
 from metaeval.reports.forced_choice.page import _protocol
@@ -32,7 +30,6 @@ def said(result: ForcedChoiceResult) -> list[str]:
     return [f.text for f in findings.findings(result, choice_table(result))]
 
 
-@pytest.mark.falsifies("reports.forced_choice.findings.findings")
 def test_who_chooses_as_people_do() -> None:
     assert said(result_of({})) == ["No metric ran."]
     means = {"A": 0.7, "B": 0.6}
@@ -53,7 +50,6 @@ def test_who_chooses_as_people_do() -> None:
     assert said(result_of(means, controls=controls))[0].startswith("A agrees best")
 
 
-@pytest.mark.falsifies("reports.forced_choice.findings._people")
 def test_one_person_against_the_others() -> None:
     people = {"HC": 0.9, "mean": 0.8}
     (text,) = findings._people(result_of({}, people=people))
@@ -63,7 +59,6 @@ def test_one_person_against_the_others() -> None:
     assert findings._people(result_of({})) == []
 
 
-@pytest.mark.falsifies("reports.forced_choice.findings._label_agreement")
 def test_whether_two_groups_of_people_agree() -> None:
     def text(**shares: float) -> list[str]:
         return findings._label_agreement(result_of({}, label_agreement=shares))
@@ -75,9 +70,6 @@ def test_whether_two_groups_of_people_agree() -> None:
     assert findings._label_agreement(result_of({})) == []
 
 
-@pytest.mark.falsifies(
-    "reports.forced_choice.page._protocol", "experiments.forced_choice.printout._tables"
-)
 def test_the_protocol_and_the_printout() -> None:
     def rows(**fields: Any) -> dict[str, str]:
         return dict(_protocol(result_of({"A": 0.7}, **fields)))

@@ -42,7 +42,6 @@ def table_of(
     return {row[0].text: [c.text + c.mark for c in row[1:]] for row in section.table.groups[0]}
 
 
-@pytest.mark.falsifies("reports.judges.section.lead")
 def test_the_lead_names_a_dominant_score_only_where_there_is_one() -> None:
     even = judge("Even")
     stuck = judge("Stuck", most_frequent=0.0, most_frequent_share=0.7, dominated=True)
@@ -50,7 +49,6 @@ def test_the_lead_names_a_dominant_score_only_where_there_is_one() -> None:
     assert lead([even, stuck]) == "Stuck gives the score 0 in 70.0% of its parsed answers."
 
 
-@pytest.mark.falsifies("reports.judges.section.lead")
 def test_the_lead_counts_answers_without_a_number_only_where_there_are_some() -> None:
     assert "parsed; they are NaN" not in lead([judge()])
     text = lead([judge("A"), judge("B", unparsed=3)])
@@ -58,7 +56,6 @@ def test_the_lead_counts_answers_without_a_number_only_where_there_are_some() ->
     assert "answers of A" not in text
 
 
-@pytest.mark.falsifies("reports.judges.section.missing")
 def test_only_lines_without_any_number_are_called_unknown() -> None:
     assert missing([]) == ""
     assert missing(["Seconds", "Price"]) == "Not known in this run: seconds and price."

@@ -136,7 +136,6 @@ def test_the_matrix_by_hand() -> None:
     assert rows[0].cells[2].kind == "even"
 
 
-@pytest.mark.falsifies("reports.judgments.findings.leader")
 def test_a_metric_leads_alone_only_where_every_test_separates_it(
     run: Path, statistics: dict[str, Any]
 ) -> None:
@@ -157,7 +156,6 @@ def test_a_metric_leads_alone_only_where_every_test_separates_it(
     assert ", higher than every other metric." not in sentences(sure, run)
 
 
-@pytest.mark.falsifies("reports.judgments.findings.disclosure")
 def test_the_sentence_names_a_leaders_training_on_benchmark_captions(
     run: Path, statistics: dict[str, Any]
 ) -> None:
@@ -176,7 +174,6 @@ def test_the_sentence_names_a_leaders_training_on_benchmark_captions(
     assert "saw captions of benchmark images" not in sentences(statistics, run)
 
 
-@pytest.mark.falsifies("reports.judgments.findings._few_values")
 def test_a_metric_of_few_values_does_not_lead_by_tau_c(
     run: Path, statistics: dict[str, Any]
 ) -> None:
@@ -195,7 +192,6 @@ def test_a_metric_of_few_values_does_not_lead_by_tau_c(
     assert "2 values: see τ-b" in text
 
 
-@pytest.mark.falsifies("results.judgments.JudgmentsResult.outside_intervals")
 def test_a_value_outside_its_own_interval_is_named(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     assert "Outside its own interval" not in sentences(value, run)
@@ -206,7 +202,6 @@ def test_a_value_outside_its_own_interval_is_named(run: Path, statistics: dict[s
     assert f"Outside its own interval: {one['column']['name']} (human). A bootstrap" in text
 
 
-@pytest.mark.falsifies("reports.judgments.findings.too_few")
 def test_too_few_draws() -> None:
     """36 pairs at 0.05: 2 · 36 / (R + 1) < 0.05 from R = 1440 on, 36 / (R + 1) from R = 720 on."""
     (pair, *_) = differences().pairs
@@ -219,7 +214,6 @@ def test_too_few_draws() -> None:
     assert "task.permutations to 720 or more" in sentence
 
 
-@pytest.mark.falsifies("reports.judgments.findings._published")
 def test_published_values_are_compared_with_ours(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     ours = value["metrics"][0]["statistics"]["human"]["human"]["kendall_tau_b"]["value"]
@@ -243,7 +237,6 @@ def test_a_whole_percentage_is_equal_within_half_of_one() -> None:
     assert not equal_as_printed(0.2306, 0.23, 1)
 
 
-@pytest.mark.falsifies("reports.judgments.findings._systems")
 def test_the_system_level_is_a_finding(run: Path, statistics: dict[str, Any]) -> None:
     """Each sentence on statistics for which it is true, and not on the others."""
     value = copy.deepcopy(statistics)
@@ -264,7 +257,6 @@ def test_the_system_level_is_a_finding(run: Path, statistics: dict[str, Any]) ->
     assert "every r is below 0" in with_r(*[-0.5] * len(names))
 
 
-@pytest.mark.falsifies("reports.judgments.findings._without_people")
 def test_what_is_left_without_people_is_a_finding(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     assert "Without people's captions" not in sentences(value, run)
@@ -285,7 +277,6 @@ def test_what_is_left_without_people_is_a_finding(run: Path, statistics: dict[st
     assert "without Human (20 captions)" in text
 
 
-@pytest.mark.falsifies("reports.judgments.findings._calibration")
 def test_an_accuracy_of_nearly_all_ties_is_marked(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     assert "how often people tie captions" not in sentences(value, run)
@@ -295,9 +286,6 @@ def test_an_accuracy_of_nearly_all_ties_is_marked(run: Path, statistics: dict[st
     assert "by tying 97.0% of the pairs: that says" in sentences(value, run)
 
 
-@pytest.mark.falsifies("experiments.judgments.printout._not_above")
-@pytest.mark.falsifies("reports.judgments.findings._controls")
-@pytest.mark.falsifies("reports.judgments.findings._control_without_people")
 def test_controls_are_not_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Here length follows people better than ROUGE-L does: it is neither counted nor named among
     the metrics, and stands below them."""

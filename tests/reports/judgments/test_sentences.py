@@ -30,7 +30,6 @@ def result_of(*names: str, statistic: str = "kendall_tau_c", **numbers: Any) -> 
     )  # fmt: skip
 
 
-@pytest.mark.falsifies("reports.judgments.findings.findings")
 def test_the_first_sentence() -> None:
     def said(result: JudgmentsResult) -> list[str]:
         return [f.text for f in findings(result, ratings_table(result))]
@@ -42,7 +41,6 @@ def test_the_first_sentence() -> None:
     assert "No metric ran." not in said(result_of("A"))
 
 
-@pytest.mark.falsifies("reports.judgments.page._protocol")
 def test_the_protocol_in_words() -> None:
     def rows(**changes: str) -> dict[str, str]:
         result = result_of("A")
@@ -63,7 +61,6 @@ def test_the_protocol_in_words() -> None:
     assert len(set(own.values())) == 4
 
 
-@pytest.mark.falsifies("reports.judgments.table._rating_cells")
 @pytest.mark.parametrize(
     ("statistic", "numbers", "expected"),
     [

@@ -123,10 +123,6 @@ def test_the_same_files_give_the_same_page(run: Path, capsys) -> None:
     assert not (run / "figures" / "accuracy.svg").exists()
 
 
-@pytest.mark.falsifies(
-    "reports.shared.matrix.against_control_sentences",
-    "reports.pairs.templates.true_false: No control was scored, or",
-)
 def test_kinds_are_described_by_their_own_numbers(run: Path, result: PairsResult) -> None:
     """Each sentence on data for which it is true, and not on the others."""
     nothing = "a control gets as much as every metric"
@@ -157,7 +153,6 @@ def test_kinds_are_described_by_their_own_numbers(run: Path, result: PairsResult
     assert "No control was scored" not in text_of(result, run)
 
 
-@pytest.mark.falsifies("reports.pairs.templates.true_false: Fewer than two metrics to")
 def test_one_metric_is_compared_with_no_other(run: Path, result: PairsResult) -> None:
     fewer = "Fewer than two metrics to compare."
     assert fewer not in text_of(result, run)
@@ -191,7 +186,6 @@ def test_what_is_not_above_a_control_is_marked(run: Path, result: PairsResult) -
     assert marks(with_controls(result, comparisons=(undecidable, *above[1:]))) == 0
 
 
-@pytest.mark.falsifies("reports.pairs.findings._best")
 def test_the_first_sentence_names_the_group_that_no_test_separates(
     run: Path, result: PairsResult
 ) -> None:
@@ -220,7 +214,6 @@ def test_the_first_sentence_names_the_group_that_no_test_separates(
     assert tied in text(0.05)  # strictly below alpha
 
 
-@pytest.mark.falsifies("reports.pairs.findings._best")
 def test_the_mean_over_informative_kinds_is_reported_too(run: Path, result: PairsResult) -> None:
     shown = with_verdicts(result, "nothing", "something", *["nothing"] * 3)
     accuracy = Accuracy(value=0.803, low=0.7, high=0.9, n=5, ties=0.0, untied=0.803)
@@ -240,7 +233,6 @@ def test_the_mean_over_informative_kinds_is_reported_too(run: Path, result: Pair
     assert "above the controls (replace_att)" not in summary_of(every, run)
 
 
-@pytest.mark.falsifies("reports.pairs.findings._paraphrases")
 def test_a_hard_paraphrase_is_a_finding(run: Path, result: PairsResult) -> None:
     names = [m.name for m in metrics(result)]
 
@@ -260,7 +252,6 @@ def with_facts(result: PairsResult, **changes: int) -> PairsResult:
     return result.model_copy(update={"facts": result.facts.model_copy(update=changes)})
 
 
-@pytest.mark.falsifies("reports.pairs.findings._near_copies")
 def test_counts_that_matter_are_findings(run: Path, result: PairsResult) -> None:
     none = with_facts(result, near_copies=0, false_among_references=0)
     text = summary_of(none.model_copy(update={"refinement": None}), run)
@@ -285,7 +276,6 @@ def test_counts_that_matter_are_findings(run: Path, result: PairsResult) -> None
     assert "fewer than 100 are left" not in summary_of(changed, run)
 
 
-@pytest.mark.falsifies("reports.pairs.findings.undecidable")
 def test_too_few_permutations_are_a_finding(run: Path, result: PairsResult) -> None:
     """10 pairs at 0.05: 10 / (R + 1) < 0.05 from R = 200 on; 5 kinds × 5 metrics: from 500 on."""
 

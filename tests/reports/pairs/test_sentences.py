@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from metaeval.experiments.pairs.printout import (
     _differences,
     _refinement,
@@ -38,7 +36,6 @@ def said(result: PairsResult) -> list[str]:
     return [f.text for f in findings.findings(result, accuracy_table(result))]
 
 
-@pytest.mark.falsifies("reports.pairs.findings.findings", "reports.pairs.findings._best")
 def test_who_prefers_the_truth_most_often() -> None:
     assert said(pairs_result()) == ["No metric ran."]
     apart = comparisons(comparison("A", "B", 0.1, 0.001))
@@ -69,9 +66,6 @@ def refined(**kinds: int) -> PairsResult:
     )
 
 
-@pytest.mark.falsifies(
-    "reports.pairs.findings._refinement", "experiments.pairs.printout._refinement"
-)
 def test_how_many_pairs_a_refinement_leaves() -> None:
     text = findings._refinement(refined(swap=5, replace=120))
     assert text == [
@@ -85,7 +79,6 @@ def test_how_many_pairs_a_refinement_leaves() -> None:
     assert list(_refinement(pairs_result(A))) == []
 
 
-@pytest.mark.falsifies("reports.pairs.page._protocol", "reports.pairs.table.accuracy_table")
 def test_the_protocol_says_what_was_done() -> None:
     def protocol(**fields: Any) -> dict[str, str]:
         run = LoadedRun(Path(), pairs_result(A, **fields), RunInfo(status="finished"), "")
@@ -102,7 +95,6 @@ def test_the_protocol_says_what_was_done() -> None:
         assert sum(words in tip for tip in tips) == 2  # one a kind
 
 
-@pytest.mark.falsifies("reports.pairs.table._cells", "reports.pairs.table.control_rows")
 def test_which_metrics_are_above_a_control() -> None:
     controls = {
         "swap": against_control("something", {"A": 0.001, "B": 0.5}),
@@ -121,13 +113,6 @@ def test_which_metrics_are_above_a_control() -> None:
         assert control_rows(result, TRUE_FALSE)[0][4].startswith(word)
 
 
-@pytest.mark.falsifies(
-    "experiments.pairs.printout._table",
-    "experiments.pairs.printout._differences",
-    "experiments.pairs.printout._verdicts",
-    "experiments.pairs.printout._undecidable",
-    "experiments.pairs.printout._unscored",
-)
 def test_what_is_printed() -> None:
     wrong = "ties count as wrong, for metrics and controls"
     assert wrong in list(_table(pairs_result(A, ties="wrong"), TRUE_FALSE))

@@ -14,7 +14,7 @@ import pytest
 # the measures of an ACL paper: text of 455 pt, 17 pt between columns, 11 pt letters
 _HEAD = r"""\documentclass[11pt,a4paper,twocolumn]{article}
 \usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\usepackage{times}
-\usepackage{array,booktabs,graphicx}
+\usepackage{booktabs,graphicx}
 \setlength{\textwidth}{455pt}\setlength{\columnsep}{17pt}
 \setlength{\oddsidemargin}{0pt}\setlength{\textheight}{703pt}\setlength{\topmargin}{-40pt}
 \begin{document}
@@ -38,8 +38,10 @@ def _compile(paper: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "paper.tex").write_text(paper, encoding="utf-8")
     return subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
-        cwd=folder, capture_output=True, encoding="latin-1",
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        encoding="latin-1",
+    )
 
 
 _REASON = missing_latex()

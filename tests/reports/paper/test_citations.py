@@ -12,6 +12,7 @@ import yaml
 
 import metaeval
 from metaeval.config import build, compose_config, metric_names
+from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
 from metaeval.reports.paper.citations import (
     CONTROLS,
     OF_DATASET,
@@ -29,8 +30,13 @@ ROOT = Path(__file__).parents[3]
 # controls, and what users bring
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 WITHOUT = OWN | {
-    "length", "brevity", "random_score", "bigram_model", "longest_copy", "gold_labels",
-}  # fmt: skip
+    "length",
+    "brevity",
+    "random_score",
+    "bigram_model",
+    "longest_copy",
+    "gold_labels",
+}
 
 
 @pytest.fixture
@@ -68,6 +74,13 @@ def test_every_key_and_every_metric_of_ours_is_known() -> None:
         assert bool(of_metric) == (name not in WITHOUT), name
         used |= of_metric
     assert used | {PROTOCOL, CONTROLS} <= set(entries())
+
+
+def test_the_statistics_of_a_metric_cite_what_the_metric_cites() -> None:
+    """Captioners' corpus scores are made of them."""
+    bleu = build("bleu", compose_config([]))
+    assert isinstance(bleu, SummableMetric)
+    assert StatisticsAdapter(bleu).citation == bleu.citation == ("papineni2002bleu",)
 
 
 def test_metaeval_is_cited_as_its_citation_file_says() -> None:

@@ -10,9 +10,12 @@ from metaeval.results.comparison import Comparison, Comparisons
 
 def pair(a: str, b: str, gap: float | None, **tests: float) -> Comparison:
     return Comparison(
-        a=a, b=b, measure="x", difference=Estimate(value=gap, low=0.01, high=0.03),
+        a=a,
+        b=b,
+        measure="x",
+        difference=Estimate(value=gap, low=0.01, high=0.03),
         tests=tuple(Test(p=p / 2, p_adjusted=p, method=m) for m, p in tests.items()),
-    )  # fmt: skip
+    )
 
 
 DIFFERENCES = (
@@ -30,9 +33,15 @@ def rows(order: list[str]) -> list[list[str]]:
     table = comparison_table(compared(), order, "differences", "All.")
     assert table is not None
     assert list(table.heads) == [
-        "Metric", "against", "Difference", "Interval", "p, permutation", "Holm", "p, bootstrap",
+        "Metric",
+        "against",
+        "Difference",
+        "Interval",
+        "p, permutation",
         "Holm",
-    ]  # fmt: skip
+        "p, bootstrap",
+        "Holm",
+    ]
     return [[cell.text for cell in row] for row in table.groups[0]]
 
 
@@ -63,5 +72,10 @@ def test_a_pair_without_a_p_value_is_not_separated() -> None:
 
 def test_p_values_are_never_nought() -> None:
     assert [p_value(p) for p in (0.0, 0.00009, 0.0001, 0.5, None, float("nan"))] == [
-        "<0.0001", "<0.0001", "0.0001", "0.5000", "–", "–",
-    ]  # fmt: skip
+        "<0.0001",
+        "<0.0001",
+        "0.0001",
+        "0.5000",
+        "–",
+        "–",
+    ]

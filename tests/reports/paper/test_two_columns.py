@@ -16,10 +16,15 @@ WORDS = ["a dog runs on grass", "two cats sleep", "a red bus waits", "people eat
 
 def _rows(n: int = 24) -> list[dict[str, object]]:
     return [
-        {"image_id": f"i{k % 8}", "candidate": f"{WORDS[k % 4]} {k}", "system": f"s{k % 3}",
-         "references": [WORDS[(k + j) % 4] for j in range(2)], "human": k % 5}
+        {
+            "image_id": f"i{k % 8}",
+            "candidate": f"{WORDS[k % 4]} {k}",
+            "system": f"s{k % 3}",
+            "references": [WORDS[(k + j) % 4] for j in range(2)],
+            "human": k % 5,
+        }
         for k in range(n)
-    ]  # fmt: skip
+    ]
 
 
 @needs_latex
@@ -33,10 +38,15 @@ def test_tables_of_real_runs_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / "systems" / f"{name}.json").write_text(json.dumps(captions))
     own = [{"image_id": f"i{k}", "caption": f"{w} here"} for k in range(8) for w in WORDS]
     pairs = [
-        {"image_id": f"i{k}", "true": WORDS[k % 4], "false": WORDS[(k + 1) % 4],
-         "kind": f"kind_{k % 5}", "references": [WORDS[k % 4] + " today"]}
+        {
+            "image_id": f"i{k}",
+            "true": WORDS[k % 4],
+            "false": WORDS[(k + 1) % 4],
+            "kind": f"kind_{k % 5}",
+            "references": [WORDS[k % 4] + " today"],
+        }
         for k in range(20)
-    ]  # fmt: skip
+    ]
     runs = {
         "replace": {"dataset": "scenes", "dataset__limit": 30, "report__figures": False},
         "judgments": {"dataset": _rows(), "dataset__image_source": "other"},

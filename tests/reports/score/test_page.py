@@ -46,7 +46,6 @@ def text(*columns: Column, n_empty: int = 0) -> str:
     return " ".join(f"{f.lead} {f.text}" for f in findings(result))
 
 
-@pytest.mark.falsifies("reports.score.page.findings")
 def test_the_sentences() -> None:
     assert text(column()) == "Scored. Ten captions of tables, one column of scores."
     assert "Ten captions of tables (one empty), one column of scores." in text(column(), n_empty=1)

@@ -38,7 +38,6 @@ def text(made: Any) -> str:
     return " ".join(f"{f.lead} {f.text}".strip() for f in made)
 
 
-@pytest.mark.falsifies("reports.sensitivity.findings._size")
 def test_how_many_sets_there_are() -> None:
     def said(*sets: Any) -> str:
         return text(findings._size(sensitivity_result(sets)))
@@ -59,7 +58,6 @@ def test_how_many_sets_there_are() -> None:
         assert verdict(Estimate(value=0.5, low=0.4, high=end, n=n), 1.0, "lower", 0.05) == expected
 
 
-@pytest.mark.falsifies("reports.sensitivity.findings._fluency")
 def test_what_fluency_alone_sees() -> None:
     def said(model: Any) -> str:
         return text(findings._fluency(sensitivity_result(SETS, model)))
@@ -71,7 +69,6 @@ def test_what_fluency_alone_sees() -> None:
     assert said(metric("Length", "sees", "sees", "spares")) == ""
 
 
-@pytest.mark.falsifies("reports.sensitivity.findings._missed_by_all")
 def test_what_all_metrics_miss() -> None:
     def said(*metrics: Any) -> str:
         return text(findings._missed_by_all(sensitivity_result(SETS, *metrics)))
@@ -84,7 +81,6 @@ def test_what_all_metrics_miss() -> None:
     assert said(a, metric("B", "blind", "sees", "spares"), control) != ""
 
 
-@pytest.mark.falsifies("reports.sensitivity.findings._by_metric")
 def test_what_a_metric_misses_and_punishes() -> None:
     def said(*verdicts: str) -> str:
         return text(findings._by_metric(sensitivity_result(SETS, metric("A", *verdicts))))
@@ -99,11 +95,6 @@ def test_what_a_metric_misses_and_punishes() -> None:
     )
 
 
-@pytest.mark.falsifies(
-    "reports.sensitivity.findings._extremes",
-    "reports.sensitivity.findings._severity",
-    "reports.sensitivity.findings._positives",
-)
 def test_the_highest_and_the_lowest_with_what_is_not_separated() -> None:
     high, low, wide = (interval_around(v, w) for v, w in ((0.8, 0.05), (0.5, 0.05), (0.7, 0.3)))
     assert findings._extremes([("A", high), ("B", low)]) == (
@@ -132,9 +123,6 @@ def test_the_highest_and_the_lowest_with_what_is_not_separated() -> None:
     assert text(findings._severity(sensitivity_result(SETS, metrics[0]))) == ""
 
 
-@pytest.mark.falsifies(
-    "reports.sensitivity.findings._against", "reports.sensitivity.findings._together"
-)
 @pytest.mark.parametrize(
     ("difference", "expected"),
     [
@@ -163,7 +151,6 @@ def run_of(result: SensitivityResult) -> LoadedRun[SensitivityResult]:
     return LoadedRun(Path(), result, RunInfo(status="finished"), "")
 
 
-@pytest.mark.falsifies("reports.sensitivity.profile._facts")
 def test_the_facts_of_a_card() -> None:
     cells = {COLOUR: auc_cell(0.7), OBJECT: auc_cell(0.7), REWRITE: auc_cell(0.5)}
     below = {COLOUR: auc_cell(0.64), OBJECT: auc_cell(0.66), REWRITE: auc_cell(0.9)}
@@ -177,7 +164,6 @@ def test_the_facts_of_a_card() -> None:
     assert alone["Sets with the interval above the AUC of every control"] == "–"
 
 
-@pytest.mark.falsifies("reports.sensitivity.profile._empty_lists")
 def test_an_empty_list_of_a_card_claims_no_more_than_its_test() -> None:
     """What is seen of whole captions is not listed; what is not decided is not "not missed"."""
     whole = changed_set("random", kind="whole caption")
@@ -196,7 +182,6 @@ def test_an_empty_list_of_a_card_claims_no_more_than_its_test() -> None:
     )
 
 
-@pytest.mark.falsifies("reports.sensitivity.profile._cell")
 def test_what_a_cell_tells() -> None:
     fields = {"beyond_fluency": Estimate(value=0.4, n=7)}
     model = auc_cell(0.6).model_copy(update=fields)
@@ -210,7 +195,6 @@ def test_what_a_cell_tells() -> None:
     )
 
 
-@pytest.mark.falsifies("reports.sensitivity.page._kinds", "experiments.sensitivity.printout._rows")
 def test_the_numbers_of_sets() -> None:
     empty = changed_set("x", n_applied=0)
     outside = changed_set("y", experimental=True)

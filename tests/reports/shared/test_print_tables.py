@@ -123,7 +123,6 @@ def test_the_best_of_a_column_may_be_the_lowest() -> None:
     assert [[c.best for c in row] for row in cells] == [[False, True, False], [False, False, True]]
 
 
-@pytest.mark.falsifies("reports.shared.print_tables._of_body")
 def test_a_note_has_one_mark_and_numbers_stand_in_their_cells() -> None:
     rows = [
         row("A", "result", 0.6, 50.0, "below control"),
@@ -176,27 +175,42 @@ def test_the_style_chooses_columns_and_scales_scores() -> None:
 
 
 def test_a_table_is_as_wide_as_it_must_be() -> None:
-    narrow = plain_table("n", "Narrow.", ["Score", "S"], [["M", "word"], ["N", "word"]])
-    text = to_latex(narrow)
-    assert text.count(r"\begin{table}") == 1
-    assert r"\begin{tabular}{@{}ll@{}}" in text  # words to the left
-    cells = [["M", *["0.5 [0.4, 0.6]"] * 7]]
-    heads = ["Score", *[f"S{k} (all)" for k in range(7)]]
-    wide = to_latex(plain_table("wide", "Wide.", heads, cells))
-    assert wide.count(r"\begin{table*}") == 1
-    assert r"\begin{tabular}{@{}lrrrrrrr@{}}" in wide
+    narrow = to_latex(plain_table("n", "N.", ["Score", "S"], [["M", "word"], ["N", "word"]]))
+    assert narrow.count(r"\begin{table}") == 1
+    assert r"\begin{tabular}{@{}ll@{}}" in narrow  # words to the left
+    wide = plain_table(
+        "wide", "Wide.", ["Score", *[f"S{k} (all)" for k in range(7)]],
+        [["M", *["0.5 [0.4, 0.6]"] * 7]],
+    )  # fmt: skip
+    assert to_latex(wide).count(r"\begin{table*}") == 1
+    assert r"\begin{tabular}{@{}lrrrrrrr@{}}" in to_latex(wide)
     with print_style(PrintStyle(width="column")):
-        panels = to_latex(plain_table("wide", "Wide.", heads, cells))
-    assert r"\begin{table}" in panels
-    assert panels.count(r"\toprule") > 1  # panels of columns, each with the first
-    assert panels.count("S6") == 1
-    assert "resizebox" not in text + wide + panels
+        assert r"\begin{table}" in to_latex(wide)
+    with print_style(PrintStyle(width="page")):
+        assert r"\begin{table*}" in to_latex(plain_table("n", "N.", ["Score"], [["M"]]))
 
 
-def test_signatures_stand_below() -> None:
+def test_a_table_that_is_longer_than_a_page_is_divided() -> None:
+    text = to_latex(plain_table("long", "Long.", ["A", "B"], [[f"m{k}", "1"] for k in range(90)]))
+    assert text.count(r"\begin{table}") == 3
+    assert text.count(r"\caption{Long, continued.}") == 2
+    assert [text.count(f"m{k} &") for k in range(90)] == [1] * 90
+
+
+def test_signatures_have_a_file_and_are_below_a_table_by_option(tmp_path: Path) -> None:
+    signatures = [("CIDEr", "cider|tok:a_b"), ("Mine", "mine|weights:/home/me/w.pt|url:http://h/x")]
     table = plain_table("n", "Some.", ["Metric", "S"], [["CIDEr", "1"]])
-    text = to_latex(table._replace(signatures=[("CIDEr", "cider|tok:a_b")]))
-    assert r"Signatures. CIDEr: cider|\allowbreak tok:a\_b." in text
+    table = table._replace(signatures=signatures)
+    written = (
+        r"Signatures. CIDEr: cider\textbar{}\allowbreak tok:a\_b; "
+        r"Mine: mine\textbar{}\allowbreak weights:w.pt\textbar{}\allowbreak url:http://h/x."
+    )
+    assert "Signatures" not in to_latex(table)
+    with print_style(PrintStyle(signatures=True)):
+        assert written in to_latex(table)
+    write_tables(tmp_path, [table, table._replace(name="m", signatures=[("BLEU", "bleu")])])
+    text = (tmp_path / "tables/signatures.tex").read_text(encoding="utf-8")
+    assert written.removesuffix(".") + "; BLEU: bleu." in text
 
 
 @needs_latex
@@ -221,10 +235,10 @@ def test_tables_of_every_shape_fit_a_two_column_paper(
                     [["M", *["1.000"] * 6]]),
     ]  # fmt: skip
     tables[0] = tables[0]._replace(signatures=[("CIDEr", "cider|" + "tok:ptb-3.4.1|" * 30)] * 4)
-    with print_style(PrintStyle(width=width)):
+    with print_style(PrintStyle(width=width, signatures=True)):
         write_tables(tmp_path, tables)
     files = sorted((tmp_path / "tables").glob("*.tex"))
-    assert len(files) == len(tables)
+    assert len(files) == len(tables) + 1  # and the signatures
     assert compile_tables(files, tmp_path) == []
 
 
@@ -238,7 +252,7 @@ def test_an_overfull_table_is_found(tmp_path: Path) -> None:
 
 @needs_latex
 def test_signs_and_names_compile(tmp_path: Path) -> None:
-    caption = "Agreement: 100% of x_y & ρ ≈ −1, Δ > 0 < 1 ± 2 × 3 σ ~ ^ # $ {} \\ †‡§¶‖."
+    caption = "Agreement: 100% of x_y & ρ ≈ −1, Δ > 0 < 1 ± 2 × 3 σ ~ ^ # $ {} \\ | †‡§¶‖."
     write_tables(tmp_path, print_tables(TABLE, "metrics", caption, {"all": {"A & B_1"}}))
     assert compile_tables(sorted((tmp_path / "tables").glob("*.tex")), tmp_path) == []
     assert (tmp_path / "paper.pdf").stat().st_size > 1000

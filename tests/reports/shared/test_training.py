@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from metaeval.reports.shared.elements import Cell, Row
 from metaeval.reports.shared.table import MetricsTable
 from metaeval.reports.shared.training import training_footnotes
@@ -60,7 +58,6 @@ def test_models_trained_on_captions_are_named_with_their_pairs() -> None:
     assert metrics == ("VIFIDEL", "FAIEr")
 
 
-@pytest.mark.falsifies("reports.shared.training._training_texts")
 def test_what_training_saw_of_the_versions() -> None:
     seen = {"Random": "seen in training", "Insert": "inside the range drawn in training",
             "Delete": "new"}  # fmt: skip
@@ -75,7 +72,6 @@ def test_what_training_saw_of_the_versions() -> None:
     assert [text for text, _ in texts(corrupted)] == ["Of the versions here new: Delete."]
 
 
-@pytest.mark.falsifies("reports.shared.training._seed_text")
 def test_training_seeds_with_mean_and_deviation() -> None:
     seeds = TrainingSpread(seeds=(0, 1, 2), rank_order_rho=Spread(mean=0.8041, sd=0.0012))
     ((text, metrics),) = texts(metric("FAIEr", {"seeds": seeds}), metric("TIGEr", {}))

@@ -93,10 +93,6 @@ def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
     assert 'href="1/report.html"' not in html  # it has no page
 
 
-@pytest.mark.falsifies(
-    "reports.sweep.templates.sweep: Without statistics: job {}.",
-    "reports.sweep.templates.sweep: did not finish",
-)
 def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path, tmp_path: Path) -> None:
     html = markup.unescape((sweep / "sweep.html").read_text())
     assert "Without statistics: job 4, 5." in html
@@ -177,7 +173,6 @@ def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
     assert spread([Value(1.0, (0.0, 2.0)), Value(2.0)]).ci is None  # not of all
 
 
-@pytest.mark.falsifies("reports.sweep.findings._leaders")
 def test_who_leads() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
     text = findings_text(job(a, r="1"), job(a, r="2"))
@@ -196,7 +191,6 @@ def test_who_leads() -> None:
         {"c": 1.0, "x": 0.1, "y": 0.2}, r="2"))  # fmt: skip
 
 
-@pytest.mark.falsifies("reports.sweep.findings._orders")
 def test_whether_the_order_stays() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
     assert "put the metrics into the same order" in findings_text(job(a, r="1"), job(a, r="2"))
@@ -208,7 +202,6 @@ def test_whether_the_order_stays() -> None:
     assert "order" not in findings_text(job(two, r="1"), job(two, r="2"))
 
 
-@pytest.mark.falsifies("reports.sweep.findings._seeds")
 def test_what_seeds_do() -> None:
     text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
     assert "Over seeds its standard deviation is at most 0.1414 (x, all jobs)." in text
@@ -220,7 +213,6 @@ def test_what_seeds_do() -> None:
     assert "eeds " not in findings_text(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
 
 
-@pytest.mark.falsifies("reports.sweep.findings._jobs", "reports.sweep.findings._varied")
 def test_how_many_jobs_finished_and_what_was_varied() -> None:
     def said(*jobs: SweepJob, **constants: str) -> list[str]:
         made = groups(jobs, swept([j.overrides for j in jobs]))
@@ -235,7 +227,6 @@ def test_how_many_jobs_finished_and_what_was_varied() -> None:
     assert "seed (2 values)" in said(job({}, seed="0"), job({}, seed="1"))[1]
 
 
-@pytest.mark.falsifies("reports.sweep.jobs.read_jobs")
 def test_a_job_without_files_says_so(tmp_path: Path) -> None:
     """Numbers that are left out, and folders without run.json; a finished job has no error."""
     (tmp_path / "0").mkdir()
@@ -246,7 +237,6 @@ def test_a_job_without_files_says_so(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.falsifies("reports.sweep.findings.saved_scores")
 def test_how_much_was_looked_up() -> None:
     assert saved_scores([SweepJob("0", {}, None)]) == ""
     jobs = [SweepJob("0", {}, None, n_scored=30), SweepJob("1", {}, None, n_cached=10)]

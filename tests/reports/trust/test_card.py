@@ -22,7 +22,6 @@ def result() -> TrustResult:
     return trust_result({"A_1": [good, bad], "Trained": [good]}, {"Trained": trained})
 
 
-@pytest.mark.falsifies("reports.trust.card._about")
 def test_a_card_fits_a_column_and_marks_every_test_that_counts(result: TrustResult) -> None:
     figure = card(result, "A_1")
     assert figure.get_size_inches()[0] == WIDTH
@@ -37,7 +36,6 @@ def test_a_card_fits_a_column_and_marks_every_test_that_counts(result: TrustResu
     assert outside == []
 
 
-@pytest.mark.falsifies("reports.trust.card.card_table")
 def test_the_table_of_a_card_is_the_verdicts(result: TrustResult) -> None:
     (rows,) = card_table(result, "A_1").groups
     assert [[cell.text for cell in row] for row in rows] == [["pairs", "partly", "1 of 2", "−0.40"]]

@@ -13,27 +13,30 @@ from scipy import stats
 
 from metaeval.errors import InputError
 from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
-from metaeval.stats.agreement.alt_test import alt_test, benjamini_yekutieli
 from metaeval.stats.agreement.ceiling import (
+    alt_test,
+    benjamini_yekutieli,
     disattenuated_correlation,
     intraclass_correlation,
     rater_agreement,
     sorted_rows,
     split_half_reliability,
 )
-from metaeval.stats.agreement.cross_fitted_ties import cross_fitted_tie_calibration
-from metaeval.stats.agreement.fitted_control import fitted_control
-from metaeval.stats.agreement.label_efficiency import control_variate_mean, label_efficiency
-from metaeval.stats.agreement.length_control import (
+from metaeval.stats.agreement.controls import (
+    fitted_control,
     length_matched_accuracy,
     pair_table,
     partial_correlation,
 )
-from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
-from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from metaeval.stats.correlation.concordance import concordance, concordant_partners
-from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within
+from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
+from metaeval.stats.ordering.tie_calibration import (
+    cross_fitted_tie_calibration,
+    pair_outcomes,
+    pairs_within,
+)
 from metaeval.stats.resampling.items import encode
+from metaeval.stats.sample_size import control_variate_mean, label_efficiency
 from metaeval.stats.significance.comparison import PairTest, compare
 
 NAN = float("nan")

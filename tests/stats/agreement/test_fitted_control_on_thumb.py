@@ -12,7 +12,7 @@ from metaeval.metrics.controls import BigramModel, Length
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.stats.agreement.fitted_control import fitted_control
+from metaeval.stats.agreement.controls import fitted_control
 
 
 @pytest.mark.coco

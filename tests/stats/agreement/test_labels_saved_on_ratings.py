@@ -14,7 +14,7 @@ from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.stats.agreement.label_efficiency import control_variate_mean, label_efficiency
+from metaeval.stats.sample_size import control_variate_mean, label_efficiency
 
 DRAWS, LABELS = 4000, 100
 

@@ -15,9 +15,8 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.ranks import midranks
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.auc import adjacent_auc, auc
 from metaeval.stats.ordering.monotone import monotone
-from metaeval.stats.ordering.pairwise import pairwise
+from metaeval.stats.ordering.pairwise import adjacent_auc, auc, pairwise
 from metaeval.stats.ordering.ties import ties
 from metaeval.stats.resampling.items import scored_items
 

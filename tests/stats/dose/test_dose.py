@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import norm, rankdata
 
 from metaeval.errors import InputError
-from metaeval.stats.dose.record import dose_record
-from metaeval.stats.dose.response import (
+from metaeval.stats.dose import (
     FEW_IMAGES,
     NO_FALL,
     NO_IMAGES,
     NOT_REACHED,
+    dose_record,
     dose_response,
 )
 from metaeval.stats.resampling.bootstrap import bootstrap_counts

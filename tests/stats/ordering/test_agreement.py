@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from metaeval.stats.ordering.agreement import answers, kendall_matrix
-from metaeval.stats.ordering.disagreement import disagreement
+from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.stats.ordering.inversions import worst_first, worst_inversion
+from metaeval.stats.ordering.pairwise import worst_first, worst_inversion
 
 
 @pytest.mark.parametrize("higher", [True, False])

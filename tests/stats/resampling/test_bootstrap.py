@@ -14,15 +14,13 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.auc import adjacent_auc
 from metaeval.stats.ordering.monotone import monotone
-from metaeval.stats.ordering.pairwise import pairwise
+from metaeval.stats.ordering.pairwise import adjacent_auc, pairwise
 from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import MIN_UNITS, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.buffers import Buffers
 from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
-from metaeval.stats.resampling.running import RunningTotals
-from metaeval.stats.resampling.weighted import sum_type
+from metaeval.stats.resampling.weighted import RunningTotals, sum_type
 
 KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.resampling.weighted_pairs import WeightedPairs
+from metaeval.stats.resampling.weighted import WeightedPairs
 
 
 @pytest.mark.parametrize("n", [66, 130, 700])

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from metaeval.errors import InputError
-from metaeval.stats.sample_size.order_stability import order_stability
-from metaeval.stats.sample_size.power import images_for_power, power_at
+from metaeval.stats.sample_size import images_for_power, order_stability, power_at
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])

@@ -12,15 +12,15 @@ from scipy import stats
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import holm
 from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means, paired_bootstrap
+from metaeval.stats.significance.paired_differences import williams, williams_test
 from metaeval.stats.significance.paired_permutation import (
     perm_both,
     permutation_of_gaps,
     permutation_of_means,
     swap_units,
 )
-from metaeval.stats.significance.williams import williams, williams_test
 
 SCIPY = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,

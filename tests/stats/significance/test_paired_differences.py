@@ -12,8 +12,7 @@ from scipy import stats
 
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.means import resampled_means
-from metaeval.stats.significance.comparison import compare, resampled_difference
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import compare, holm, resampled_difference
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
     images_needed,

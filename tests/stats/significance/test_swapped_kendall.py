@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from metaeval.stats.significance import paired_permutation
-from metaeval.stats.significance.paired_permutation import perm_both
-from metaeval.stats.significance.swapped_kendall import SwappedKendall
+from metaeval.stats.significance.paired_permutation import SwappedKendall, perm_both
 
 
 def data(n: int, decimals: int, levels: int) -> tuple[np.ndarray, ...]:

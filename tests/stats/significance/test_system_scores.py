@@ -12,16 +12,16 @@ from scipy.stats import bootstrap
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
-from metaeval.stats.significance.paired_permutation import permutation_of_means
-from metaeval.stats.significance.system_scores import (
+from metaeval.stats.significance.paired_bootstrap import (
     SystemDifference,
+    bootstrap_of_means,
     compare_systems,
     mean_of_sums,
     parts_of_means,
     resampled_scores,
     system_score,
 )
+from metaeval.stats.significance.paired_permutation import permutation_of_means
 
 
 def two_systems(n: int, gap: float, seed: int = 0) -> tuple[Floats, Floats]:

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 from metaeval.text.scene_graphs.dependencies import arcs, tagger, train
-from metaeval.text.scene_graphs.dependencies.graph import Word, collapse
-from metaeval.text.scene_graphs.dependencies.lemmas import lemma
+from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
 from metaeval.text.scene_graphs.dependencies.parser import DependencyParser
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
-from metaeval.text.scene_graphs.dependencies.tuples import read_tuples
+from metaeval.text.scene_graphs.dependencies.tagger import lemma
 from metaeval.text.scene_graphs.parse import CaptionGraph, parse_captions
 
 TREES = Path(__file__).parent / "corenlp_trees.jsonl"

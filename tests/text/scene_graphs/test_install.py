@@ -19,9 +19,15 @@ from metaeval import doctor
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
-from metaeval.text.scene_graphs import install as spice_install
-from metaeval.text.scene_graphs.install import Jar, check, content, install, installed
+from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache
+from metaeval.text.scene_graphs.spice_service import (
+    Jar,
+    check_jar,
+    install,
+    installed_jars,
+    jar_content,
+)
 
 
 def make_jar(path: Path, text: str = "models", *, first: str = "a.txt") -> None:
@@ -39,30 +45,30 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "from" / "deeper"
     folder.mkdir(parents=True)
     table = []
-    for jar in spice_install.JARS:
+    for jar in spice_service.JARS:
         path = folder / jar.name
         make_jar(path, jar.maven)
         raw = path.read_bytes()
         digest = hashlib.sha256(raw).hexdigest()
-        table.append(Jar(jar.name, jar.maven, len(raw), digest, content(path)))
-    monkeypatch.setattr(spice_install, "JARS", tuple(table))
+        table.append(Jar(jar.name, jar.maven, len(raw), digest, jar_content(path)))
+    monkeypatch.setattr(spice_service, "JARS", tuple(table))
     return folder
 
 
 def test_from_a_folder(jars: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    assert isinstance(installed(cache), Absent)
+    assert isinstance(installed_jars(cache), Absent)
     install(cache, jars.parent)
-    assert installed(cache) == cache / "spice"
-    assert sorted(os.listdir(cache / "spice")) == sorted(j.name for j in spice_install.JARS)
-    before = [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_install.JARS]
+    assert installed_jars(cache) == cache / "spice"
+    assert sorted(os.listdir(cache / "spice")) == sorted(j.name for j in spice_service.JARS)
+    before = [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_service.JARS]
     install(cache, jars.parent)  # nothing to do
-    assert before == [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_install.JARS]
+    assert before == [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_service.JARS]
 
 
 def test_from_a_jar_next_to_the_other(jars: Path, tmp_path: Path) -> None:
-    install(tmp_path / "cache", jars / spice_install.JARS[0].name)
-    assert not isinstance(installed(tmp_path / "cache"), Absent)
+    install(tmp_path / "cache", jars / spice_service.JARS[0].name)
+    assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
 
 
 def test_from_stanfords_zip_with_the_same_classes_packed_otherwise(
@@ -70,16 +76,16 @@ def test_from_stanfords_zip_with_the_same_classes_packed_otherwise(
 ) -> None:
     archive = tmp_path / "corenlp.zip"
     with zipfile.ZipFile(archive, "w") as out:
-        for jar in spice_install.JARS:
+        for jar in spice_service.JARS:
             make_jar(jars / jar.name, jar.maven, first="b")
             assert hashlib.sha256((jars / jar.name).read_bytes()).hexdigest() != jar.sha256
             out.write(jars / jar.name, f"stanford-corenlp-full-2015-12-09/{jar.name}")
     install(tmp_path / "cache", archive)
-    assert not isinstance(installed(tmp_path / "cache"), Absent)
+    assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
 
 
 def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path: Path) -> None:
-    models = jars / spice_install.JARS[1].name
+    models = jars / spice_service.JARS[1].name
     make_jar(models, "something else")
     with pytest.raises(InputError, match=r"models\.jar.*not CoreNLP 3\.6\.0"):
         install(tmp_path / "cache", jars)
@@ -91,7 +97,7 @@ def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path
         install(tmp_path / "cache", jars)
     with pytest.raises(InputError, match="folder or zip file not found"):
         install(tmp_path / "cache", tmp_path / "nowhere")
-    assert isinstance(installed(tmp_path / "cache"), Absent)
+    assert isinstance(installed_jars(tmp_path / "cache"), Absent)
     assert os.listdir(tmp_path / "cache" / "spice") == []
 
 
@@ -101,7 +107,7 @@ def test_from_maven_and_without_it(
     """`mvn` gets each artifact's coordinates; if it fails, name a repository."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    maven, (code, models) = programs / "mvn", [jar.name for jar in spice_install.JARS]
+    maven, (code, models) = programs / "mvn", [jar.name for jar in spice_service.JARS]
     maven.write_text(
         "#!/bin/sh\n"
         'for a; do case "$a" in -DoutputDirectory=*) to="${a#*=}";; -Dartifact=*) what="${a#*=}";;'
@@ -112,7 +118,7 @@ def test_from_maven_and_without_it(
     maven.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     install(tmp_path / "cache", None)
-    assert not isinstance(installed(tmp_path / "cache"), Absent)
+    assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
 
     asked = []
 
@@ -129,9 +135,9 @@ def test_from_maven_and_without_it(
         install(tmp_path / "third", None)
     assert not asked
     install(tmp_path / "third", None, "http://repository.test/maven2/")
-    assert not isinstance(installed(tmp_path / "third"), Absent)
+    assert not isinstance(installed_jars(tmp_path / "third"), Absent)
     place = "http://repository.test/maven2/edu/stanford/nlp/stanford-corenlp/3.6.0"
-    assert asked == [f"{place}/{jar.name}" for jar in spice_install.JARS]
+    assert asked == [f"{place}/{jar.name}" for jar in spice_service.JARS]
 
     monkeypatch.setattr("metaeval.data.download.urlopen", unreachable)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
@@ -177,21 +183,21 @@ def test_from_a_mirror_that_breaks_off(
         assert doctor.main(["--install", "spice", "--mirror", url]) == 0
         assert doctor.main(["--install", "bertscore", "--mirror", url]) == 2
         server.shutdown()
-    code, models = (jar.name for jar in spice_install.JARS)
+    code, models = (jar.name for jar in spice_service.JARS)
     half = (place / code).stat().st_size // 2
     assert _Mirror.asked == [(code, None), (code, f"bytes={half}-"), (models, None)]
-    for jar in spice_install.JARS:
-        check(tmp_path / "cache/spice" / jar.name, jar)
+    for jar in spice_service.JARS:
+        check_jar(tmp_path / "cache/spice" / jar.name, jar)
     left = {path.name for path in (tmp_path / "cache/spice").iterdir()}
     assert {name for name in left if not name.endswith(".lock")} == {code, models}
 
 
 @pytest.mark.java
 def test_what_is_installed_is_what_was_pinned() -> None:
-    folder = installed(default_cache())
+    folder = installed_jars(default_cache())
     if isinstance(folder, Absent):
         pytest.skip(str(folder))
-    for jar in spice_install.JARS:
-        check(folder / jar.name, jar)
+    for jar in spice_service.JARS:
+        check_jar(folder / jar.name, jar)
         assert (folder / jar.name).stat().st_size == jar.size
-        assert content(folder / jar.name) == jar.content
+        assert jar_content(folder / jar.name) == jar.content

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metaeval.text.tokenizers import ptb
 from metaeval.text.tokenizers.base import get
-from metaeval.text.tokenizers.ptb_rules import RULES
+from metaeval.text.tokenizers.ptb import RULES
 
 NASTY = json.loads((Path(__file__).parent / "nasty.json").read_text(encoding="utf-8"))
 # Text in which rules meet: hypothesis' own characters seldom form abbreviations or contractions.

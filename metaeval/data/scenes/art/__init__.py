@@ -1,1 +1,1 @@
-"""The drawings: one function per kind of thing, flat shapes in the thing's own box."""
+"""The drawings: people, things, and the place behind them."""

@@ -163,7 +163,7 @@ POSES: dict[str, Pose] = {
 CHILD_SCALE = 70  # a child's height in hundredths of an adult's
 
 
-def person(p: Pen, a: Mapping[str, str]) -> None:
+def draw_person(p: Pen, a: Mapping[str, str]) -> None:
     """A figure; `a` holds pose, kind, age, skin, hair, top, bottom and perhaps hat."""
     pose = POSES[a["pose"]]
     child = a["kind"] in ("boy", "girl")

@@ -1,7 +1,7 @@
 """Captions → SPICE's kind of tuples, without Java: tag, attach, fold into a graph, read by rules.
 
 The tagger and the parser are linear models that were trained to imitate CoreNLP's analyses of
-captions (`train.py`); what is read from the graph follows SPICE's own rules (`tuples.py`).
+captions (`train.py`); what is read from the graph follows SPICE's own rules (`graph.py`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from pathlib import Path
 from metaeval.readers.json_text import read_json
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies import arcs, tagger
-from metaeval.text.scene_graphs.dependencies.graph import Word, collapse
-from metaeval.text.scene_graphs.dependencies.lemmas import lemma
+from metaeval.text.scene_graphs.dependencies.graph import Tuples, Word, collapse, read_tuples
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
-from metaeval.text.scene_graphs.dependencies.tuples import Tuples, read_tuples
+from metaeval.text.scene_graphs.dependencies.tagger import lemma
 
 VERSION = "rules-3"  # raised when the code comes to give another tuple
 _REMEMBERED = 50_000  # texts whose tuples are kept: references come again with other captions

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.text.scene_graphs.dependencies import arcs, tagger
-from metaeval.text.scene_graphs.dependencies.lemmas import lemma
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
+from metaeval.text.scene_graphs.dependencies.tagger import lemma
 
 _SCALE = 8  # weights are kept to an eighth of one update …
 _LEAST_TAGS, _LEAST_ARCS = 4, 6  # … and left out below a half, and three quarters

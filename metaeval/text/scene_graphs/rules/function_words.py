@@ -8,6 +8,15 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def pairs(text: str) -> dict[str, str]:
+    """The pairs of a string, as a dictionary; "_" stands for a space.
+
+    >>> pairs("big/small land/take_off")
+    {'big': 'small', 'land': 'take off'}
+    """
+    return dict(pair.replace("_", " ").split("/") for pair in text.split())
+
+
 DETERMINERS = words(
     "a an the this these those some any no every each both all another either neither half"
 )

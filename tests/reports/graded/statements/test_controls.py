@@ -48,7 +48,6 @@ A, B = record("A", 0.8, 0.8), record("B", 0.7, 0.7)
 BEST = "Pooled, the best control is Model with ρ 0.761: "
 
 
-@pytest.mark.falsifies("reports.graded.statements.controls._above")
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
@@ -65,7 +64,6 @@ def test_which_metrics_are_above_the_best_control(first: bool, second: bool, exp
     assert against_controls(graded_run(A)) is None
 
 
-@pytest.mark.falsifies("reports.graded.statements.controls._above")
 def test_every_metric_is_not_said_of_those_that_were_not_tested() -> None:
     finding = against_controls(graded_run(A, B, MODEL, against_control=against(A=True)))
     assert finding is not None
@@ -73,7 +71,6 @@ def test_every_metric_is_not_said_of_those_that_were_not_tested() -> None:
     assert "every metric" not in finding.text
 
 
-@pytest.mark.falsifies("metaeval.reports.graded.statements.controls.against_controls")
 def test_what_cannot_be_decided_is_not_called_a_defeat() -> None:
     """With four images no p-value is below 2^-3: "no metric is above it" would say nothing."""
     rng = np.random.default_rng(0)
@@ -110,7 +107,6 @@ def test_a_reader_learns_what_the_best_control_is() -> None:
     assert "language model" not in other.text
 
 
-@pytest.mark.falsifies("reports.graded.statements.controls._limit")
 def test_the_ceiling_is_named_only_where_it_is_below_one() -> None:
     finding = against_controls(graded_run(A, MODEL, CEILING, against_control=against(A=True)))
     assert finding is not None
@@ -123,7 +119,6 @@ def test_the_ceiling_is_named_only_where_it_is_below_one() -> None:
         assert "perfect metric" not in finding.text
 
 
-@pytest.mark.falsifies("reports.graded.statements.controls.floor_isolates")
 def test_a_floor_that_isolates_content() -> None:
     fluent = record("Model", 0.08, 0.12, control=True, without_floor=degrees(0.77, 0.95))
     metric = record("CIDEr", 0.72, 0.9, without_floor=degrees(0.48, 0.83))
@@ -147,7 +142,6 @@ def test_a_floor_that_isolates_content() -> None:
     assert floor_isolates(graded_run(record("CIDEr", 0.7, 0.9), MODEL)) is None
 
 
-@pytest.mark.falsifies("metaeval.reports.graded.statements.controls.selection")
 def test_the_images_in_which_every_level_was_applied() -> None:
     """B has the highest value there; nothing tests it against A, so it is not named as best."""
     a = record("A", 0.1, 0.5, every_level_applied={"n_images": 3, "rank_order_rho_within": 0.4})

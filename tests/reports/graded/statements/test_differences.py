@@ -121,7 +121,6 @@ def test_no_better_than_chance_only_by_a_margin(
     assert is_chance(record("m", 0.0, 0.0, **ends)) is expected
 
 
-@pytest.mark.falsifies("reports.graded.summary.summarize_steps")
 def test_steps_are_named_only_where_a_test_separates_them() -> None:
     step = {"lower": "Random", "upper": "Half"}
     clear = record("A", 0.5, 0.5, clearest_step=step, least_seen_step=None)

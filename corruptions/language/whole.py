@@ -1,0 +1,302 @@
+"""Whole captions: of another image, empty, generic, and of words glued together.
+
+`Corpus` models all human captions of a file: similarity, a trigram model, frequent n-grams.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.graded.random import donated
+from metaeval.corruptions.language.base import rewritten_whole
+from metaeval.corruptions.language.categories import mentions
+from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.parsed import NO_THINGS, parse
+from metaeval.data.dataset import CaptionDataset, ImageId
+
+_START, _END = "<s>", "</s>"
+_NGRAM, _MOST = 4, 50
+_NEAREST = 50
+
+
+class Corpus:
+    """The human captions of a whole file, by image id; independent of any limit.
+
+    Attributes
+    ----------
+    ids, captions
+        The images and their captions.
+    """
+
+    def __init__(self, ids: Sequence[ImageId], captions: Sequence[str]) -> None:
+        self.ids, self.captions = tuple(ids), tuple(captions)
+
+    def most_similar(self, image_id: ImageId, text: str) -> Iterator[str]:
+        """The 50 other captions that are most like a text, by tf-idf; ties in the file's order."""
+        vectorizer, table = self._tfidf
+        similarity = (table @ vectorizer.transform([text]).T).toarray()[:, 0]
+        least = np.partition(similarity, -n)[-n] if (n := min(_NEAREST, len(similarity))) else 0.0
+        near = np.flatnonzero(similarity >= least)
+        for k in near[np.argsort(-similarity[near], kind="stable")].tolist():
+            if self.ids[k] != image_id and self.captions[k].lower().split() != text.lower().split():
+                yield self.captions[k]
+
+    def surely_named(self, text: str) -> frozenset[str]:
+        """The categories that a caption names beyond doubt."""
+        return frozenset(m.category for m in mentions(parse(text)))
+
+    def sentence(self, rng: np.random.Generator) -> str:
+        """A sentence drawn word by word from the trigram model."""
+        words = [_START, _START]
+        while len(words) < 40:
+            following, shares = self._trigrams[words[-2], words[-1]]
+            words.append(following[int(np.searchsorted(shares, rng.random(), side="right"))])
+            if words[-1] == _END:
+                break
+        text = " ".join(word for word in words[2:] if word != _END)
+        return f"{text[:1].upper()}{text[1:]}."
+
+    @cached_property
+    def frequent(self) -> tuple[str, ...]:
+        """The 50 most frequent four-grams, the most frequent first, ties by the alphabet."""
+        counts: Counter[str] = Counter()
+        for words in map(_words, self.captions):
+            counts.update(" ".join(words[i : i + _NGRAM]) for i in range(len(words) - _NGRAM + 1))
+        return tuple(sorted(counts, key=lambda gram: (-counts[gram], gram))[:_MOST])
+
+    @cached_property
+    def _tfidf(self) -> tuple[TfidfVectorizer, csr_matrix]:
+        vectorizer = TfidfVectorizer(sublinear_tf=True)
+        try:
+            return vectorizer, vectorizer.fit_transform(self.captions)
+        except ValueError:  # no word has two letters: Chinese in tokens, captions without words
+            vectorizer.set_params(analyzer=lambda text: text.split() or [text])
+            return vectorizer, vectorizer.fit_transform(self.captions)
+
+    @cached_property
+    def _trigrams(self) -> dict[tuple[str, str], tuple[list[str], npt.NDArray[np.float64]]]:
+        counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for caption in self.captions:
+            words = [_START, _START, *_words(caption), _END]
+            for a, b, c in zip(words, words[1:], words[2:], strict=False):
+                counts[a, b][c] += 1
+        return {
+            pair: (sorted(after), np.cumsum([after[w] for w in sorted(after)]) / after.total())
+            for pair, after in counts.items()
+        }
+
+
+def _words(caption: str) -> list[str]:
+    return [w for token in caption.lower().split() if (w := token.strip(".,!?;:\"'"))]
+
+
+def corpus_of(dataset: CaptionDataset) -> Corpus:
+    """The corpus of a dataset's file, made once."""
+    return dataset.derive(
+        "corpus of human captions", lambda: Corpus(dataset.pool_ids, dataset.pool)
+    )
+
+
+_GENERIC = (
+    "A photo of something.",
+    "An image of some things.",
+    "A picture of a scene.",
+    "This is a picture.",
+    "There is something in this photo.",
+    "Some things are in a place.",
+)
+
+
+class Generic(Corruption):
+    """A caption that is true of every image and not specific to this one."""
+
+    name = "generic"
+    title = "Generic caption"
+    kind = "whole caption"
+    severity = "critical"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        return rewritten_whole(
+            caption.text, _GENERIC[int(rng.integers(len(_GENERIC)))], "is generic"
+        )
+
+
+class Empty(Corruption):
+    """No caption at all."""
+
+    name = "empty"
+    title = "Empty caption"
+    kind = "whole caption"
+    severity = "critical"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        return rewritten_whole(caption.text, "", "is empty already")
+
+
+class ObjectList(Corruption):
+    """The nouns of the caption, one after another, without anything else."""
+
+    name = "object_list"
+    title = "List of objects"
+    kind = "whole caption"
+    severity = "major"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        parsed = parse(caption.text)
+        nouns = [
+            " ".join(parsed.words[p.noun : p.end])
+            for p in parsed.phrases
+            if parsed.word(p.head) not in NO_THINGS
+        ]
+        nouns = list(dict.fromkeys(nouns))
+        if len(nouns) < 2:
+            return Corrupted(
+                caption.text, False, realised=0.0, reason="names fewer than two things"
+            )
+        return rewritten_whole(caption.text, ", ".join(nouns), "is a list already")
+
+
+class ShuffledReferences(Corruption):
+    """Words of all references and the caption in random order, as many as the caption has."""
+
+    name = "shuffled_references"
+    title = "References' words shuffled"
+    kind = "whole caption"
+    severity = "critical"
+
+    def __init__(self) -> None:
+        self._known: Mapping[ImageId, Known] = {}
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        self._known = known_images(dataset)
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        known = self._known.get(caption.image_id, Known())
+        words = [
+            token.strip(".,!?\"'").lower()
+            for text in (caption.text, *known.references)
+            for token in text.split()
+        ]
+        words = [word for word in words if word]
+        n = len(caption.text.split())
+        text = " ".join(words[i] for i in rng.permutation(len(words))[:n].tolist())
+        return rewritten_whole(caption.text, text, "has too few words")
+
+
+class JoinCaptions(Corruption):
+    """The caption, and another image's behind it."""
+
+    name = "join_captions"
+    title = "Another image's caption added"
+    kind = "whole caption"
+    severity = "critical"
+
+    def __init__(self) -> None:
+        self._donated: dict[ImageId, str] = {}
+
+    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
+        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
+        return super().apply(dataset, seed)
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        other = self._donated.get(caption.image_id, "")
+        if not other or other.lower().split() == caption.text.lower().split():
+            return Corrupted(caption.text, False, realised=0.0, reason="no other caption")
+        first = caption.text.rstrip()
+        joint = first if first.endswith((".", "!", "?")) else f"{first}."
+        return rewritten_whole(caption.text, f"{joint} {other}", "no other caption")
+
+
+class _FromCorpus(Corruption):
+    """Makes captions from all human captions of the dataset's file."""
+
+    def __init__(self) -> None:
+        self._corpus: Corpus | None = None
+        self._known: Mapping[ImageId, Known] = {}
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        self._corpus = corpus_of(dataset)
+        self._known = known_images(dataset)
+
+    def facts(self) -> Mapping[str, object]:
+        return {"corpus_captions": len(self._corpus.captions)} if self._corpus else {}
+
+    @property
+    def corpus(self) -> Corpus:
+        if self._corpus is None:
+            raise RuntimeError(f"{self.name}: fit comes before corrupt")
+        return self._corpus
+
+
+class SimilarImage(_FromCorpus):
+    """The caption of the most similar other image that names a thing missing in this image.
+
+    Similar by tf-idf over the words of all human captions of the file. Of COCO's categories, the
+    other caption names at least one, and not people, that is neither annotated nor named in this
+    image's captions: else it might be true here, too.
+    """
+
+    name = "similar_image"
+    title = "Most similar image's caption"
+    kind = "whole caption"
+    severity = "critical"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        known = self._known.get(caption.image_id, Known())
+        for text in self.corpus.most_similar(caption.image_id, caption.text):
+            if self.corpus.surely_named(text) - known.present - {"person"}:
+                return rewritten_whole(caption.text, text, "the same caption")
+        return Corrupted(
+            caption.text, False, realised=0.0, reason="no similar caption is false of it"
+        )
+
+
+class Nonsense(_FromCorpus):
+    """A sentence that a trigram model of all human captions makes up: fluent, of no image.
+
+    Probably not about this image: it shares at most one content word with its captions.
+    """
+
+    name = "nonsense"
+    title = "Fluent nonsense"
+    kind = "whole caption"
+    severity = "critical"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        known = self._known.get(caption.image_id, Known())
+        for _ in range(20):
+            text = self.corpus.sentence(rng)
+            if 5 <= len(text.split()) <= 20 and self._strange(text, known):
+                return rewritten_whole(caption.text, text, "the same caption")
+        return Corrupted(caption.text, False, realised=0.0, reason="20 sentences might be about it")
+
+    @staticmethod
+    def _strange(text: str, known: Known) -> bool:
+        parsed = parse(text)
+        content = {t.word for t in parsed.tokens if t.is_noun and t.word not in NO_THINGS}
+        return len(content & known.words) < 2
+
+
+class FrequentNgrams(_FromCorpus):
+    """Frequent four-grams of all human captions glued together, about as long as the caption."""
+
+    name = "frequent_ngrams"
+    title = "Frequent n-grams glued"
+    kind = "whole caption"
+    severity = "critical"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        grams: Sequence[str] = self.corpus.frequent
+        n = max(2, round(len(caption.text.split()) / 4))
+        if len(grams) < n:
+            return Corrupted(caption.text, False, realised=0.0, reason="the corpus is too small")
+        chosen = rng.permutation(len(grams))[:n].tolist()
+        return rewritten_whole(caption.text, " ".join(grams[i] for i in chosen), "the same caption")

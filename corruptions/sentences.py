@@ -1,0 +1,177 @@
+"""The sentences of a long caption dropped, repeated, in another order, or another image's."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+
+from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
+from metaeval.corruptions.graded.random import donated
+from metaeval.corruptions.tokens import join, split, words
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.options import Rate, checked
+from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES, Edit
+from metaeval.text.sentences import sentence_starts
+
+Tokens = list[str]
+SHARE = 0.5  # of the captions must have two sentences: others are never changed
+
+
+class SentenceCorruption(RatedCorruption):
+    """Changes round(rate · n) of a caption's n sentences, at least one, chosen at random.
+
+    A caption of one sentence stays as it is. Datasets in which fewer than half of the captions have
+    two sentences are refused.
+
+    Parameters
+    ----------
+    rate
+        The share of sentences to change, in (0, 1].
+    """
+
+    kind = "sentences"
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        longer = sum(len(sentence_starts(split(text))) > 1 for text in dataset.human)
+        if longer < SHARE * len(dataset):
+            return Absent(
+                "sentences",
+                f"it changes captions of several sentences, and {longer:,} of {len(dataset):,} "
+                "are of more than one",
+                "use it on long captions (dataset=own dataset.file=FILE)",
+            )
+        return super().missing(dataset)
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = split(caption.text)
+        starts = sentence_starts(tokens)
+        if len(starts) < 2:
+            return Corrupted(
+                caption.text, False, (), self.rate, 0.0, reason="has only one sentence"
+            )
+        sentences = [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+        n = max(1, round(self.rate * len(sentences)))
+        changed = self.changed(caption, sentences, n, rng)
+        if changed is None:
+            return Corrupted(
+                caption.text, False, (), self.rate, 0.0, reason="has no sentence to exchange"
+            )
+        edits = _edits(sentences, starts, changed)
+        text = join([token for sentence in changed for token in sentence], caption.text)
+        if not edits or text.split() == caption.text.split():
+            return Corrupted(caption.text, False, (), self.rate, 0.0, reason="would stay the same")
+        touched = sum(len(words(s)) for s, c in zip(sentences, changed, strict=True) if s != c)
+        return Corrupted(text, True, edits, self.rate, touched / max(1, len(words(tokens))))
+
+    @abstractmethod
+    def changed(
+        self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
+    ) -> list[Tokens] | None:
+        """What stands in the place of each sentence (nothing, or several); `None` if impossible."""
+
+
+def _edits(sentences: list[Tokens], starts: list[int], changed: list[Tokens]) -> tuple[Edit, ...]:
+    """The sentences that were removed, word by word, and those that were inserted, as wholes."""
+    edits: list[Edit] = []
+    for start, before, after in zip(starts, sentences, changed, strict=True):
+        if after == before:
+            continue
+        if after[: len(before)] == before:  # the sentence stays, and more follows
+            edits.append(Edit(start + len(before), "", " ".join(after[len(before) :])))
+            continue
+        if after:
+            edits.append(Edit(start, "", " ".join(after)))
+        edits += [Edit(start + k, token, "") for k, token in enumerate(before)]
+    return tuple(sorted(edits, key=lambda edit: edit.position))
+
+
+class DropSentence(SentenceCorruption):
+    """Sentences are left out; one is always left."""
+
+    name = "drop_sentence"
+    title = "Sentence dropped"
+    severity = "major"
+    flaw = MISSING_WORDS
+
+    def changed(
+        self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
+    ) -> list[Tokens] | None:
+        dropped = _chosen(len(sentences), min(n, len(sentences) - 1), rng)
+        return [[] if i in dropped else sentence for i, sentence in enumerate(sentences)]
+
+
+class RepeatSentence(SentenceCorruption):
+    """Sentences are written twice, one directly after the other."""
+
+    name = "repeat_sentence"
+    title = "Sentence repeated"
+    severity = "mild"
+
+    def changed(
+        self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
+    ) -> list[Tokens] | None:
+        repeated = _chosen(len(sentences), n, rng)
+        return [s + s if i in repeated else s for i, s in enumerate(sentences)]
+
+
+class SwapSentences(SentenceCorruption):
+    """Sentences change places with one another, at least two.
+
+    Experimental: where no sentence refers to another, the order does not matter. Of 40 captions
+    read for the audit, 14 were as well written as before.
+    """
+
+    name = "swap_sentences"
+    title = "Sentences swapped"
+    severity = "mild"
+    experimental = True
+    flaw = WRONG_PLACES
+
+    def changed(
+        self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
+    ) -> list[Tokens] | None:
+        places = sorted(_chosen(len(sentences), max(2, n), rng))
+        moved = dict(zip(places, places[1:] + places[:1], strict=True))
+        return [sentences[moved.get(i, i)] for i in range(len(sentences))]
+
+
+class OtherSentence(SentenceCorruption):
+    """A sentence of another image's caption stands in the place of one of the caption's own."""
+
+    name = "other_sentence"
+    title = "Another image's sentence"
+    severity = "critical"
+    flaw = OTHER_CAPTION
+
+    @checked
+    def __init__(self, rate: Rate) -> None:
+        super().__init__(rate)
+        self._donated: Mapping[ImageId, str] = {}
+
+    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
+        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
+        return super().apply(dataset, seed)
+
+    def facts(self) -> Mapping[str, object]:
+        return {"donors": len(self._donated)}
+
+    def changed(
+        self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
+    ) -> list[Tokens] | None:
+        tokens = split(self._donated.get(caption.image_id, ""))
+        starts = sentence_starts(tokens)
+        theirs = [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+        theirs = [sentence for sentence in theirs if sentence not in sentences]
+        n = min(n, len(theirs))
+        if n == 0:
+            return None
+        places = _chosen(len(sentences), n, rng)
+        drawn = iter([theirs[k] for k in rng.permutation(len(theirs))[:n].tolist()])
+        return [next(drawn) if i in places else s for i, s in enumerate(sentences)]
+
+
+def _chosen(n_sentences: int, n: int, rng: np.random.Generator) -> set[int]:
+    """The places of n of the sentences, at random."""
+    return set(rng.permutation(n_sentences)[:n].tolist())

@@ -1,0 +1,24 @@
+"""mkdocs hook: pages and files that `make docs` generates, in place of the short ones in docs/.
+
+They are in build/docs, at the places that they have on the site.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+GENERATED = Path("build/docs")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """The files of docs/ with the generated ones."""
+    folder = Path(config.config_file_path).parent / GENERATED
+    for path in sorted(folder.rglob("*.*")):
+        name = path.relative_to(folder).as_posix()
+        if (short := files.get_file_from_path(name)) is not None:
+            files.remove(short)
+        files.append(File.generated(config, name, abs_src_path=str(path)))
+    return files

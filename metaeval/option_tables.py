@@ -1,0 +1,188 @@
+"""`python -m metaeval list options`: every option with its default, its values and its meaning.
+
+The default and what an option does are the value and the comment in the file of conf/, the values
+come from the annotation of the component's argument.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, NotRequired, get_args, get_origin
+
+import yaml
+from typing_extensions import get_type_hints, is_typeddict
+
+from metaeval import installation
+from metaeval.choices import listed
+from metaeval.options import OptionsOf, described, options_of
+from metaeval.runs.print_style import PrintStyle
+from metaeval.schema import Configuration, Degrees, Paths, Statistics
+
+PREFIX = {"experiment": "", "config": "", "metric": "metric.{}."}  # others: the group's name
+# Annotations of files without a `_target_`, and in addition to those of the component
+ROOTS: dict[str, type] = {
+    "config": Configuration,
+    "experiment": Configuration,
+    "stats": Statistics,
+    "paths": Paths,
+}
+SHARED: dict[str, type] = {"report": PrintStyle, "corruption": Degrees}
+GENERAL = ("config", "stats/default", "paths/default")  # the options of every run
+INTRODUCTION = """An option is given on the command line,
+`python -m metaeval experiment=replace metric.cider.sigma=4`, or to the Python API,
+`metaeval.run("replace", metric__cider__sigma=4)`. `???` means that a value must be given. A wrong
+name or value is refused before the run begins."""
+HEADINGS = {
+    "metric": "Metrics",
+    "dataset": "Datasets",
+    "experiment": "Experiments",
+    "report": "Reports",
+    "regions": "Regions",
+    "vectors": "Word vectors",
+    "corruption": "Corruptions",
+}
+_LINE = re.compile(r"^( *)(\w+):(.*?)(?:(?<=\s)# *(.*))?$")
+_REFERENCE = re.compile(r"\$\{(?:oc\.select:)?([\w.]+)(?:,null)?\}")
+_CONTINUED = re.compile(r"^ {10,}# *(.*)$")
+
+
+class Option(NamedTuple):
+    """One row of a table."""
+
+    key: str
+    default: str
+    values: str
+    about: str
+
+
+def options(name: str, prefix: str | None = None) -> dict[str, Option]:
+    """The options in a file of conf/ ("metric/faier", "report/default", "config"), by their keys.
+
+    Those of a file that it builds on come first (`scan@_here_`).
+    """
+    text = _file(name).read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    group, _, choice = name.partition("/")
+    prefix = PREFIX.get(group, f"{group}.").format(choice) if prefix is None else prefix
+    found: dict[str, Option] = {}
+    for base in content.get("defaults", ()):
+        if isinstance(base, str) and base.endswith("@_here_"):
+            found |= options(f"{group}/{base.removesuffix('@_here_')}", prefix)
+    path: list[str] = []
+    for line in text.splitlines():
+        if found and (more := _CONTINUED.match(line)):
+            last = found.popitem()[1]
+            found[last.key] = last._replace(about=f"{last.about} {more[1]}")
+        if (match := _LINE.match(line)) is None:
+            continue
+        indent, key, value, comment = match.groups()
+        path = [*path[: len(indent) // 2], key]
+        if path[0] in ("defaults", "hydra", "citation") or key.startswith("_") or not value.strip():
+            continue
+        full = prefix + ".".join(path)
+        words = described(annotation(content, path, group))
+        values = "" if words.startswith("a component") else words
+        source = _REFERENCE.fullmatch(value.strip())
+        before = found.get(full, Option(full, "", "", f"as `{source[1]}`" if source else ""))
+        found[full] = Option(full, value.strip(), values or before.values, comment or before.about)
+    return found
+
+
+def annotation(node: dict[str, Any], path: list[str], group: str) -> Any:
+    """The annotation of an option; `Any` where there is none."""
+    kinds: dict[str, Any] = {}
+    for depth, step in enumerate(path):
+        if "_target_" in node:
+            kinds = _annotations_of(node["_target_"])
+            if group in SHARED:
+                kinds = kinds | hints(SHARED[group])
+        elif depth == 0 and group in ROOTS:
+            kinds = hints(ROOTS[group])
+        kind = kinds.get(step, Any)
+        node, kinds = node.get(step) or {}, inner(kind)
+        if not isinstance(node, dict):
+            break
+    return kind
+
+
+def _annotations_of(target: str) -> dict[str, Any]:
+    """Option → annotation of a class or function; none where it cannot be imported."""
+    module, _, name = target.rpartition(".")
+    try:
+        component = getattr(import_module(module), name)
+    except (ImportError, AttributeError):  # of a package that is not installed
+        return {}
+    return options_of(component).known
+
+
+def inner(kind: Any) -> dict[str, Any]:
+    """The keys of a mapping → their annotations, where the annotation of the mapping names them."""
+    if is_typeddict(kind):
+        return hints(kind)
+    for part in get_args(kind):
+        if known := part.known() if isinstance(part, OptionsOf) else inner(part):
+            return known
+    return {}
+
+
+def hints(kind: Any) -> dict[str, Any]:
+    """Key → annotation of a TypedDict."""
+    return {
+        key: get_args(each)[0] if get_origin(each) is NotRequired else each
+        for key, each in get_type_hints(kind, include_extras=True).items()
+    }
+
+
+def options_table(rows: Iterable[Option]) -> str:
+    lines = ["| option | default | values | |", "|---|---|---|---|"]
+    for row in rows:
+        cells = (f"`{row.key}`", f"`{row.default}`", row.values, row.about)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def group_tables(group: str) -> str:
+    """A heading, the first comment and the options of every file of a group."""
+    parts = []
+    for name, about in described_choices(group).items():
+        parts.append(f"### {name}\n\n{about}")
+        path = _file(f"{group}/{name}")
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+        if not content:
+            continue
+        rows = options(f"{group}/{name}")
+        if group == "metric" and "_target_" not in content:  # a variant: what it changes
+            rows = {key: row for key, row in rows.items() if key.rpartition(".")[2] in content}
+        if rows:
+            parts.append(options_table(rows.values()))
+    return "\n\n".join(parts)
+
+
+def described_choices(group: str) -> dict[str, str]:
+    """Name → first comment of the files of a group, as Markdown."""
+    return {name: re.sub(r"([*_<\[])", r"\\\1", about) for name, about in listed(group).items()}
+
+
+def choices_table(group: str) -> str:
+    """The files of a group with their first comments."""
+    rows = [f"| `{name}` | {about} |" for name, about in described_choices(group).items()]
+    return "\n".join(["| name | |", "|---|---|", *rows])
+
+
+def page() -> str:
+    """All options of all files, as a page in Markdown."""
+    general = [option for name in GENERAL for option in options(name).values()]
+    parts = ["# Options", INTRODUCTION, "## Of every run", options_table(general)]
+    for group, heading in HEADINGS.items():
+        table = choices_table if group == "corruption" else group_tables
+        parts += [f"## {heading}", table(group)]
+    return "\n\n".join(parts)
+
+
+def _file(name: str) -> Path:
+    """The file of a choice ("metric/faier") in the last configuration folder that has it."""
+    places = [folder / f"{name}.yaml" for folder in installation.config_folders()]
+    return next((path for path in reversed(places) if path.is_file()), places[0])

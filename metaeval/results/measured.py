@@ -1,0 +1,211 @@
+"""The result of an experiment as measures and extras: what every page, table and sweep can read.
+
+An experiment declares its measures, gives each metric its numbers, and adds the comparisons behind
+every mark. What one page alone shows is an `Extra`: a plain table with a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from pydantic import BeforeValidator, model_validator
+
+from metaeval.results.base import Estimate, Model, undefined_as_none
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure, RunResult
+
+Cell = Annotated[bool | int | float | str | None, BeforeValidator(undefined_as_none)]
+
+
+class Measured(Model):
+    """The numbers of one metric.
+
+    Attributes
+    ----------
+    values
+        Key of a measure → its estimate; a measure that is not defined for the metric is left out.
+    facts
+        Other single values by name: how many ties, which direction.
+    """
+
+    values: Mapping[str, Estimate]
+    facts: Mapping[str, Cell] = {}
+
+    def __getitem__(self, key: str) -> Estimate:
+        return self.values[key]
+
+    def value(self, key: str) -> float | None:
+        """The value of a measure; `None` where the metric has none."""
+        return self.values[key].value if key in self.values else None
+
+
+class Extra(Model):
+    """A named table that only a page shows.
+
+    Attributes
+    ----------
+    name
+        Its name in statistics.json and, as a file, in `tables/`.
+    title
+        What it shows: the caption.
+    kind
+        How a page shows it: "table"; "matrix" (first column: names of rows; the others: numbers);
+        "curves" (columns: line, x, y, low, high); "examples" (cards, a row each); "data" (not
+        shown).
+    columns, rows
+        The cells. `NAME_low` and `NAME_high` are the ends of the interval of `NAME`.
+    folded
+        Whether the page shows it only on request.
+    """
+
+    name: str
+    title: str
+    kind: Literal["table", "matrix", "curves", "examples", "data"] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    folded: bool = False
+
+    @model_validator(mode="after")
+    def _rectangular(self) -> Extra:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"rows of '{self.name}' do not have {len(self.columns)} cells each")
+        return self
+
+    @classmethod
+    def of(
+        cls, name: str, title: str, records: Iterable[Mapping[str, Any]], **options: Any
+    ) -> Extra:
+        """From records; the columns are all their keys, in the order of their first use.
+
+        An `Estimate` under NAME becomes NAME, NAME_low and NAME_high.
+        """
+        flat = [_flat(record) for record in records]
+        columns = tuple(dict.fromkeys(key for record in flat for key in record))
+        rows = tuple(tuple(record.get(key) for key in columns) for record in flat)
+        return cls(name=name, title=title, columns=columns, rows=rows, **options)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table of pandas."""
+        return pd.DataFrame(list(self.rows), columns=list(self.columns))
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, Estimate):
+            flat |= {key: value.value, f"{key}_low": value.low, f"{key}_high": value.high}
+        else:
+            flat[key] = value
+    return flat
+
+
+class PublishedValues(Model):
+    """What a paper prints, next to the values of a run.
+
+    Attributes
+    ----------
+    source
+        The paper.
+    values
+        Metric → key of a measure → the printed value, in the measure's unit.
+    why_not
+        Why the values cannot be compared with those of this run; `None` where they can.
+    """
+
+    source: str
+    values: Mapping[str, Mapping[str, float]] = {}
+    why_not: str | None = None
+
+
+class MeasuredResult(RunResult[Measured]):
+    """A result that declares what it measures.
+
+    Attributes
+    ----------
+    title
+        What a reader calls the data: "Flickr8k-Expert".
+    facts
+        The data in a few facts, as the head of a page shows them.
+    settings
+        What the statistics depend on, besides the data.
+    declared
+        The measures, the one that answers the question first.
+    comparisons
+        Key of a measure → all pairs of ranked metrics; the family of the correction.
+    controls
+        Key of a measure → every ranked metric against the best control.
+    people
+        Key of a measure → what people reach.
+    published
+        Printed values, one entry a source.
+    extras
+        Tables that only the page shows.
+    notes
+        What a reader may look up, in short: folded on the page.
+    caveat
+        The one fact that would change a reader's decision; empty where there is none.
+    """
+
+    title: str = ""
+    facts: Mapping[str, Cell] = {}
+    settings: Mapping[str, Cell | tuple[Cell, ...]] = {}
+    declared: tuple[Measure, ...]
+    comparisons: Mapping[str, Comparisons] = {}
+    controls: Mapping[str, AgainstControl] = {}
+    people: Mapping[str, Estimate] = {}
+    published: tuple[PublishedValues, ...] = ()
+    extras: tuple[Extra, ...] = ()
+    notes: tuple[str, ...] = ()
+    caveat: str = ""
+
+    def measures(self, metric: MetricResult[Measured]) -> Iterator[tuple[Measure, Estimate]]:
+        """The declared measures that the metric has."""
+        if metric.statistics is not None:
+            for measure in self.declared:
+                if measure.key in metric.statistics.values:
+                    yield measure, metric.statistics.values[measure.key]
+
+    def measure(self, key: str) -> Measure:
+        """The declared measure of this key. Raises KeyError where it is not declared."""
+        for measure in self.declared:
+            if measure.key == key:
+                return measure
+        raise KeyError(key)
+
+    def extra(self, name: str) -> Extra:
+        """The extra of this name. Raises KeyError where the result has none."""
+        for extra in self.extras:
+            if extra.name == name:
+                return extra
+        raise KeyError(name)
+
+    def comparison(self, key: str, a: str, b: str) -> Comparison | None:
+        """The comparison of two metrics by a measure, as a minus b; `None` if never made."""
+        return self.comparisons[key].between(a, b) if key in self.comparisons else None
+
+    def table(self) -> pd.DataFrame:
+        """One row a score column: status, and every measure as NAME, NAME_low, NAME_high."""
+        rows = []
+        for entry in self.metrics:
+            numbers: Mapping[str, Any] = {}
+            if entry.statistics is not None:
+                numbers = _flat({**entry.statistics.values, **entry.statistics.facts})
+            rows.append({"metric": entry.name, "status": entry.status, **numbers})
+        return pd.DataFrame(rows)
+
+
+def ranked(
+    entries: Sequence[MetricResult[Measured]], measure: Measure
+) -> list[MetricResult[Measured]]:
+    """Those of the metrics that have this measure, best first; equal ones in the given order."""
+    sign = 1 if measure.best == "lowest" else -1
+    known = [m for m in entries if m.statistics and m.statistics.value(measure.key) is not None]
+    return sorted(known, key=lambda m: sign * (m.numbers.value(measure.key) or 0.0))

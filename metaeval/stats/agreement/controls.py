@@ -1,0 +1,372 @@
+"""What agreement with people remains beyond length, and what features that see no truth reach."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.stats.ordering.group_pairs import group_pairs
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import (
+    Floats,
+    Ints,
+    as_scores,
+    encode,
+    require_aligned,
+    without_rounding,
+)
+from metaeval.stats.resampling.means import resampled_sums
+from metaeval.stats.significance.paired_differences import paired_difference
+
+Statistic = Literal["pearson", "spearman", "kendall_tau_b"]
+
+
+class PartialCorrelation(NamedTuple):
+    """What `partial_correlation` returns.
+
+    Attributes
+    ----------
+    plain
+        The correlation of scores with judgements.
+    partial
+        The same with length held fixed; NaN where one of the three is constant or determines
+        another.
+    low, high
+        Percentile interval of `partial`, by resampling images.
+    p
+        Two-sided p-value of "partial is 0".
+    n, n_images
+        How many items have all three values, and their images.
+    """
+
+    plain: float
+    partial: float
+    low: float
+    high: float
+    p: float
+    n: int
+    n_images: int
+
+
+def partial_correlation(
+    scores: npt.ArrayLike,
+    human: npt.ArrayLike,
+    length: npt.ArrayLike,
+    image: npt.ArrayLike | None = None,
+    *,
+    statistic: Statistic = "kendall_tau_b",
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> PartialCorrelation:
+    """Correlation of scores with judgements, given the number of words.
+
+    Parameters
+    ----------
+    scores, human, length
+        float64 [n]; an item with NaN in any of them is left out of all.
+    image
+        [n] labels of the resampling unit; by default each item on its own.
+    statistic
+        Partial Pearson's r, Spearman's ρ or Kendall's τ-b.
+    counts
+        [replicates, n_images] from `bootstrap_counts`, in the order of the sorted labels.
+
+    Notes
+    -----
+    Definition
+        (r_sh − r_sl r_hl) / √((1 − r_sl²)(1 − r_hl²)) of the three pairwise coefficients.
+    Ties
+        Those of the coefficients.
+    Zero
+        Where length explains everything, partial r is 0. Partial ρ and τ-b then stay somewhat
+        above 0 (τ-b most), as ranks with noise do not determine each other linearly: read them as
+        descriptions, and conclude that something remains from r or from pairs of equal length.
+    p
+        By the normal law with the standard deviation of the replicates (`paired_difference`).
+    Source
+        M. G. Kendall (1942), Partial rank correlation, Biometrika 32; for ρ and r, any textbook.
+
+    Examples
+    --------
+    Scores and judgements that both only follow length:
+
+    >>> rng = np.random.default_rng(0)
+    >>> length = rng.integers(5, 20, 400).astype(float)
+    >>> scores, human = length + rng.normal(0, 3, 400), length / 4 + rng.normal(0, 1, 400)
+    >>> result = partial_correlation(scores, human, length, statistic="pearson")
+    >>> result.plain > 0.4, abs(result.partial) < 0.1
+    (True, True)
+    """
+    x, y, z = as_scores(scores), as_scores(human), as_scores(length)
+    labels, unit = encode(np.arange(len(x)) if image is None else image)
+    require_aligned(scores=x, human=y, length=z, image=unit)
+    known = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
+    x, y, z = (np.where(known, column, np.nan) for column in (x, y, z))
+    n_images = len(np.unique(unit[known]))
+    if known.sum() < 3:
+        nan = float("nan")
+        return PartialCorrelation(nan, nan, nan, nan, nan, int(known.sum()), n_images)
+    if counts is None:
+        counts = bootstrap_counts(len(labels), replicates, seed)
+    once = np.ones((1, len(labels)), dtype=np.int64)
+
+    def both(a: Floats, b: Floats) -> Floats:
+        """Observed coefficient and its replicates; the side with fewer values gives the levels."""
+        if len(np.unique(a[known])) < len(np.unique(b[known])):
+            a, b = b, a
+        weighted = WeightedCorrelations(a, b, unit, len(labels), names=(statistic,))
+        parts = [getattr(weighted.of(w), statistic) for w in (once, counts)]
+        return np.concatenate(parts)
+
+    plain, with_length, human_length = both(x, y), both(x, z), both(y, z)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = np.sqrt((1 - with_length**2) * (1 - human_length**2))
+        partial = np.where(rest > 1e-9, (plain - with_length * human_length) / rest, np.nan)
+    zero = np.zeros(len(counts))
+    test = paired_difference(float(partial[0]), 0.0, partial[1:], zero, n_images, confidence)
+    return PartialCorrelation(
+        float(plain[0]), float(partial[0]), test.low, test.high, test.p, int(known.sum()), n_images
+    )
+
+
+class MatchedAccuracy(NamedTuple):
+    """What `length_matched_accuracy` returns.
+
+    Attributes
+    ----------
+    plain, plain_low, plain_high, n_plain
+        The accuracy over all pairs, its interval by image, and the number of pairs.
+    matched, low, high, n_matched
+        The same over the pairs whose lengths differ by `tolerance` or less.
+    """
+
+    plain: float
+    plain_low: float
+    plain_high: float
+    n_plain: int
+    matched: float
+    low: float
+    high: float
+    n_matched: int
+
+
+def length_matched_accuracy(
+    outcome: npt.ArrayLike,
+    length_difference: npt.ArrayLike,
+    image: npt.ArrayLike,
+    *,
+    tolerance: float = 1.0,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> MatchedAccuracy:
+    """Accuracy of a metric's choices over pairs of captions that are equally long.
+
+    Parameters
+    ----------
+    outcome
+        float64 [pairs]: 1 where the metric prefers what people prefer, 0.5 for its ties, 0
+        otherwise; NaN = left out. `pair_table` makes it from ratings.
+    length_difference
+        float64 [pairs], in words; the sign does not matter.
+    image
+        [pairs] labels of the resampling unit.
+
+    Examples
+    --------
+    >>> result = length_matched_accuracy([1, 1, 0, 1], [5, -6, 1, 0], ["a", "b", "c", "d"])
+    >>> result.plain, result.matched, result.n_matched
+    (0.75, 0.5, 2)
+    """
+    right, gap = as_scores(outcome), np.abs(np.asarray(length_difference, dtype=np.float64))
+    labels, unit = encode(image)
+    require_aligned(outcome=right, length_difference=gap, image=unit)
+    if counts is None:
+        counts = bootstrap_counts(max(len(labels), 1), replicates, seed)
+    known = ~np.isnan(right)
+    parts: list[float | int] = []
+    for rows in (known, known & (gap <= tolerance)):
+        sums = np.bincount(unit[rows], right[rows], minlength=len(labels))
+        sizes = np.bincount(unit[rows], minlength=len(labels)).astype(np.float64)
+        drawn = resampled_sums(np.stack([sums, sizes], axis=1), counts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = drawn[:, 0] / drawn[:, 1]
+        low, high = percentile_interval(shares, confidence, len(np.unique(unit[rows])))
+        n = int(rows.sum())
+        parts += [float(right[rows].mean()) if n else float("nan"), low, high, n]
+    return MatchedAccuracy(*parts)  # type: ignore[arg-type]
+
+
+class PairTable(NamedTuple):
+    """The pairs (`group_pairs`) of items of the same image that people do not tie.
+
+    Attributes
+    ----------
+    outcome
+        float64 [pairs]: 1, 0.5 (the metric ties them) or 0.
+    score_difference, length_difference
+        float64 [pairs]: of the item that people prefer minus the other one.
+    image
+        int [pairs]: the place of the image among the sorted labels.
+    first, second
+        int [pairs]: the preferred item and the other one.
+    """
+
+    outcome: Floats
+    score_difference: Floats
+    length_difference: Floats
+    image: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+
+
+def pair_table(
+    scores: npt.ArrayLike, human: npt.ArrayLike, length: npt.ArrayLike, image: npt.ArrayLike
+) -> PairTable:
+    """Pairs of captions of one image that people rate differently, with the metric's choice.
+
+    An item with NaN in scores or judgements is left out.
+
+    >>> table = pair_table([0.2, 0.9, 0.9], [1, 2, 3], [5, 9, 8], ["x", "x", "x"])
+    >>> table.outcome.tolist(), table.length_difference.tolist()
+    ([1.0, 1.0, 0.5], [4.0, 3.0, -1.0])
+    """
+    x, y, z = as_scores(scores), as_scores(human), np.asarray(length, dtype=np.float64)
+    unit = encode(image)[1]
+    require_aligned(scores=x, human=y, length=z, image=unit)
+    known = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+    pairs = group_pairs(unit[known])
+    a, b = known[pairs.first], known[pairs.second]
+    differ = y[a] != y[b]
+    a, b = a[differ], b[differ]
+    first, second = np.where(y[a] > y[b], a, b), np.where(y[a] > y[b], b, a)
+    gap = x[first] - x[second]
+    outcome = (np.sign(gap) + 1) / 2
+    return PairTable(outcome, gap, z[first] - z[second], unit[first], first, second)
+
+
+_STREAM = 0xF17D  # separates the folds from other uses of the same seed
+
+
+class FittedControl(NamedTuple):
+    """What `fitted_control` returns.
+
+    Attributes
+    ----------
+    predictions
+        float64 [n], each made without its own image's targets (`without_rounding`: equal features
+        give equal predictions); NaN where a feature is missing or no model could be fitted.
+    fold
+        int [n]: the fold of each item's image.
+    """
+
+    predictions: Floats
+    fold: Ints
+
+
+def fitted_control(
+    features: npt.ArrayLike,
+    target: npt.ArrayLike,
+    image: npt.ArrayLike,
+    *,
+    folds: int = 5,
+    penalty: float = 1.0,
+    squares: bool = True,
+    seed: int = 0,
+) -> FittedControl:
+    """Predict `target` from `features` by ridge regression, out of fold by image.
+
+    A control with a fixed sign ("longer is better") understates what features that see no truth
+    reach: a metric is informative only above the best *fitted* combination of them.
+
+    Parameters
+    ----------
+    features
+        float64 [n, k]: length, language-model scores, type-token ratio: what can be known of the
+        candidate alone (or of the image alone, or of the references alone).
+    target
+        float64 [n], the human judgement; NaN = not judged: predicted, but not used to fit.
+    image
+        [n] labels; all items of an image are in the same fold.
+    folds
+        How many folds; at most the number of images is used.
+    penalty
+        λ of the ridge, on features of mean 0 and standard deviation 1: it counts like λ items.
+    squares
+        Whether the squares of the standardised features are features too.
+    seed
+        Of the random partition of the images into folds.
+
+    Notes
+    -----
+    Definition
+        β = (ZᵀZ + λI)⁻¹ Zᵀ(y − ȳ), Z standardised on the items of the other folds; the prediction
+        is ȳ + zβ. The constant is not penalised.
+    Missing
+        An item with a missing feature gets NaN. Missing targets as above.
+    Unit
+        The image. For an interval, resample images of the predictions as of any other column.
+    Source
+        S. Perrella, L. Proietti, A. Scirè, E. Barba, R. Navigli (2024), Guardians of the machine
+        translation meta-evaluation: sentinel metrics fall in!, ACL, for the idea; A. E. Hoerl and
+        R. W. Kennard (1970), Ridge regression, Technometrics 12.
+
+    Examples
+    --------
+    The judgement is U-shaped in length, so no sign of "length" correlates with it:
+
+    >>> length = np.tile(np.arange(-5.0, 6.0), 20)
+    >>> control = fitted_control(length[:, None], length**2, np.repeat(np.arange(20), 11))
+    >>> bool(abs(np.corrcoef(length, length**2)[0, 1]) < 1e-12)
+    True
+    >>> round(float(np.corrcoef(control.predictions, length**2)[0, 1]), 3)
+    1.0
+    """
+    x, y = np.asarray(features, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    if x.ndim != 2 or y.shape != x.shape[:1] or np.shape(image) != y.shape:
+        raise InputError(
+            f"features {x.shape}, target {y.shape} and image {np.shape(image)} are not [n, k], [n] "
+            "and [n]",
+            field="features",
+        )
+    if np.isinf(x).any() or np.isinf(y).any():
+        raise InputError("a feature or target is infinite", field="features")
+    if folds < 2 or penalty < 0:
+        raise InputError(f"{folds} folds, penalty {penalty}; use 2 or more, 0 or more")
+    labels, unit = encode(image)
+    order = np.random.default_rng([_STREAM, seed]).permutation(len(labels))
+    fold_of = np.empty(len(labels), dtype=np.int64)
+    fold_of[order] = np.arange(len(labels)) % folds
+    fold = fold_of[unit]
+    complete = ~np.isnan(x).any(axis=1)
+    known = complete & ~np.isnan(y)
+    predictions = np.full(len(y), np.nan)
+    for k in range(folds):
+        train, test = known & (fold != k), complete & (fold == k)
+        if train.sum() >= 2 and test.any():
+            predictions[test] = _ridge(x[train], y[train], x[test], penalty, squares)
+    return FittedControl(without_rounding(predictions), fold)
+
+
+def _ridge(x: Floats, y: Floats, new: Floats, penalty: float, squares: bool) -> Floats:
+    x, new = _standardised(x, new)
+    if squares:
+        x, new = _standardised(np.hstack([x, x * x]), np.hstack([new, new * new]))
+    gram = x.T @ x + penalty * np.eye(x.shape[1])
+    beta = np.linalg.lstsq(gram, x.T @ (y - y.mean()), rcond=None)[0]
+    return np.asarray(y.mean() + new @ beta, dtype=np.float64)
+
+
+def _standardised(x: Floats, new: Floats) -> tuple[Floats, Floats]:
+    """Both by the mean and standard deviation of the first; a constant feature becomes 0."""
+    mean, sd = x.mean(axis=0), x.std(axis=0)
+    flat = sd <= 1e-12 * np.abs(mean)
+    sd = np.where(flat, 1.0, sd)
+    return np.where(flat, 0.0, (x - mean) / sd), np.where(flat, 0.0, (new - mean) / sd)

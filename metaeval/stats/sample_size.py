@@ -1,0 +1,298 @@
+"""How many images a comparison of metrics needs, and how many human labels a metric saves."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from metaeval.errors import InputError
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, defined_replicates
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
+from metaeval.stats.resampling.means import resampled_sums
+
+
+def images_for_power(
+    difference: float, sd: float, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """The number of images at which a paired two-sided test separates two metrics.
+
+    Parameters
+    ----------
+    difference, sd
+        Mean and standard deviation over images of one metric's value minus the other's.
+    alpha, power
+        The level of the test, and how often it is to be significant; both in (0, 1).
+
+    Returns
+    -------
+    float
+        ((z(1 − α/2) + z(power)) · sd / difference)², at least 2; infinite for no difference.
+
+    Notes
+    -----
+    Normal approximation; of the two ways to be significant the wrong one is neglected.
+    Source: J. Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, section 2.3.
+
+    Examples
+    --------
+    >>> round(images_for_power(0.5, 1.0), 1)
+    31.4
+    """
+    if not 0 < alpha < 1 or not 0 < power < 1:
+        raise InputError(f"{alpha} and {power} are not in (0, 1)", field="alpha, power")
+    if difference == 0:
+        return math.inf
+    z = float(norm.ppf(1 - alpha / 2) + norm.ppf(power))
+    return max((z * sd / difference) ** 2, 2.0)
+
+
+def power_at(n: int, difference: float, sd: float, *, alpha: float = 0.05) -> float:
+    """How often the same test is significant with n images.
+
+    >>> round(power_at(32, 0.5, 1.0), 2)
+    0.81
+    """
+    if sd == 0:
+        return 1.0 if difference else alpha
+    return float(norm.cdf(abs(difference) / sd * math.sqrt(n) - norm.ppf(1 - alpha / 2)))
+
+
+_STREAM = 0x512E  # apart from the bootstrap's draws under the same seed
+
+
+class OrderStability(NamedTuple):
+    """What `order_stability` returns, for k metrics and s sizes.
+
+    Attributes
+    ----------
+    order
+        int [k]: the metrics by their mean over all images, best first.
+    same_order
+        [s]: share of the samples that put all metrics into that order.
+    tau
+        [s]: mean Kendall's τ of a sample's order with it.
+    same_sign, significant
+        [k − 1, s]: of neighbours in the order, the share of samples that put the two the same way
+        round, and the share in which a paired z-test of the two is significant.
+    """
+
+    order: npt.NDArray[np.intp]
+    same_order: Floats
+    tau: Floats
+    same_sign: Floats
+    significant: Floats
+
+
+def order_stability(
+    values: npt.ArrayLike, sizes: npt.ArrayLike, *, draws: int, alpha: float = 0.05, seed: int = 0
+) -> OrderStability:
+    """Draw samples of images of each size, and compare their order of the metrics with that of all.
+
+    Parameters
+    ----------
+    values
+        float64 [n_images, k]: one value per image and metric, more is better. An image missing
+        one is left out.
+    sizes
+        int [s], each from 2 to the number of images.
+    draws
+        Samples of each size.
+    seed
+        Of the samples; those of one size are the same whatever the other sizes.
+
+    Notes
+    -----
+    Samples are drawn with replacement, as other images would have been: those drawn without it
+    come to agree with all images for the reason alone that they are all images.
+    Metrics of equal means count as in order neither way: a tie is not an order.
+
+    Examples
+    --------
+    >>> values = [[0.1, 0.5], [0.2, 0.6], [0.3, 0.9], [0.6, 0.8]]
+    >>> order_stability(values, [2, 4], draws=100).order.tolist()
+    [1, 0]
+    """
+    table = as_scores(values)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise InputError(f"shape {table.shape} is not [n_images, k ≥ 2]", field="values")
+    table = table[~np.isnan(table).any(axis=1)]
+    wanted = np.asarray(sizes, dtype=np.int64)
+    if not len(table) or wanted.min(initial=2) < 2 or wanted.max(initial=2) > len(table):
+        raise InputError(f"{wanted.tolist()} are not from 2 to {len(table)}", field="sizes")
+    order = np.argsort(-table.mean(axis=0), kind="stable")
+    table = table[:, order]
+    first, second = np.triu_indices(table.shape[1], 1)
+    steps = table[:, :-1] - table[:, 1:]
+    critical = norm.ppf(1 - alpha / 2)
+    same_order, tau = np.empty(len(wanted)), np.empty(len(wanted))
+    same_sign = np.empty((steps.shape[1], len(wanted)))
+    significant = np.empty_like(same_sign)
+    for s, size in enumerate(wanted.tolist()):
+        rng = np.random.default_rng([_STREAM, seed, size])
+        means = np.empty((draws, table.shape[1]))
+        apart = np.empty((draws, steps.shape[1]), dtype=np.bool_)
+        for draw in range(draws):
+            sample = rng.integers(len(table), size=size)
+            means[draw] = table[sample].mean(axis=0)
+            gaps = steps[sample]
+            error = gaps.std(axis=0, ddof=1) / np.sqrt(size)
+            apart[draw] = np.abs(gaps.mean(axis=0)) > critical * error
+        signs = np.sign(means[:, first] - means[:, second])
+        down = means[:, :-1] > means[:, 1:]
+        same_order[s] = down.all(axis=1).mean()
+        tau[s] = signs.mean()
+        same_sign[:, s], significant[:, s] = down.mean(axis=0), apart.mean(axis=0)
+    return OrderStability(order, same_order, tau, same_sign, significant)
+
+
+class LabelEfficiency(NamedTuple):
+    """What `label_efficiency` returns.
+
+    Attributes
+    ----------
+    efficiency
+        One labelled item with the metric is worth this many without: 1 where it saves nothing.
+    low, high
+        Interval by resampling images, on the scale of Fisher's z of the correlation.
+    labels, worth
+        `n_labels`, and how many labels without the metric have the same variance.
+    r
+        Pearson's r of scores and judgements.
+    n
+        How many items the correlation comes from.
+    """
+
+    efficiency: float
+    low: float
+    high: float
+    labels: int
+    worth: float
+    r: float
+    n: int
+
+
+def label_efficiency(
+    scores: npt.ArrayLike,
+    human: npt.ArrayLike,
+    image: npt.ArrayLike | None = None,
+    *,
+    n_labels: int = 100,
+    n_scored: int | None = None,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> LabelEfficiency:
+    """How much a metric narrows the estimate of the mean human judgement.
+
+    Parameters
+    ----------
+    scores, human
+        float64 [n]; an item with NaN in either is left out.
+    image
+        [n] labels of the resampling unit; by default each item on its own.
+    n_labels
+        How many items are labelled by people.
+    n_scored
+        How many items are scored by the metric (the labelled ones among them); by default as many
+        as needed for their mean to be known.
+
+    Notes
+    -----
+    Definition
+        The estimate is `control_variate_mean`. With ρ its correlation, N = n_scored and a slope
+        estimated from the n labels, Var = σ²/n · [(1 − ρ²)(n − 2)/(n − 3) · (1 − n/N) + n/N]; the
+        efficiency is σ²/n over it. For large n and N it is 1/(1 − ρ²).
+    Unit
+        The labelled items are drawn independently of each other; the interval of the efficiency
+        resamples images.
+    Source
+        A. Chaganty, S. Mussmann, P. Liang (2018), The price of debiasing automatic metrics in
+        natural language evaluation, ACL; the factor (n − 2)/(n − 3): S. S. Lavenberg and P. D.
+        Welch (1981), A perspective on the use of control variables, Management Science 27.
+        Prediction-powered inference (arXiv 2301.09633) is the same with another slope.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> human = rng.normal(size=5000); scores = human + rng.normal(size=5000)
+    >>> result = label_efficiency(scores, human)
+    >>> round(result.efficiency, 1), round(result.worth, -1)  # 1 / (1 - 1/2), less the slope's cost
+    (2.0, 200.0)
+    """
+    x, y = as_scores(scores), as_scores(human)
+    labels, unit = encode(np.arange(len(x)) if image is None else image)
+    require_aligned(scores=x, human=y, image=unit)
+    if n_labels < 4 or (n_scored is not None and n_scored < n_labels):
+        raise InputError(f"{n_labels} labels of {n_scored} items; use 4 or more, at most all")
+    known = ~(np.isnan(x) | np.isnan(y))
+    n = int(known.sum())
+    if n < 3:
+        nan = math.nan
+        return LabelEfficiency(nan, nan, nan, n_labels, nan, nan, n)
+    x, y, unit = x[known], y[known], unit[known]
+    x, y = scaled(x), scaled(y)
+    x, y = x - x.mean(), y - y.mean()
+    parts = (np.ones(n), x, y, x * x, y * y, x * y)
+    sums = [np.bincount(unit, part, minlength=len(labels)).astype(np.float64) for part in parts]
+    table = np.stack(sums, axis=1)
+    if counts is None:
+        counts = bootstrap_counts(len(labels), replicates, seed)
+    r = _r(table.sum(axis=0, keepdims=True))
+    share = 0.0 if n_scored is None else n_labels / n_scored
+    drawn = defined_replicates(_r(resampled_sums(table, counts)), len(np.unique(unit)))
+    low_r, high_r = _interval_of_r(float(r[0]), drawn, confidence)
+    ends = np.abs([low_r, high_r])
+    least = 0.0 if low_r < 0 < high_r else float(ends.min())
+    low, high = (
+        float(v) for v in _efficiency(np.array([least, float(ends.max())]), n_labels, share)
+    )
+    value = float(_efficiency(r, n_labels, share)[0])
+    return LabelEfficiency(value, low, high, n_labels, n_labels * value, float(r[0]), n)
+
+
+def control_variate_mean(scores: npt.ArrayLike, human: npt.ArrayLike, mean_score: float) -> float:
+    """The mean human judgement, estimated from labelled items and the mean score of all items.
+
+    mean(human) − β (mean(scores) − mean_score), β the least-squares slope on the labelled items.
+
+    >>> control_variate_mean([1, 2, 3, 4], [2, 4, 6, 8], 3.5)
+    7.0
+    """
+    x, y = as_scores(scores), as_scores(human)
+    centred = x - x.mean()
+    size = float((centred * centred).sum())
+    slope = float((centred * y).sum()) / size if size else 0.0
+    return float(y.mean()) - slope * (float(x.mean()) - mean_score)
+
+
+def _efficiency(r: Floats, n: int, share: float) -> Floats:
+    remaining = (1 - r * r) * (n - 2) / (n - 3) * (1 - share) + share
+    with np.errstate(divide="ignore"):
+        return np.asarray(1 / remaining)
+
+
+def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[float, float]:
+    """By the normal law of Fisher's z, with the standard deviation of the replicates: percentiles
+    of r² hold too little (`benchmarks/judgments/coverage.py`)."""
+    with np.errstate(divide="ignore"):
+        drawn = np.arctanh(replicates)
+    drawn = drawn[np.isfinite(drawn)]
+    if not len(replicates):
+        return math.nan, math.nan
+    if len(drawn) < 2 or not abs(r) < 1:
+        return r, r
+    half = -float(ndtri((1 - confidence) / 2)) * float(drawn.std(ddof=1))
+    return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
+
+
+def _r(sums: Floats) -> Floats:
+    n, x, y, xx, yy, xy = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = (xy - x * y / n) / np.sqrt(np.maximum((xx - x * x / n) * (yy - y * y / n), 0))
+    return np.asarray(np.clip(r, -1, 1))  # rounding can exceed 1

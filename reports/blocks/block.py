@@ -1,0 +1,44 @@
+"""A block of a page, and what it writes next to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from metaeval.reports.shared.page import environment
+from metaeval.reports.shared.print_tables import PrintTable
+
+
+class Block(NamedTuple):
+    """A section of a page.
+
+    Attributes
+    ----------
+    key
+        Its anchor.
+    title
+        Its heading, and its name in the bar of the page.
+    html
+        Its content.
+    folded
+        Whether the page opens it only on request.
+    tables
+        Its tables for papers, written to `tables/`.
+    figures
+        Name → its drawing, written to `figures/` as SVG and PDF.
+    """
+
+    key: str
+    title: str
+    html: Markup
+    folded: bool = False
+    tables: tuple[PrintTable, ...] = ()
+    figures: Mapping[str, Figure] = {}
+
+
+def rendered(template: str, **context: Any) -> Markup:
+    """A template of `reports/*/templates` with its context."""
+    return Markup(environment().get_template(template).render(context))

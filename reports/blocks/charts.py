@@ -1,0 +1,206 @@
+"""Blocks of charts: the ranking, curves and histograms, drawn by seaborn and matplotlib.
+
+A chart is drawn twice, for wide and for narrow windows, so that nothing is cut off on a phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import matplotlib as mpl
+import pandas as pd
+import seaborn
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, inline
+from metaeval.reports.shared.figure_style import GREY, STYLE, colours_of
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.results.base import Estimate
+from metaeval.results.measured import Extra, MeasuredResult, ranked
+from metaeval.results.run import Measure
+from metaeval.results.sentences import ranked_metrics, with_interval
+
+WIDE, NARROW = 7.2, 3.4  # inches
+ROW = 0.23  # inches of one metric
+Run = LoadedRun[MeasuredResult]
+Draw = Callable[[float], Figure]
+
+
+def ranking(run: Run, measure: Measure | None = None) -> Block:
+    """Every metric with its interval, the band of the best control, and printed values."""
+    result = run.result
+    measure = measure or result.declared[0]
+    names = [m.name for m in ranked(ranked_metrics(result), measure)]
+    controls = [m.name for m in ranked([m for m in result.metrics if m.column.is_control], measure)]
+    if not names:
+        return Block("", "", Markup(""))
+    estimates = {name: result.metric(name).numbers[measure.key] for name in (*names, *controls[:1])}
+    printed = {
+        name: source.values[name][measure.key]
+        for source in result.published
+        if source.why_not is None
+        for name in names
+        if measure.key in source.values.get(name, {})
+    }
+    scale = 100 if measure.unit == "share" else 1
+    band = estimates[controls[0]] if controls else None
+
+    def draw(width: float) -> Figure:
+        with mpl.rc_context(STYLE):
+            figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
+            axes = figure.add_subplot()
+            _draw_ranking(axes, estimates, controls[:1], band, printed, scale)
+            if (people := result.people.get(measure.key)) and people.value is not None:
+                axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
+            axes.set_xlabel(measure.title + (", per cent" if measure.unit == "share" else ""))
+        return figure
+
+    legend = ["Interval of each metric"]
+    if band is not None:
+        legend.append(f"grey: the best control, {controls[0]}")
+    if printed:
+        legend.append("diamond: the printed value")
+    if measure.key in result.people:
+        legend.append("dotted: people")
+    label = "; ".join(
+        f"{name} {with_interval(measure, estimate)}" for name, estimate in estimates.items()
+    )
+    return _chart("ranking", "Ranking", draw, label, f"{'; '.join(legend)}.")
+
+
+def _draw_ranking(
+    axes: Axes,
+    estimates: Mapping[str, Estimate],
+    controls: Sequence[str],
+    band: Estimate | None,
+    printed: Mapping[str, float],
+    scale: float,
+) -> None:
+    if band is not None and band.value is not None:
+        low, high = band.interval or (band.value, band.value)
+        axes.axvspan(scale * low, scale * high, color=RULE, alpha=0.5, linewidth=0)
+        axes.axvline(scale * band.value, color=SOFT, linewidth=0.8)
+    for place, (name, estimate) in enumerate(estimates.items()):
+        colour = GREY if name in controls else BLUE
+        if estimate.interval is not None:
+            ends = [scale * end for end in estimate.interval]
+            axes.plot(ends, [place, place], color=colour, linewidth=3, solid_capstyle="butt")
+        axes.plot(scale * (estimate.value or 0.0), place, "o", color=INK, markersize=3.5)
+        if name in printed:
+            axes.plot(
+                scale * printed[name], place, "D", color=PAPER, markersize=5, markeredgecolor=RED
+            )
+    axes.set_yticks(range(len(estimates)), list(estimates))
+    axes.invert_yaxis()
+    axes.margins(y=0.5 / len(estimates))
+    axes.grid(axis="x", color=RULE, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+
+
+def curves(extra: Extra) -> Block:
+    """Lines over x with their intervals: an extra of the kind "curves".
+
+    With a column `panel` a panel each; `controls` are dashed: lines whose column `control` is true.
+    """
+    table = extra.frame()
+    lines = list(dict.fromkeys(table["line"]))
+    panels = list(dict.fromkeys(table["panel"])) if "panel" in table else [None]
+    colours = colours_of(lines)
+
+    def draw(width: float) -> Figure:
+        columns = min(len(panels), 2 if width > NARROW else 1)
+        rows = -(-len(panels) // columns)
+        with mpl.rc_context(STYLE):
+            figure = Figure((width, 2.9 * rows + 0.16 * len(lines)), layout="constrained")
+            grid = figure.subplots(rows, columns, squeeze=False).flat
+            for axes, panel in zip(grid, panels, strict=False):
+                chosen = table if panel is None else table[table["panel"] == panel]
+                _draw_lines(axes, chosen, colours)
+                axes.set_title(panel or "", fontsize=9)
+                axes.set_xlabel(str(table["x_title"].iloc[0]) if "x_title" in table else "")
+            for axes in list(grid):
+                axes.set_visible(False)
+            handles, labels = figure.axes[0].get_legend_handles_labels()
+            figure.legend(
+                handles,
+                labels,
+                loc="outside lower left",
+                ncols=4 if width > NARROW else 2,
+                fontsize=8,
+            )
+        return figure
+
+    return _chart(f"extra-{extra.name}", extra.title, draw, extra.title, "", extra.folded)
+
+
+def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> None:
+    for line, rows in table.groupby("line", sort=False):
+        is_control = "control" in rows and bool(rows["control"].iloc[0])
+        colour = GREY if is_control else colours[str(line)]
+        style = "--" if is_control else "-"
+        axes.plot(rows["x"], rows["y"], style, color=colour, linewidth=1.4, label=str(line))
+        if "low" in rows and rows["low"].notna().all():
+            low, high = rows["low"].astype(float), rows["high"].astype(float)
+            axes.fill_between(rows["x"], low, high, color=colour, alpha=0.12, linewidth=0)
+    axes.grid(color=RULE, linewidth=0.5)
+
+
+def histograms(
+    key: str,
+    title: str,
+    table: pd.DataFrame,
+    colours: Mapping[str, str],
+    folded: bool = False,
+) -> Block:
+    """Scores by set of captions, a small panel a metric; `table` has metric, set and score."""
+    metrics = list(dict.fromkeys(table["metric"]))
+
+    def draw(width: float) -> Figure:
+        columns = min(len(metrics), 4 if width > NARROW else 2)
+        rows = -(-len(metrics) // columns)
+        with mpl.rc_context(STYLE):
+            figure = Figure((width, 1.35 * rows + 0.4), layout="constrained")
+            grid = figure.subplots(rows, columns, squeeze=False).flatten()
+            for axes, metric in zip(grid, metrics, strict=False):
+                seaborn.histplot(
+                    table[table["metric"] == metric],
+                    x="score",
+                    hue="set",
+                    bins=24,
+                    element="step",
+                    fill=False,
+                    legend=False,
+                    ax=axes,
+                    palette=dict(colours),
+                    hue_order=list(colours),
+                )
+                axes.set_title(metric, fontsize=8)
+                axes.set(xlabel="", ylabel="", yticks=[])
+                axes.tick_params(axis="x", labelsize=8)
+            for axes in grid[len(metrics) :]:
+                axes.set_visible(False)
+            handles = [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]
+            figure.legend(
+                handles=handles,
+                loc="outside lower left",
+                ncols=5 if width > NARROW else 2,
+                fontsize=8,
+            )
+        return figure
+
+    return _chart(key, title, draw, title, "", folded)
+
+
+def _chart(key: str, title: str, draw: Draw, label: str, note: str, folded: bool = False) -> Block:
+    html = rendered(
+        "chart.html.j2",
+        wide=inline(draw(WIDE), label),
+        narrow=inline(draw(NARROW), label),
+        note=note,
+        stem=key,
+    )
+    return Block(key, title, html, folded=folded, figures={key: draw(WIDE)})

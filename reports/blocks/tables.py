@@ -1,0 +1,268 @@
+"""Blocks of tables: the measures, an extra, and who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared.formatting import DASH, count, file_stem, number
+from metaeval.reports.shared.matrix import comparison_matrix
+from metaeval.reports.shared.print_tables import (
+    PrintCell,
+    PrintTable,
+    chosen_columns,
+    scaled,
+    signed,
+)
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.reports.shared.training import training_footnotes
+from metaeval.results.base import Estimate
+from metaeval.results.measured import Extra, Measured, MeasuredResult, ranked
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure
+from metaeval.results.sentences import (
+    bold_names,
+    definition_of_bold,
+    ranked_metrics,
+    text_of,
+    with_interval,
+)
+from metaeval.runs.records import BATCH_DEPENDENT
+
+NOT_ABOVE = "†"
+UNITS = {"share": "per cent", "percent": "times 100"}
+Run = LoadedRun[MeasuredResult]
+
+
+def measures_table(
+    run: Run,
+    measures: Sequence[Measure] | None = None,
+    *,
+    key: str = "table",
+    title: str = "Table",
+    name: str = "measures",
+) -> Block:
+    """A row a metric, best first, controls below a rule; a column a measure; then what did not run.
+
+    Bold and † are comparisons of the column's own measure; the caption says which.
+    """
+    result = run.result
+    shown = list(measures or [m for m in result.declared if m.shown])
+    table = print_table(result, shown, name)
+    notes = training_footnotes(result.metrics, result.experiment)
+    absent = [m for m in result.visible if not m.ok]
+    html = rendered(
+        "measures_table.html.j2",
+        table=table,
+        kinds={m.name: kind_of(m) for m in result.metrics},
+        signatures={m.name: m.signature or "" for m in result.metrics},
+        absent=absent,
+        footnotes=notes,
+        marks={
+            m.name: " ".join(f.mark for f in notes if m.name in f.metrics) for m in result.metrics
+        },
+        batch={m.name: BATCH_DEPENDENT for m in result.metrics if m.column.batch_dependent},
+        links=save_links([table]),
+    )
+    return Block(key, title, html, tables=(table,))
+
+
+def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) -> PrintTable:
+    """The measures of all metrics that ran, for print."""
+    first = measures[0]
+    printed = {
+        measure.key: {
+            metric: values[measure.key]
+            for source in result.published
+            if source.why_not is None
+            for metric, values in source.values.items()
+            if measure.key in values
+        }
+        for measure in measures
+    }
+    heads = ["Metric"]
+    for measure in measures:
+        heads.append(measure.title)
+        if printed[measure.key]:
+            heads.append(f"{measure.title}, published")
+    bold = {measure.key: bold_names(result, measure) for measure in measures}
+    groups = []
+    for rows in _groups(result, first):
+        cells = []
+        for metric in rows:
+            part = kind_of(metric) == "part"
+            row = [PrintCell(f"– {metric.name}" if part else metric.name)]
+            for measure in measures:
+                row.append(_cell(result, metric, measure, metric.name in bold[measure.key]))
+                if printed[measure.key]:
+                    value = printed[measure.key].get(metric.name)
+                    text = DASH if value is None else text_of(measure, Estimate(value=value))
+                    row.append(PrintCell(text))
+            cells.append(row)
+        if cells:
+            groups.append(cells)
+    marked = any(cell.mark for group in groups for row in group for cell in row)
+    notes = [(NOT_ABOVE, "not significantly above the best control")] if marked else []
+    table = PrintTable(name, caption(result, measures), heads, groups, notes)
+    return chosen_columns(signed([table], result)[0])
+
+
+def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
+    """What the columns are, in which unit, and what bold means."""
+    units = {
+        unit: [m.title for m in measures if m.unit == unit]
+        for unit in dict.fromkeys(m.unit for m in measures)
+        if unit in UNITS
+    }
+    said = [
+        UNITS[unit] if len(titles) == len(measures) else f"{', '.join(titles)} {UNITS[unit]}"
+        for unit, titles in units.items()
+    ]
+    confidence = result.settings.get("confidence")
+    if isinstance(confidence, float):
+        said.append(f"{100 * confidence:g}% intervals in brackets")
+    rules = dict.fromkeys(
+        definition_of_bold(result.comparisons[m.key]) for m in measures if bold_names(result, m)
+    )
+    said += [rule for rule in rules if rule]
+    text = "; ".join(said)
+    return f"{result.title or result.dataset}: {text}." if text else f"{result.title}."
+
+
+def extra_table(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
+    """An extra as a table of its own; numbers with their intervals in one cell."""
+    table = print_extra(extra)
+    table = signed([table], result)[0]
+    html = rendered("extra_table.html.j2", table=table, links=save_links([table]))
+    return Block(
+        f"extra-{extra.name}", title or extra.title, html, folded=extra.folded, tables=(table,)
+    )
+
+
+def print_extra(extra: Extra) -> PrintTable:
+    """The table for print of an extra."""
+    columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+    rows = []
+    for record in extra.records:
+        row = []
+        for column in columns:
+            text = _plain(record[column])
+            low, high = record.get(f"{column}_low"), record.get(f"{column}_high")
+            if low is not None and high is not None and record[column] is not None:
+                text = f"{text} [{_plain(low)}, {_plain(high)}]"
+            row.append(PrintCell(text))
+        rows.append(row)
+    heads = [_head(column) for column in columns]
+    return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
+
+
+def matrix(extra: Extra) -> Block:
+    """Rows and columns of numbers, coloured from the lowest to the highest of the matrix."""
+    numbers = [v for row in extra.rows for v in row[1:] if isinstance(v, int | float)]
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
+
+    def shade(value: object) -> int:
+        """0 to 100: how strongly a cell is coloured."""
+        if not isinstance(value, int | float) or high == low:
+            return 0
+        return round(100 * (value - low) / (high - low))
+
+    html = rendered(
+        "matrix_block.html.j2",
+        extra=extra,
+        heads=[_head(column) for column in extra.columns],
+        rows=[(row[0], [(_plain(value), shade(value)) for value in row[1:]]) for row in extra.rows],
+        links=save_links([print_extra(extra)]),
+    )
+    return Block(
+        f"extra-{extra.name}", extra.title, html, folded=extra.folded, tables=(print_extra(extra),)
+    )
+
+
+def differences(run: Run, measure: Measure | None = None, title: str = "Who beats whom") -> Block:
+    """The difference of every pair of metrics by a measure, with its tests; folded."""
+    result = run.result
+    measure = measure or result.declared[0]
+    comparisons = result.comparisons.get(measure.key)
+    if comparisons is None or not comparisons.pairs:
+        return Block("", "", Markup(""))
+    order = [metric.name for metric in ranked(ranked_metrics(result), measure)]
+    table = _differences_table(comparisons.pairs, measure)
+    html = rendered(
+        "differences_block.html.j2",
+        measure=measure,
+        lines=comparison_matrix(comparisons, order),
+        table=table,
+        links=save_links([table]),
+        rule=f"times 100; p-values after Holm over {len(comparisons.pairs)} pairs",
+    )
+    key = "differences" if measure == result.declared[0] else f"differences-{measure.key}"
+    return Block(key, title, html, folded=True, tables=(table,))
+
+
+def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
+    rows = []
+    for pair in pairs:
+        p = " ".join(number(t.p_adjusted, 4) for t in pair.tests)
+        n = DASH if pair.n is None else count(pair.n)
+        cells = [pair.a, pair.b, with_interval(measure, pair.difference), p or DASH, n]
+        rows.append([PrintCell(text) for text in cells])
+    name = f"differences-{file_stem(measure.key)}"
+    heads = ["A", "B", "A − B", "p after Holm", "n"]
+    return PrintTable(name, f"Differences of {measure.title}.", heads, [rows])
+
+
+def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult[Measured]]]:
+    """Metrics best first with their parts under them, controls, and untrained ones."""
+    by_kind: dict[str, list[MetricResult[Measured]]] = {}
+    for metric in result.metrics:
+        if metric.statistics is not None:
+            by_kind.setdefault(kind_of(metric), []).append(metric)
+    metrics: list[MetricResult[Measured]] = []
+    parts = by_kind.get("part", [])
+    for metric in _in_order(by_kind.get("result", []), first):
+        metrics += [metric, *(p for p in parts if p.column.part_of == metric.name)]
+    metrics += [part for part in parts if part not in metrics]
+    controls = _in_order(by_kind.get("control", []), first)
+    return [metrics, controls, _in_order(by_kind.get("random", []), first)]
+
+
+def _in_order(
+    metrics: list[MetricResult[Measured]], first: Measure
+) -> list[MetricResult[Measured]]:
+    known = ranked(metrics, first)
+    return [*known, *(m for m in metrics if m not in known)]
+
+
+def _cell(
+    result: MeasuredResult, metric: MetricResult[Measured], measure: Measure, bold: bool
+) -> PrintCell:
+    estimate = metric.numbers.values.get(measure.key)
+    if estimate is None or estimate.value is None:
+        return PrintCell(DASH)
+    against = result.controls.get(measure.key)
+    compared = against is not None and metric.name in {c.a for c in against.comparisons}
+    mark = NOT_ABOVE if against and compared and metric.name not in against.above else ""
+    text = with_interval(measure, estimate)
+    shown = scaled(text) if measure.unit == "score" else text
+    return PrintCell(shown, bold, mark, estimate.value)
+
+
+def _head(column: str) -> str:
+    text = column.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value)
+    return number(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,148 @@
+"""The page of a run: a list of blocks over its result.
+
+`reports/NAME/page.py` may have the function `blocks(run, options)` for the experiment NAME; every
+other experiment has `default_blocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from metaeval.options import NonNegativeInt, PositiveInt
+from metaeval.reports.blocks import charts, tables, texts
+from metaeval.reports.blocks.block import Block
+from metaeval.reports.paper.figures import write_figure
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.print_tables import write_tables
+from metaeval.reports.shared.provenance import language_date_and_version
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.runs import files
+
+ROOMS = {"replace": "graded", "shuffle": "graded"}  # experiments that share a page
+Run = LoadedRun[MeasuredResult]
+
+
+class PageOptions(NamedTuple):
+    """The options of `report` that pages have; each page uses some.
+
+    Attributes
+    ----------
+    figures
+        Whether the figures are also written as files.
+    examples
+        Example images that are shown at a time.
+    photos
+        Photos to embed as thumbnails.
+    explanations
+        Images whose scores are explained.
+    max_bytes
+        The most bytes of embedded captions and scores.
+    """
+
+    figures: bool = True
+    examples: int = 6
+    photos: int = 0
+    explanations: int = 12
+    max_bytes: int = 5_000_000
+
+
+def write_report(
+    run_dir: Path | str,
+    *,
+    figures: bool = True,
+    examples: PositiveInt = 6,
+    photos: NonNegativeInt = 0,
+    explanations: NonNegativeInt = 12,
+    max_bytes: PositiveInt = 5_000_000,
+) -> Path:
+    """Write `report.html`, `tables/` and `figures/` of a finished run, from its files alone.
+
+    The options are those of `PageOptions`. The same run files give the same bytes. Raises
+    InputError for a file that is missing or damaged.
+    """
+    run = load_run_files(Path(run_dir), MeasuredResult)
+    options = PageOptions(figures, examples, photos, explanations, max_bytes)
+    blocks = [b for b in blocks_of(run.result.experiment)(run, options) if b.html]
+    write_tables(run.directory, [table for block in blocks for table in block.tables])
+    if figures:
+        for block in blocks:
+            for stem, figure in block.figures.items():
+                title = f"{run.title}: {block.title}"
+                write_figure(figure, run.directory / files.FIGURES, stem, title)
+    html = page.render(
+        "measured.html.j2",
+        1,
+        room=ROOMS.get(run.result.experiment, run.result.experiment),
+        scripts="[01]-*.js",
+        run=run,
+        blocks=blocks,
+        header=header(run),
+    )
+    return page.write_page(run.directory / files.REPORT, html)
+
+
+def blocks_of(experiment: str) -> Callable[[Run, PageOptions], list[Block]]:
+    """The function that lists the blocks of an experiment's page."""
+    room = f"metaeval.reports.{ROOMS.get(experiment, experiment)}"
+    if find_spec(room) is not None and find_spec(f"{room}.page") is not None:
+        blocks: Callable[[Run, PageOptions], list[Block]] = import_module(f"{room}.page").blocks
+        return blocks
+    return default_blocks
+
+
+def default_blocks(run: Run, options: PageOptions) -> list[Block]:
+    """Answer, ranking, table, extras, who beats whom, notes, citation, reproduction."""
+    return [
+        texts.answer(run),
+        charts.ranking(run),
+        tables.measures_table(run),
+        *(extra_block(run, extra) for extra in run.result.extras if extra.kind != "data"),
+        *closing_blocks(run),
+    ]
+
+
+def closing_blocks(run: Run) -> list[Block]:
+    """The blocks that end every page."""
+    return [
+        tables.differences(run),
+        texts.notes(run),
+        texts.cite(run),
+        texts.reproduce(run, run.result.settings, [files.SCORES]),
+    ]
+
+
+def extra_block(run: Run, extra: Extra) -> Block:
+    """The block of an extra, by its kind."""
+    if extra.kind == "matrix":
+        return tables.matrix(extra)
+    if extra.kind == "curves":
+        return charts.curves(extra)
+    if extra.kind == "examples":
+        return texts.examples(extra, title=extra.title)
+    return tables.extra_table(run.result, extra)
+
+
+def header(run: Run, kicker: str = "Meta-evaluation of captioning metrics") -> Header:
+    """The head of the page: the question, the data, n and the seed."""
+    result = run.result
+    facts = [("Dataset", result.title or result.dataset)]
+    facts += [(name, _fact(value)) for name, value in result.facts.items()]
+    if "seed" in result.settings:
+        facts.append(("Seed", str(result.settings["seed"])))
+    return Header(
+        kicker,
+        run.title,
+        run.question,
+        [*facts, *language_date_and_version(run.info)],
+        fallback=run.dataset.fallback,
+    )
+
+
+def _fact(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
