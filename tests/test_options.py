@@ -93,7 +93,7 @@ NULLABLE = {
     "dataset.n", "dataset.file", "dataset.captions", "dataset.title",
     "dataset.layout", "dataset.image_source",
     "dataset.protocol", "dataset.statistic", "metric.faier.references", "variant", "vectors.path",
-    "vectors.md5", "vectors.url", "task.patience",
+    "vectors.md5", "vectors.url",
 }  # fmt: skip
 
 

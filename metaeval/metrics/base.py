@@ -257,7 +257,6 @@ class Scorer(ABC):
     def context(self, index: int) -> bytes:
         """What a caption's score depends on besides caption and signature, for this image."""
 
-    @abstractmethod
     def prepare(self) -> None:
         """Compute, once, all that depends on references and images but not on candidates."""
 

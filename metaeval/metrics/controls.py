@@ -59,9 +59,6 @@ class RandomScorer(Scorer):
     def context(self, index: int) -> bytes:
         return repr(self._ids[index]).encode()
 
-    def prepare(self) -> None:
-        """Nothing depends on references or images."""
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.empty((len(captions), 1))
         for j, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
@@ -111,9 +108,6 @@ class LengthScorer(Scorer):
 
     def context(self, index: int) -> bytes:
         return b""
-
-    def prepare(self) -> None:
-        """Nothing depends on references or images."""
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         lengths = [self._sign * len(tokens) for tokens in self._tokenizer(captions)]

@@ -29,8 +29,6 @@ VARIANTS = {
         "warmup": 0.5,
         "seed": 7,
     },
-    "stopped early": {"patience": 2, "learning_rate": 1e-6, "schedule": "constant"},
-    "bf16": {"bf16": True},
 }
 
 
@@ -174,18 +172,9 @@ def test_the_best_epoch_is_stored() -> None:
     assert (trained.best_epoch, trained.best) == (2, 5.0)  # the first of equals
     assert weights(toy) == weights(until)
     assert not toy.model.training
-    assert not trained.stopped_early
     card = trained.card()
     assert [each["epoch"] for each in card["history"]] == [1, 2, 3, 4, 5, 6]
     assert card["steps"] == 36
-
-
-def test_patience_ends_the_training() -> None:
-    toy = Toy(lambda call: -abs(call - 2.0))
-    trained = toy.fit(patience=2, epochs=50)
-    assert toy.calls == 4
-    assert trained.stopped_early
-    assert trained.best_epoch == 2
 
 
 def test_rates() -> None:

@@ -102,9 +102,6 @@ class FileScorer(Scorer):
     def context(self, index: int) -> bytes:
         return content_digest([self._ids[index] or "", *self.dataset.references[index]])
 
-    def prepare(self) -> None:
-        pass
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         nothing = (np.nan,) * len(self.columns)
         rows = [self._known(c, i) or nothing for c, i in zip(captions, image_index, strict=True)]

@@ -341,9 +341,6 @@ class GoldLabelsScorer(Scorer):
     def context(self, index: int) -> bytes:
         return content_digest(sorted(self._gold[index]))
 
-    def prepare(self) -> None:
-        """Nothing: the labels were read when it was made."""
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), 2), np.nan)
         for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):

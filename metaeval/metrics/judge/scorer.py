@@ -70,9 +70,6 @@ class JudgeScorer(Scorer):
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
 
-    def prepare(self) -> None:
-        pass
-
     @cached_property
     def _paths(self) -> list[Path | None]:
         return image_files.paths_of(self.dataset)

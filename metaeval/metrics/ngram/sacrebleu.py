@@ -169,9 +169,6 @@ class SegmentScorer(SummableScorer):
         super().__init__(metric, settings, dataset)
         self._known: dict[int, list[dict[str, object]]] = {}
 
-    def prepare(self) -> None:
-        """Nothing: an image's references are looked at when its first caption comes."""
-
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         rows = np.full((len(captions), sum(self.metric.widths)), np.nan)
         for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):

@@ -139,26 +139,6 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path) -> N
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_bf16_learns_too(tmp_path: Path) -> None:
-    model, task = task_of(tmp_path, "cuda")
-    plan = TrainingSettings(**settings(epochs=2, bf16=True))
-    done = fit(model, task.batches, task.loss, task.validate, plan)
-    assert done.history[1]["loss"] < done.history[0]["loss"] * 1.5
-    assert all(bool(torch.isfinite(value).all()) for value in model.state_dict().values())
-
-
-def test_a_processor_trains_in_float32_whatever_bf16_says(tmp_path: Path) -> None:
-    states = []
-    for bf16 in (False, True):
-        model, task = task_of(tmp_path)
-        plan = TrainingSettings(**settings(epochs=1, bf16=bf16))
-        fit(model, task.batches, task.loss, task.validate, plan)
-        states.append(model.state_dict())
-    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-
-
 class Corners(WordVectors):
     """Vectors of three words, none for the others."""
 

@@ -46,8 +46,6 @@ class FaierSettings:
     levels
         Weight of the same loss on each level for itself, with its part of the margin and the
         negatives that are hardest for both together; 0 is the paper's loss alone.
-    word_dropout
-        The share of words that are read as `<unk>` in training.
     lost_regions, mirrored
         The share of regions that are left out (never an image's first), and of images whose left
         and right are exchanged (gold regions only).
@@ -61,7 +59,6 @@ class FaierSettings:
     unreferenced: Share = 0.0
     across: NotNegative = 0.0
     levels: NotNegative = 0.0
-    word_dropout: Below1 = 0.0
     lost_regions: Below1 = 0.0
     mirrored: Share = 0.0
 

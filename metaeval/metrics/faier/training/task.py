@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity
-from metaeval.training.dataset import CaptionedImages, forget_words
+from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions import augment
 from metaeval.vision.regions.gold import GoldRegions
 
@@ -164,10 +164,4 @@ class FaierTask:
 
     def _read(self, captions: ParsedCaptions, rows: Ints) -> Nodes:
         texts = captions.take(rows).to(self.device)
-        share = self.settings.word_dropout
-        texts = replace(
-            texts,
-            words=forget_words(texts.words, share),
-            triplets=forget_words(texts.triplets, share),
-        )
         return self.model.read(texts)
