@@ -1,13 +1,14 @@
-"""Means of outcomes of items, with intervals, all pairs of metrics, and the best control.
+"""Statistics of items, with intervals, all pairs of metrics, and the best control.
 
-The outcome of an item is a number for each metric: right or wrong, a rank, a share. Units (images)
-are resampled, so outcomes of one image stay together.
+Units (images) are resampled, so items of one image stay together.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,60 +22,98 @@ from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
     compare,
+    is_undecidable,
     on_common_items,
+    replicates_needed,
     resampled_difference,
+    smallest_p,
 )
 
 Units = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 
 
-class Means:
-    """The mean outcome of every column, and the tests between them.
+def too_few_draws(n_ranked: int, permutations: int, alpha: float) -> str:
+    """A caveat where so few permutations cannot find any pair of metrics significant, or ""."""
+    pairs = n_ranked * (n_ranked - 1) // 2
+    if not is_undecidable(smallest_p(permutations), pairs, alpha):
+        return ""
+    return (
+        f"No difference can be significant with {permutations:,} permutations for {pairs:,} "
+        f"pair{'' if pairs == 1 else 's'} of metrics; use "
+        f"task.permutations={replicates_needed(pairs, alpha=alpha)} or more."
+    )
+
+
+class Replicates(NamedTuple):
+    """A statistic, its replicates, and how many units and items took part."""
+
+    value: float
+    replicates: Floats
+    n_units: int
+    n: int
+
+
+class Resampled(ABC):
+    """A statistic of every column, and the tests between columns.
 
     Parameters
     ----------
     measure
         Key of the measure.
-    outcomes
+    columns
         Column → float64 [items]; NaN where the metric has no score.
-    units
-        [items] the number of each item's unit, 0 to `counts.shape[1]` - 1.
-    counts
-        [replicates, units] of `bootstrap_counts`.
+    method
+        Of `resampled_difference`: "normal" has no floor by the number of replicates.
 
     Notes
     -----
     Every difference is on the items that both columns have. Tests are two-sided, by the paired
-    bootstrap with a normal law (`paired_difference`), which has no floor by the number of
-    replicates, and corrected by Holm's method over all pairs, or over all metrics against the best
+    bootstrap, and corrected by Holm's method over all pairs, or over all metrics against the best
     control.
     """
 
     def __init__(
         self,
         measure: str,
-        outcomes: Mapping[str, Floats],
-        units: Units,
-        counts: Counts,
+        columns: Mapping[str, Floats],
         *,
         confidence: float = 1 - ALPHA,
         alpha: float = ALPHA,
+        method: Literal["normal", "bootstrap"] = "normal",
     ) -> None:
-        self.measure, self.outcomes, self.units = measure, outcomes, units
-        self.counts, self.confidence, self.alpha = counts.astype(np.float64), confidence, alpha
+        self.measure, self.columns = measure, columns
+        self.confidence, self.alpha, self.method = confidence, alpha, method
+        self._known: dict[bytes, Replicates] = {}
+
+    @abstractmethod
+    def resampled(self, column: Floats) -> Replicates:
+        """The statistic of scores or outcomes [items]."""
+
+    def of(self, column: Floats) -> Replicates:
+        """As `resampled`; equal columns are computed once."""
+        key = column.tobytes()
+        if key not in self._known:
+            self._known[key] = self.resampled(column)
+        return self._known[key]
 
     def estimate(self, name: str) -> Estimate:
-        """The mean of a column, with its percentile interval."""
-        value, replicates, n_units, n = self._resampled(self.outcomes[name])
-        low, high = percentile_interval(replicates, self.confidence, n_units)
-        return Estimate(value=value, low=low, high=high, n=n)
+        """The statistic of a column, with its percentile interval."""
+        made = self.of(self.columns[name])
+        low, high = percentile_interval(made.replicates, self.confidence, made.n_units)
+        return Estimate(value=made.value, low=low, high=high, n=made.n)
 
     def difference(self, a: str, b: str) -> PairTest:
         """The test of one pair, before any correction."""
-        x, y = on_common_items(self.outcomes[a], self.outcomes[b])
-        first, second = self._resampled(x), self._resampled(y)
+        first, second = map(self.of, on_common_items(self.columns[a], self.columns[b]))
         return resampled_difference(
-            first[0], second[0], first[1], second[1], first[2], confidence=self.confidence
+            first.value,
+            second.value,
+            first.replicates,
+            second.replicates,
+            first.n_units,
+            method=self.method,
+            confidence=self.confidence,
         )
 
     def comparisons(self, ranked: Sequence[str]) -> Comparisons:
@@ -88,7 +127,7 @@ class Means:
         self, ranked: Sequence[str], controls: Sequence[str]
     ) -> AgainstControl | None:
         """The columns against the best control; `None` without metrics or controls."""
-        values = {name: self._resampled(self.outcomes[name])[0] for name in (*ranked, *controls)}
+        values = {name: self.of(self.columns[name]).value for name in (*ranked, *controls)}
         found = against_best_control(
             {self.measure: values},
             ranked,
@@ -96,20 +135,73 @@ class Means:
             lambda hypotheses: [self.difference(a, b) for _, a, b in hypotheses],
             "metrics against the best control",
             alpha=self.alpha,
-            gapped=[name for name in ranked if np.isnan(self.outcomes[name]).any()],
+            gapped=[name for name in ranked if np.isnan(self.columns[name]).any()],
             difference=lambda _, a, b: self.difference(a, b).difference,
         )
         if self.measure not in found:
             return None
         return AgainstControl.of(found[self.measure], self.measure, self.alpha)
 
-    def _resampled(self, outcome: Floats) -> tuple[float, Floats, int, int]:
-        """The mean, its replicates, and how many units and items took part."""
-        scored = ~np.isnan(outcome)
+
+class Means(Resampled):
+    """The mean outcome of every column: right or wrong, a rank, a share.
+
+    `units` [items] is the number of each item's unit, from 0 to `counts.shape[1]` - 1; `counts`
+    [replicates, units] are those of `bootstrap_counts`. Other parameters as in `Resampled`.
+    """
+
+    def __init__(
+        self,
+        measure: str,
+        outcomes: Mapping[str, Floats],
+        units: Units,
+        counts: Counts,
+        *,
+        confidence: float = 1 - ALPHA,
+        alpha: float = ALPHA,
+    ) -> None:
+        super().__init__(measure, outcomes, confidence=confidence, alpha=alpha)
+        self.units, self.counts = units, counts.astype(np.float64)
+
+    def resampled(self, column: Floats) -> Replicates:
+        """The mean."""
+        scored = ~np.isnan(column)
         n_units = self.counts.shape[1]
-        total = np.bincount(self.units[scored], outcome[scored], minlength=n_units)
+        total = np.bincount(self.units[scored], column[scored], minlength=n_units)
         items = np.bincount(self.units[scored], minlength=n_units).astype(np.float64)
         with np.errstate(invalid="ignore"):
             replicates = (self.counts @ total) / (self.counts @ items)
-        value = float(outcome[scored].mean()) if scored.any() else float("nan")
-        return value, replicates, int((items > 0).sum()), int(scored.sum())
+        value = float(column[scored].mean()) if scored.any() else float("nan")
+        return Replicates(value, replicates, int((items > 0).sum()), int(scored.sum()))
+
+
+class GroupMeans(Resampled):
+    """The mean over groups of items of the mean outcome in each; `groups` are bool [items].
+
+    Other parameters as in `Means`, whose statistic this is with one group.
+    """
+
+    def __init__(
+        self,
+        measure: str,
+        outcomes: Mapping[str, Floats],
+        groups: Sequence[Mask],
+        units: Units,
+        counts: Counts,
+        *,
+        confidence: float = 1 - ALPHA,
+        alpha: float = ALPHA,
+        method: Literal["normal", "bootstrap"] = "normal",
+    ) -> None:
+        super().__init__(measure, outcomes, confidence=confidence, alpha=alpha, method=method)
+        self.groups, self.means = groups, Means(measure, outcomes, units, counts)
+
+    def resampled(self, column: Floats) -> Replicates:
+        """The mean of the groups' means."""
+        parts = [self.means.resampled(np.where(group, column, np.nan)) for group in self.groups]
+        return Replicates(
+            float(np.mean([part.value for part in parts])),
+            np.mean([part.replicates for part in parts], axis=0),
+            min(part.n_units for part in parts),
+            sum(part.n for part in parts),
+        )

@@ -22,10 +22,12 @@ def printout(result: MeasuredResult, file: Path) -> str:
 
 
 def table_lines(result: MeasuredResult) -> Iterator[str]:
-    """The shown measures of every metric that ran."""
-    shown = [measure for measure in result.declared if measure.shown]
-    if not shown:
-        return
+    """The shown measures of every metric that ran, a table for each group."""
+    for group, shown in result.groups().items():
+        yield from _group_lines(result, group, shown)
+
+
+def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> Iterator[str]:
     units = dict.fromkeys("per cent" if m.unit in ("share", "percent") else m.unit for m in shown)
     printed = result.published[0] if result.published else None
     lines = []
@@ -40,7 +42,10 @@ def table_lines(result: MeasuredResult) -> Iterator[str]:
                 text_of(m, m_value) for m, m_value in _printed(shown, values)
             )
         lines.append(line)
-    yield from text_table(lines, " and ".join(units))
+    people = {m.title: text_of(m, result.people[m.key]) for m in shown if m.key in result.people}
+    lines += [{"metric": "(people)", **people}] if people else []
+    unit = " and ".join(units)
+    yield from text_table(lines, f"{group}, {unit}" if group else unit)
 
 
 def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult[Measured]]:

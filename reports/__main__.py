@@ -14,10 +14,8 @@ from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports import measured
-from metaeval.reports.arena import page as arena
 from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
-from metaeval.reports.forced_choice import page as forced_choice
 from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
 from metaeval.reports.localisation import page as localisation
@@ -38,9 +36,9 @@ GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 # experiment → its writer, and the options of this command that it has
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (attack.write_report, frozenset()),
-    "arena": (arena.write_report, frozenset()),
+    "arena": (measured.write_report, frozenset({"figures"})),
     "captioners": (captioners.write_report, frozenset({"photos"})),
-    "forced_choice": (forced_choice.write_report, frozenset()),
+    "forced_choice": (measured.write_report, frozenset({"figures"})),
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),

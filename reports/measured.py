@@ -12,9 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
+from metaeval.reports.judges.section import judges
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
@@ -101,7 +104,7 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
     return [
         texts.answer(run),
         charts.ranking(run),
-        tables.measures_table(run),
+        *tables.measures_tables(run),
         *(extra_block(run, extra) for extra in run.result.extras if extra.kind != "data"),
         *closing_blocks(run),
     ]
@@ -109,8 +112,10 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
 
 def closing_blocks(run: Run) -> list[Block]:
     """The blocks that end every page."""
+    first = [measures[0] for measures in run.result.groups().values()]
     return [
-        tables.differences(run),
+        judges(run),
+        *(tables.differences(run, measure) for measure in first),
         texts.notes(run),
         texts.cite(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),
@@ -119,12 +124,15 @@ def closing_blocks(run: Run) -> list[Block]:
 
 def extra_block(run: Run, extra: Extra) -> Block:
     """The block of an extra, by its kind."""
+    if not extra.rows:
+        return Block("", "", Markup(""))
     if extra.kind == "matrix":
         return tables.matrix(extra)
+    table = tables.print_extra(extra)
     if extra.kind == "curves":
-        return charts.curves(extra)
+        return charts.curves(extra)._replace(tables=(table,))
     if extra.kind == "examples":
-        return texts.examples(extra, title=extra.title)
+        return texts.examples(extra, title=extra.title)._replace(tables=(table,))
     return tables.extra_table(run.result, extra)
 
 

@@ -776,11 +776,11 @@ ORDER = dict.fromkeys(
 )
 SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
     "arena": {
-        **dict.fromkeys(("agreement", "decided", "equal_length", "accuracy"), MIRRORED),
-        **dict.fromkeys(("spearman", "kendall_tau_b", "strengths"), NEGATED),
+        **dict.fromkeys(("agreement", "decided", "equal_length", "systems_accuracy"), MIRRORED),
+        **dict.fromkeys(("systems_spearman", "systems_kendall_tau_b"), NEGATED),
     },
     "captioners": {"systems": NEGATED},
-    "forced_choice": {"categories": MIRRORED, "mean": MIRRORED},
+    "forced_choice": dict.fromkeys(("agreement_4", "agreement_4_HC", "agreement_4_MM"), MIRRORED),
     **{
         name: {**ORDER, "auc": MIRRORED} for name in ("graded", "replace", "shuffle", "sample_size")
     },
@@ -817,7 +817,7 @@ def test_a_metric_with_the_other_sign_has_the_opposite_numbers(
         for path, value in own.items()
         if path[0] == "metrics"
         and (turned := next((SIGNS[experiment][p] for p in path if p in SIGNS[experiment]), None))
-        and (path[-1] in ("value", "low", "high") or path[-2] == "strengths" or path[-1] in SIGNED)
+        and (path[-1] in ("value", "low", "high") or path[-1] in SIGNED)
     }
     assert expected
     assert not differing(expected, {path: opposite[path] for path in expected}, 1e-9)

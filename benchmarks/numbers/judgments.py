@@ -9,13 +9,13 @@ from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.judgments.printout import SYMBOL
 from metaeval.results.files import read_result
-from metaeval.results.forced_choice import ForcedChoiceResult, ForcedChoiceStatistics
 from metaeval.results.judgments import (
     Correlation,
     CorrelationEstimates,
     JudgmentsResult,
     JudgmentStatistics,
 )
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
@@ -50,10 +50,10 @@ def read_ratings(result: Result) -> JudgmentsResult:
     return run
 
 
-def read_choices(result: Result) -> ForcedChoiceResult:
+def read_choices(result: Result) -> MeasuredResult:
     """The result of a run of experiment=forced_choice."""
     run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, ForcedChoiceResult)
+    assert isinstance(run, MeasuredResult)
     return run
 
 
@@ -195,23 +195,26 @@ def choices(results: Sequence[Result]) -> str:
     Published values are in brackets; with the most references of the run; people at the end.
     """
     run = read_choices(results[0])
-    lines = head("", *run.groups, "interval of the mean")
+    mean, *categories = list(run.groups().values())[-1]
+    published = {m: v for source in run.published for m, v in source.values.items()}
+    lines = head("", *(c.title for c in categories), "mean", "interval of the mean")
 
-    def order(metric: MetricResult[ForcedChoiceStatistics]) -> tuple[bool, float]:
-        return metric.column.control, -(metric.numbers.choice[-1].mean.value or 0.0)
+    def order(metric: MetricResult[Measured]) -> tuple[bool, float]:
+        return metric.column.control, -(metric.numbers.value(mean.key) or 0.0)
 
     metrics = [m for m in run.metrics if m.ok and m.column.part_of is None]
     for metric in sorted(metrics, key=order):
-        choice = metric.numbers.choice[-1]
         cells = []
-        for group in run.groups:
-            known = run.published.values.get(metric.name, {}).get(group)
+        for measure in (*categories, mean):
+            known = published.get(metric.name, {}).get(measure.key)
             printed = "" if known is None else f" ({100 * known:g})"
-            cells.append(f"{times_100(choice.accuracy(group).value)}{printed}")
-        low, high = times_100(choice.mean.low), times_100(choice.mean.high)
+            cells.append(f"{times_100(metric.numbers.value(measure.key))}{printed}")
+        ends = metric.numbers[mean.key]
+        low, high = times_100(ends.low), times_100(ends.high)
         lines.append(row(italic(metric), *cells, f"{low} to {high}"))
     if people := run.people:
-        cells = [f"{100 * people[g]:.1f}" if g in people else "" for g in run.groups]
+        shares = [people.get(measure.key) for measure in (*categories, mean)]
+        cells = ["" if share is None else times_100(share.value) for share in shares]
         lines.append(row("one person with the others", *cells, ""))
     return "\n".join(lines)
 

@@ -398,12 +398,13 @@ def _printed(printed: Printed | None) -> str:
 
 def _by_category(result: Result) -> dict[str, dict[str, float | None]]:
     """Column → category → the share of its pairs in which it chose as most people did."""
-    shares: dict[str, dict[str, float | None]] = {}
-    for metric in read_choices(result).metrics:
-        if metric.ok:
-            (with_five,) = metric.numbers.choice
-            shares[metric.name] = {c: e.value for c, e in with_five.categories.items()}
-    return shares
+    run = read_choices(result)
+    ((_, *categories),) = run.groups().values()
+    return {
+        metric.name: {c.title: metric.numbers.value(c.key) for c in categories}
+        for metric in run.metrics
+        if metric.ok
+    }
 
 
 def _accuracies(result: Result) -> dict[str, float | None]:

@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations, compress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
+from scipy.stats import rankdata
 
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.arena.ranking import rank_agreement, ranking_of, word_counts
-from metaeval.experiments.controls import is_ranked
 from metaeval.experiments.forced_choice.scores import ChoiceScores, choice_outcomes
 from metaeval.experiments.forced_choice.statistics import (
-    Images,
-    choice_differences,
+    GroupedOutcomes,
+    disagreements,
     image_numbers,
 )
-from metaeval.results.arena import (
-    ALL,
-    ArenaFacts,
-    ArenaPeople,
-    ArenaResult,
-    ArenaSettings,
-    ArenaStatistics,
-    Ranking,
-)
+from metaeval.experiments.judgments.agreement import system_correlations
+from metaeval.experiments.means import Mask, Units, too_few_draws
 from metaeval.results.base import Estimate
-from metaeval.results.comparison import AgainstControl
-from metaeval.stats.preference.bradley_terry import BradleyTerry
+from metaeval.results.measured import Extra, Measured, MeasuredResult
+from metaeval.results.run import Measure
+from metaeval.stats.agreement.across_benchmarks import rank_clusters
+from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, interval_estimate
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.resampling.means import resampled_sums
-from metaeval.stats.significance.comparison import PairTest, against_best_control, gap_differences
+from metaeval.stats.significance.comparison import compare
 
+ALL = "all battles"  # as a group
 PEOPLE = "people"
-MEASURE = "agreement"
 NOTICED_REPLICATES = 500
+FURTHER = "Further statistics"
+
+AGREEMENT = Measure("agreement", "Agreement", unit="share")
+EQUAL_LENGTH = Measure("equal_length", "Equal length", unit="share")
+DECIDED = Measure("decided", "Decided", unit="share")
+TIES = Measure("ties", "Ties", unit="share", best="neither")
+SPEARMAN = Measure("systems_spearman", "Systems ρ")
+OF_SYSTEMS = (
+    SPEARMAN,
+    Measure("systems_kendall_tau_b", "Systems τ-b", shown=False, group=FURTHER),
+    Measure("systems_accuracy", "Pairs of systems", False, "share", group=FURTHER),
+)
+NOTICED = Measure("noticed", "Δ at 75 %", shown=False, best="neither", group=FURTHER)
+
+Systems = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class ArenaSettings:
+    """What the statistics depend on, besides the data.
+
+    `winner` is "people", or the column whose preferences replace people's;
+    `strength_replicates` are those of the Bradley-Terry fits.
+    """
+
+    replicates: int
+    strength_replicates: int
+    confidence: float
+    seed: int
+    permutations: int
+    alpha: float
+    ties: str
+    winner: str
+    length_tolerance: float
 
 
 class BattleArrays(NamedTuple):
@@ -55,70 +83,149 @@ class BattleArrays(NamedTuple):
         [n] the number of each battle's image; [replicates, images] the resampled images.
     groups
         Group → bool [n].
-    word_gap
-        float64 [n]: words of the first caption minus those of the second.
     """
 
     battles: ForcedChoice
     winner: Floats
-    image: Images
+    image: Units
     counts: Counts
-    groups: Mapping[str, np.ndarray[tuple[int], np.dtype[np.bool_]]]
-    word_gap: Floats
+    groups: Mapping[str, Mask]
     settings: ArenaSettings
 
     @property
-    def systems(self) -> Sequence[tuple[str, str]]:
+    def systems(self) -> Systems:
         """The systems of each battle; empty where they are not known."""
         return self.battles.systems if isinstance(self.battles, Battles) else ()
+
+    def outcomes(
+        self, of_columns: Mapping[str, Floats], groups: Mapping[str, Mask]
+    ) -> GroupedOutcomes:
+        """Outcomes [n] of columns, in these groups."""
+        s = self.settings
+        return GroupedOutcomes(
+            of_columns,
+            self.image,
+            groups,
+            self.counts,
+            s.permutations,
+            s.confidence,
+            s.alpha,
+            s.seed,
+        )
 
 
 def statistics(
     battles: ForcedChoice, scores: ChoiceScores, config: DictConfig, settings: ArenaSettings
-) -> ArenaResult:
+) -> MeasuredResult:
     """Agreement of every metric with the winners, rankings of systems, tests between metrics."""
     gaps = {name: of_column[0] for name, of_column in scores.gaps.items()}
     winner = winners(battles, gaps, settings.winner)
-    arena = _arena(battles, winner, settings, config)
-    ranking, fit, unranked = _ranking(arena)
-    outcomes = {name: _outcomes(arena, gap, scores.outcomes[name][0]) for name, gap in gaps.items()}
-    metrics = tuple(
-        scored.result(
-            c,
-            None
-            if scored.status != "ok"
-            else of_column(arena, gaps[column.name], outcomes[column.name], fit),
-        )
+    arena = _arena(battles, winner, settings)
+    known = ~np.isnan(winner)
+    kept = [
+        (scored, c, column)
         for scored in scores.results
         for c, column in enumerate(scored.columns)
         if column.name != settings.winner
+    ]
+    columns = {column.name: column for scored, _, column in kept if scored.status == "ok"}
+    ranked = [name for name, column in columns.items() if column.is_ranked]
+    controls = [name for name, column in columns.items() if column.control]
+    outcomes = {name: _outcomes(arena, gaps[name], scores.outcomes[name][0]) for name in columns}
+    by_group = arena.outcomes(outcomes, arena.groups)
+    short = np.abs(word_counts(battles.first) - word_counts(battles.second))
+    equal = arena.outcomes(outcomes, {"": short <= settings.length_tolerance})
+    decided = arena.outcomes(
+        {name: _decided(arena, gaps[name]) for name in columns}, {"": winner != 0.5}
     )
-    ranked = [m.name for m in metrics if m.ok and is_ranked(m.column)]
-    controls = [m.name for m in metrics if m.ok and m.column.control]
-    return ArenaResult(
+    tested = [(_of_group(group), by_group, group) for group in arena.groups]
+    tested[1:1] = [(EQUAL_LENGTH, equal, ""), (DECIDED, decided, "")]
+    values: dict[str, dict[str, Estimate]] = {name: {} for name in columns}
+    for measure, of_measure, group in tested:
+        accuracy = of_measure.accuracy(group, measure.key)
+        for name in columns:
+            values[name][measure.key] = accuracy.estimate(name)
+    ranking, fit, unranked = _ranking(arena)
+    strengths = []
+    for name in columns:
+        gap = gaps[name]
+        scored = known & ~np.isnan(gap)
+        share = float((gap[scored] == 0).mean()) if scored.any() else float("nan")
+        values[name] |= {TIES.key: Estimate(value=share), NOTICED.key: _noticed(arena, gap)}
+        if fit is not None:
+            preferred = np.where(known, preferences(gap), np.nan)
+            of_systems, by_system = rank_agreement(arena, preferred, fit)
+            values[name] |= of_systems
+            strengths += [
+                {"metric": name, "system": system, "strength": strength}
+                for system, strength in by_system.items()
+            ]
+    people = rater_agreement(battles) if settings.winner == PEOPLE else None
+    systems = set(chain.from_iterable(compress(arena.systems, known)))
+    raters = {r for r in getattr(battles, "raters", ()) if r is not None}
+    against = by_group.against_controls(ranked, controls)
+    preferred = np.nan_to_num(2 * winner - 1)
+    return MeasuredResult(
+        experiment="arena",
         dataset=battles.name,
         title=battles.title,
-        unit="clip" if battles.unit == "clip" else "image",
-        settings=settings,
-        facts=ArenaFacts(
-            battles=int((~np.isnan(winner)).sum()),
-            images=len(set(arena.image[~np.isnan(winner)].tolist())),
-            systems=len(set(chain.from_iterable(compress(arena.systems, ~np.isnan(winner))))),
-            raters=len({r for r in getattr(battles, "raters", ()) if r is not None}),
-            tied=int((winner == 0.5).sum()),
-            without_references=sum(not references for references in battles.references),
+        facts={
+            "Battles": int(known.sum()),
+            "Clips" if battles.unit == "clip" else "Images": len(set(arena.image[known].tolist())),
+            **({"Systems": len(systems)} if systems else {}),
+            **({"Raters": len(raters)} if raters else {}),
+            "Without a winner": int((winner == 0.5).sum()),
+            "Winner by": settings.winner,
+        },
+        settings=vars(settings),
+        declared=(
+            *(measure for measure, _, _ in tested),
+            TIES,
+            *(OF_SYSTEMS if fit is not None else ()),
+            NOTICED,
         ),
-        groups=tuple(arena.groups),
-        metrics=metrics,
-        ranking=ranking,
-        unranked=unranked,
-        people=rater_agreement(battles) if settings.winner == PEOPLE else None,
-        controls=_controls(arena, outcomes, ranked, controls),
-        differences=choice_differences(
-            {name: outcomes[name] for name in ranked}, arena.image, settings.permutations,
-            settings.alpha, config,
+        metrics=tuple(
+            scored.result(
+                c, Measured(values=values[column.name]) if column.name in columns else None
+            )
+            for scored, c, column in kept
         ),
-    )  # fmt: skip
+        comparisons={
+            measure.key: of_measure.comparisons(group, measure.key, ranked)
+            for measure, of_measure, group in tested
+        },
+        controls={_of_group(group).key: each for group, each in against.items()},
+        people={} if people is None else {AGREEMENT.key: people},
+        extras=(
+            *ranking,
+            Extra.of("strengths", "Strengths of systems by metric", strengths, kind="data"),
+            disagreements(battles, scores, list(columns.values()), preferred),
+        ),
+        notes=tuple(_notes(arena, people, unranked)),
+        caveat=too_few_draws(len(ranked), settings.permutations, settings.alpha),
+    )
+
+
+def _of_group(group: str) -> Measure:
+    """The agreement over all battles, or in a category."""
+    return AGREEMENT if group == ALL else Measure(f"agreement_{group}", group, unit="share")
+
+
+def _notes(arena: BattleArrays, people: Estimate | None, unranked: str | None) -> Iterator[str]:
+    settings = arena.settings
+    count = "counts one half" if settings.ties == "half" else "counts as wrong"
+    yield f"A tie of the metric, or a battle without a winner, {count}."
+    yield (
+        f"Equal length: battles of captions that differ by at most {settings.length_tolerance:g} "
+        "words. Decided: battles that are not ties. Δ at 75 %: the difference of scores that wins "
+        "75 % of the battles; a dash: never."
+    )
+    if bare := sum(not references for references in arena.battles.references):
+        yield f"{bare:,} battles have no references."
+    if people is not None:
+        yield f"People: how often two ratings of one battle agree ({people.n:,} pairs of ratings)."
+    if unranked is not None:
+        yield f"There is no ranking of systems: {unranked}."
 
 
 def winners(battles: ForcedChoice, gaps: Mapping[str, Floats], by: str) -> Floats:
@@ -146,9 +253,7 @@ def preferences(gap: Floats) -> Floats:
     return np.where(np.isnan(gap), np.nan, (np.sign(gap) + 1) / 2)
 
 
-def _arena(
-    battles: ForcedChoice, winner: Floats, settings: ArenaSettings, config: DictConfig
-) -> BattleArrays:
+def _arena(battles: ForcedChoice, winner: Floats, settings: ArenaSettings) -> BattleArrays:
     image = image_numbers(battles)
     category = np.array(battles.category)
     names = list(dict.fromkeys(battles.category))
@@ -158,11 +263,8 @@ def _arena(
         groups |= {
             f"{name} (category)" if name == ALL else name: category == name for name in names
         }
-    return BattleArrays(
-        battles, winner, image,
-        bootstrap_counts(int(image.max()) + 1, settings.replicates, settings.seed), groups,
-        word_counts(battles.first) - word_counts(battles.second), settings,
-    )  # fmt: skip
+    counts = bootstrap_counts(int(image.max()) + 1, settings.replicates, settings.seed)
+    return BattleArrays(battles, winner, image, counts, groups, settings)
 
 
 def _outcomes(arena: BattleArrays, gap: Floats, averaged: Floats) -> Floats:
@@ -177,85 +279,48 @@ def _outcomes(arena: BattleArrays, gap: Floats, averaged: Floats) -> Floats:
     return np.where(np.isnan(arena.winner), np.nan, outcome)
 
 
-def of_column(
-    arena: BattleArrays, gap: Floats, outcome: Floats, winners: BradleyTerry | None
-) -> ArenaStatistics:
-    """The statistics of one column, from its score differences and outcomes [n]."""
-    settings = arena.settings
-    scored = ~np.isnan(gap) & ~np.isnan(arena.winner)
-    decided = arena.winner != 0.5
-    half = np.where(gap == 0, 0.5, np.where(np.isnan(gap), np.nan, preferences(gap)))
+def _decided(arena: BattleArrays, gap: Floats) -> Floats:
+    """[n] As `_outcomes`, where a tie of the metric counts one half."""
+    half = preferences(gap)
     right = np.where(arena.winner == 1, half, 1 - half)
-    short = np.abs(arena.word_gap) <= settings.length_tolerance
-    return ArenaStatistics(
-        agreement={name: mean_of(arena, outcome, rows) for name, rows in arena.groups.items()},
-        decided=mean_of(arena, np.where(np.isnan(arena.winner), np.nan, right), decided),
-        ties=float((gap[scored] == 0).mean()) if scored.any() else float("nan"),
-        equal_length=mean_of(arena, outcome, short),
-        noticed=_noticed(arena, gap),
-        systems=None
-        if winners is None
-        else rank_agreement(
-            arena.battles,
-            arena.systems,
-            np.where(np.isnan(arena.winner), np.nan, preferences(gap)),
-            winners,
-            settings,
-        ),
-    )
-
-
-def mean_of(
-    arena: BattleArrays, outcome: Floats, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> Estimate:
-    """The mean outcome of the rows that have one, with its interval by resampling images."""
-    rows = rows & ~np.isnan(outcome)
-    n, units = int(rows.sum()), arena.counts.shape[1]
-    if not n:
-        return Estimate(value=None, n=0)
-    sums = np.bincount(arena.image[rows], outcome[rows], minlength=units)
-    sizes = np.bincount(arena.image[rows], minlength=units).astype(np.float64)
-    drawn = resampled_sums(np.stack([sums, sizes], axis=1), arena.counts)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = drawn[:, 0] / drawn[:, 1]
-    low, high = percentile_interval(shares, arena.settings.confidence, int((sizes > 0).sum()))
-    return Estimate(value=float(outcome[rows].mean()), low=low, high=high, n=n)
+    return np.where(np.isnan(arena.winner), np.nan, right)
 
 
 def _noticed(arena: BattleArrays, gap: Floats) -> Estimate:
     """The score difference that wins 75 % of the battles, by the logistic curve."""
     curve = preference_curve(
-        gap, arena.winner, arena.image, counts=arena.counts[:NOTICED_REPLICATES],
-        isotonic_replicates=0, points=2, confidence=arena.settings.confidence,
-    )  # fmt: skip
+        gap,
+        arena.winner,
+        arena.image,
+        counts=arena.counts[:NOTICED_REPLICATES],
+        isotonic_replicates=0,
+        points=2,
+        confidence=arena.settings.confidence,
+    )
     return Estimate(
         value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
     )
 
 
-def _ranking(arena: BattleArrays) -> tuple[Ranking | None, BradleyTerry | None, str | None]:
+def _ranking(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry | None, str | None]:
     """The ranking of systems by the winners and its fit, or why there is none."""
     if not arena.systems:
-        return None, None, "the systems of the battles are not known"
+        return [], None, "the systems of the battles are not known"
     try:
-        ranking, fit = ranking_of(arena.battles, arena.systems, arena.winner, arena.settings)
+        return *ranking_of(arena), None
     except InputError as error:
-        return None, None, error.problem
-    return ranking, fit, None
+        return [], None, error.problem
 
 
-def rater_agreement(battles: ForcedChoice) -> ArenaPeople | None:
-    """Agreement of two ratings of one battle, over all pairs of them; from the records of a table,
-    or from the votes of a pair."""
-    shares, pairs, judged = 0.0, 0, 0
+def rater_agreement(battles: ForcedChoice) -> Estimate | None:
+    """Agreement of two ratings of one battle, over all `n` pairs of them; from the records of a
+    table, or from the votes of a pair. A tie against a winner counts one half."""
+    shares, pairs = 0.0, 0
     for votes in _votes(battles):
         together = list(combinations(votes, 2))
-        if together:
-            shares += sum(1 - abs(a - b) for a, b in together)
-            pairs, judged = pairs + len(together), judged + 1
-    if not pairs:
-        return None
-    return ArenaPeople(value=shares / pairs, pairs_of_ratings=pairs, battles=judged)
+        shares += sum(1 - abs(a - b) for a, b in together)
+        pairs += len(together)
+    return Estimate(value=shares / pairs, n=pairs) if pairs else None
 
 
 def _votes(battles: ForcedChoice) -> list[list[float]]:
@@ -276,40 +341,127 @@ def _votes(battles: ForcedChoice) -> list[list[float]]:
     return [[float(np.mean(r)) for r in raters.values()] for raters in by_battle.values()]
 
 
-def _controls(
-    arena: BattleArrays,
-    outcomes: Mapping[str, Floats],
-    ranked: Sequence[str],
-    controls: Sequence[str],
-) -> dict[str, AgainstControl]:
-    """Every metric against the best control of each group, by swaps of whole images."""
-    settings = arena.settings
-    values = {
-        group: {
-            name: float(outcomes[name][rows & ~np.isnan(outcomes[name])].mean())
-            if (rows & ~np.isnan(outcomes[name])).any()
-            else float("nan")
-            for name in (*ranked, *controls)
-        }
-        for group, rows in arena.groups.items()
-    }
+def word_counts(captions: Sequence[str]) -> Floats:
+    """float64 [n]: the number of words of each caption."""
+    return np.array([len(caption.split()) for caption in captions], dtype=np.float64)
 
-    def gaps(group: str, metric: str, control: str) -> Floats:
-        gap = outcomes[metric] - outcomes[control]
-        rows = arena.groups[group] & ~np.isnan(gap)
-        added = np.bincount(arena.image[rows], gap[rows], minlength=arena.counts.shape[1])
-        return np.asarray(added / max(int(rows.sum()), 1), np.float64)
 
-    def test(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
-        table = np.stack([gaps(*hypothesis) for hypothesis in hypotheses], axis=1)
-        return gap_differences(table, replicates=settings.permutations, seed=settings.seed)
-
-    family = "metrics against the best control, in each group"
-    tested = against_best_control(
-        values, ranked, controls, test, family, alpha=settings.alpha,
-        gapped=[name for name in ranked if np.isnan(outcomes[name]).any()],
-        difference=lambda *hypothesis: float(gaps(*hypothesis).sum()),
+def fit(arena: BattleArrays, winner: Floats, *, at_equal_length: bool = False) -> BradleyTerry:
+    """Strengths by the winners [n] (NaN = left out). Raises InputError for parts that no battle
+    connects."""
+    battles, settings = arena.battles, arena.settings
+    gap = word_counts(battles.first) - word_counts(battles.second) if at_equal_length else None
+    return bradley_terry(
+        [a for a, _ in arena.systems], [b for _, b in arena.systems], winner, battles.image,
+        length_difference=gap, replicates=settings.strength_replicates,
+        confidence=settings.confidence, seed=settings.seed,
     )  # fmt: skip
-    return {
-        group: AgainstControl.of(each, MEASURE, settings.alpha) for group, each in tested.items()
+
+
+def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
+    """The Bradley-Terry strengths of systems by the winners, and their fit.
+
+    Raises InputError as `fit`. A rank is that of the system's cluster: a system opens the next one
+    where it is significantly weaker than any member of the current one. Strengths are log-odds of
+    winning, mean 0; those at equal length have the difference in words as a covariate.
+    """
+    battles, settings, winner = arena.battles, arena.settings, arena.winner
+    plain = fit(arena, winner)
+    equal = fit(arena, winner, at_equal_length=True)
+    tested = compare(plain.tests(), "pairs of systems", alpha=settings.alpha)
+    rank = rank_clusters(plain.systems, tested)
+    place = {name: k for k, name in enumerate(equal.systems)}
+    order = [place[name] for name in plain.systems]
+    words = [word_counts(battles.first), word_counts(battles.second)]
+    sides = [np.array([names[side] for names in arena.systems]) for side in (0, 1)]
+    known = ~np.isnan(winner)
+    records: list[dict[str, Any]] = []
+    for k, name in enumerate(plain.systems):
+        is_side = [(side == name) & known for side in sides]
+        results = np.concatenate([winner[is_side[0]], 1 - winner[is_side[1]]])
+        lengths = np.concatenate([of[rows] for of, rows in zip(words, is_side, strict=True)])
+        records.append(
+            {
+                "system": name,
+                "rank": rank[name],
+                "strength": Estimate(value=plain.strength[k], low=plain.low[k], high=plain.high[k]),
+                "at_equal_length": Estimate(
+                    value=equal.strength[order[k]],
+                    low=equal.low[order[k]],
+                    high=equal.high[order[k]],
+                ),
+                "won": int((results == 1).sum()),
+                "tied": int((results == 0.5).sum()),
+                "lost": int((results == 0).sum()),
+                "words": float(lengths.mean()),
+            }
+        )
+    value, low, high = equal.covariates["length"]
+    rho = float(_spearman(plain.strength[None], equal.strength[order][None])[0])
+    facts = {
+        "Log-odds of winning per word more": Estimate(value=value, low=low, high=high),
+        "Probability that two equal systems tie": Estimate(value=plain.tie / (2 + plain.tie)),
+        "ρ of the strengths with those at equal length": Estimate(value=rho),
     }
+    differences = [
+        {
+            "stronger": each.a,
+            "weaker": each.b,
+            "difference": Estimate(value=each.difference, low=each.low, high=each.high),
+            "p after Holm": each.p_adjusted,
+        }
+        for each in tested
+    ]
+    extras = [
+        Extra.of("systems", "Systems by the winners", records),
+        Extra.of(
+            "ranking",
+            "The model of the systems",
+            ({"fact": name, "value": estimate} for name, estimate in facts.items()),
+            folded=True,
+        ),
+        Extra.of("system_differences", "Which systems differ", differences, folded=True),
+    ]
+    return extras, plain
+
+
+def rank_agreement(
+    arena: BattleArrays, preferred: Floats, winners: BradleyTerry
+) -> tuple[dict[str, Estimate], dict[str, float]]:
+    """A metric's ranking by the caption that it prefers [n] (1, 0.5, 0, NaN) against the winners'.
+
+    By measure, and the strength of each system. Both are fitted on the same resampled images.
+    Empty where the battles that the metric could score do not connect three systems.
+    """
+    try:
+        made = fit(arena, preferred)
+    except InputError:
+        return {}, {}
+    if len(made.systems) < 3:
+        return {}, {}
+    theirs = [winners.systems.index(name) for name in made.systems if name in winners.systems]
+    mine = [made.systems.index(name) for name in made.systems if name in winners.systems]
+    point = (made.strength[mine][None], winners.strength[theirs][None])
+    drawn = (made.replicates[:, mine], winners.replicates[:, theirs])
+    values, resampled = system_correlations(*point), system_correlations(*drawn)
+    pairs = (
+        (_spearman(*point), _spearman(*drawn)),
+        (values.kendall_tau_b, resampled.kendall_tau_b),
+        (values.accuracy, resampled.accuracy),
+    )
+    estimates = {}
+    for measure, (value, replicates) in zip(OF_SYSTEMS, pairs, strict=True):
+        estimate = Estimate.of(
+            interval_estimate(float(value[0]), replicates, arena.settings.confidence, made.n_images)
+        )
+        estimates[measure.key] = estimate.model_copy(update={"n": made.n_battles})
+    return estimates, dict(zip(made.systems, made.strength.tolist(), strict=True))
+
+
+def _spearman(a: Floats, b: Floats) -> Floats:
+    """ρ of each row: [r] from two [r, systems]."""
+    x, y = rankdata(a, axis=1), rankdata(b, axis=1)
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+    return np.asarray(rho)

@@ -15,14 +15,14 @@ from metaeval.config import load_dataset
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
-from metaeval.experiments.arena.printout import printout
-from metaeval.experiments.arena.statistics import statistics, winners
-from metaeval.experiments.forced_choice.base import ChoiceExperiment, pairs_info
+from metaeval.experiments.arena.statistics import ArenaSettings, statistics, winners
 from metaeval.experiments.forced_choice.scores import ChoiceScores, pair_columns
+from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
 from metaeval.experiments.judgments.files import write_table
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.options import Draws, NotNegative, OpenShare, checked
-from metaeval.results.arena import ArenaResult, ArenaSettings
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has one a replicate
@@ -46,7 +46,7 @@ class Arena(ChoiceExperiment):
     name = "arena"
     title = "Metrics as judges of battles"
     question = "Which metric prefers the winner, and ranks the systems as the winners do?"
-    report = "arena"
+    report = "measured"
 
     @checked
     def __init__(
@@ -97,7 +97,7 @@ class Arena(ChoiceExperiment):
 
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
-    ) -> ArenaResult:
+    ) -> MeasuredResult:
         stats = record.config.stats
         settings = ArenaSettings(
             replicates=stats.replicates,
@@ -106,11 +106,11 @@ class Arena(ChoiceExperiment):
             seed=stats.seed,
             permutations=self.permutations,
             alpha=self.alpha,
-            ties="half" if data.ties == "half" else "wrong",
+            ties=data.ties,
             winner=self.winner,
             length_tolerance=self.length_tolerance,
         )
         return statistics(data, scores, record.config, settings)
 
-    def printout(self, summary: ArenaResult, record: RunRecord, file: Path) -> str:
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)

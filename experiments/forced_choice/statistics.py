@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from omegaconf import DictConfig
 
-from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice
-from metaeval.experiments.controls import is_ranked, merged
-from metaeval.experiments.forced_choice.published import published
+from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, ForcedChoice
+from metaeval.experiments.controls import merged
 from metaeval.experiments.forced_choice.scores import ChoiceScores
+from metaeval.experiments.means import GroupMeans, Mask, Units, too_few_draws
+from metaeval.papers.expected import cells_of
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparisons
-from metaeval.results.forced_choice import (
-    MEAN,
-    ChoiceAgreement,
-    ForcedChoiceFacts,
-    ForcedChoiceResult,
-    ForcedChoiceSettings,
-    ForcedChoiceStatistics,
-)
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
+from metaeval.results.run import Measure
+from metaeval.runs.records import ScoreColumn
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
     compare,
     gap_differences,
-    mean_difference,
 )
 
-Images = npt.NDArray[np.intp]
-MEASURE = "accuracy"
+MEAN = "mean"  # over the categories, as a group of pairs
+EXAMPLES = 6  # pairs shown for each metric
+
+FAIER = "Wang et al. (2021), FAIEr, CVPR"
+VIFIDEL = "Madhyastha et al. (2019), VIFIDEL, ACL"
+FENSE = "Zhou et al. (2022), FENSE, ICASSP"
+# labels → the source, and paper and item with its percentages for five references
+_PASCAL50S: Mapping[str, tuple[str, str, str]] = {
+    "direct": (FAIER, "wang2021faier", "pascal50s"),
+    "consensus": (VIFIDEL, "madhyastha2019vifidel", "tables5-6"),
+}
+_FIVE = 5  # references of all of them
+_AUDIOCAPS_PAIRS = 1483
 
 
 def statistics(
@@ -44,161 +49,250 @@ def statistics(
     config: DictConfig,
     permutations: int,
     alpha: float,
-) -> ForcedChoiceResult:
+) -> MeasuredResult:
     """Accuracies by category and number of references, and the tests between metrics."""
-    outcomes, image = scores.outcomes, image_numbers(pairs)
-    agreements = choice_agreements(pairs, scores, config)
-    metrics = tuple(
-        scored.result(
-            c,
-            ForcedChoiceStatistics(choice=agreements[column.name])
-            if scored.status == "ok"
-            else None,
-        )
+    stats, image, categories = config.stats, image_numbers(pairs), categories_of(pairs)
+    columns = {
+        column.name: column
         for scored in scores.results
-        for c, column in enumerate(scored.columns)
-    )
-    ranked = [m.name for m in metrics if m.ok and is_ranked(m.column)]
-    controls = [m.name for m in metrics if m.ok and m.column.control]
-    settings = config.stats
-    return ForcedChoiceResult(
+        for column in scored.columns
+        if scored.status == "ok"
+    }
+    ranked = [name for name, column in columns.items() if column.is_ranked]
+    controls = [name for name, column in columns.items() if column.control]
+    votes = one_against_the_others(pairs) if pairs.labels == "direct" else {}
+    declared: list[Measure] = []
+    values: dict[str, dict[str, Estimate]] = {name: {} for name in columns}
+    comparisons: dict[str, Comparisons] = {}
+    against: dict[str, AgainstControl] = {}
+    for k, n in enumerate(pairs.n_references):
+        category = np.array(pairs.category)
+        outcomes = GroupedOutcomes(
+            {name: scores.outcomes[name][k] for name in columns},
+            image,
+            {MEAN: np.ones(len(pairs), dtype=np.bool_)}
+            | {name: category == name for name in categories},
+            bootstrap_counts(int(image.max()) + 1, stats.replicates, stats.seed),
+            permutations,
+            stats.confidence,
+            alpha,
+            stats.seed,
+            {MEAN: categories} if pairs.average == "categories" else {},
+        )
+        of_groups = outcomes.against_controls(ranked, controls)
+        for group in outcomes.groups:
+            measure = measure_of(n, group)
+            declared.append(measure)
+            accuracy = outcomes.accuracy(group, measure.key)
+            for name in columns:
+                values[name][measure.key] = accuracy.estimate(name)
+            comparisons[measure.key] = outcomes.comparisons(group, measure.key, ranked)
+            if group in of_groups:
+                against[measure.key] = of_groups[group]
+    published = _published(pairs, config.dataset.get("limit"))
+    return MeasuredResult(
+        experiment="forced_choice",
         dataset=pairs.name,
         title=pairs.title,
-        settings=ForcedChoiceSettings(
-            replicates=settings.replicates,
-            confidence=settings.confidence,
-            seed=settings.seed,
-            permutations=permutations,
-            alpha=alpha,
-        ),
-        facts=ForcedChoiceFacts(
-            pairs=len(pairs),
-            images=len(set(pairs.image)),
-            undecided=int((pairs.votes[:, 0] == pairs.votes[:, 1]).sum()),
-        ),
-        labels=pairs.labels,
-        ties="half" if pairs.ties == "half" else "wrong",
-        label_agreement=label_agreement(pairs),
-        people=one_against_the_others(pairs) if pairs.labels == "direct" else None,
-        published=published(pairs, config.dataset.get("limit")),
-        draws=pairs.draws,
-        unit="clip" if pairs.unit == "clip" else "image",
-        average="pairs" if pairs.average == "pairs" else "categories",
-        groups=(*categories_of(pairs), MEAN),
-        n_references=pairs.n_references,
-        metrics=metrics,
-        controls={
-            n: controls_by_category(
-                pairs.category,
-                image,
-                {name: outcomes[name][k] for name in (*ranked, *controls)},
-                ranked,
-                controls,
-                permutations=permutations,
-                alpha=alpha,
-                seed=settings.seed,
-                average=pairs.average,
-            )
-            for k, n in enumerate(pairs.n_references)
+        facts={
+            "Pairs": len(pairs),
+            f"{pairs.unit.capitalize()}s": len(set(pairs.image)),
+            "Undecided by people": int((pairs.votes[:, 0] == pairs.votes[:, 1]).sum()),
         },
-        differences={
-            n: choice_differences(
-                {name: outcomes[name][k] for name in ranked}, image, permutations, alpha, config
-            )
-            for k, n in enumerate(pairs.n_references)
+        settings={
+            "replicates": stats.replicates,
+            "confidence": stats.confidence,
+            "seed": stats.seed,
+            "permutations": permutations,
+            "alpha": alpha,
+            "labels": pairs.labels,
+            "ties": pairs.ties,
+            "average": pairs.average,
+            "draws": pairs.draws,
+            "n_references": pairs.n_references,
+            "categories": tuple(categories),
         },
+        declared=tuple(declared),
+        metrics=tuple(
+            scored.result(
+                c,
+                Measured(values=values[column.name], facts=_draw_sd(pairs, scores, column.name))
+                if column.name in columns
+                else None,
+            )
+            for scored in scores.results
+            for c, column in enumerate(scored.columns)
+        ),
+        comparisons=comparisons,
+        controls=against,
+        people={
+            measure_of(n, group).key: Estimate(value=share)
+            for n in pairs.n_references
+            for group, share in votes.items()
+        },
+        published=(published,) if published.values else (),
+        extras=(
+            *_label_agreement(pairs),
+            disagreements(
+                pairs, scores, list(columns.values()), pairs.votes[:, 0] - pairs.votes[:, 1]
+            ),
+        ),
+        notes=(
+            f"Labels: {LABELS[pairs.labels]}.",
+            "Equal scores, and people who are divided, "
+            + ("count one half." if pairs.ties == "half" else "are wrong."),
+            f"The mean is over the {pairs.average}.",
+        ),
+        caveat=too_few_draws(len(ranked), permutations, alpha),
     )
 
 
-def image_numbers(pairs: ForcedChoice) -> Images:
+def measure_of(n_references: int, group: str) -> Measure:
+    """The accuracy in a category, or the mean, with so many references."""
+    references = f"{n_references} reference{'' if n_references == 1 else 's'}"
+    if group == MEAN:
+        return Measure(f"agreement_{n_references}", "Mean accuracy", unit="share", group=references)
+    return Measure(f"agreement_{n_references}_{group}", group, unit="share", group=references)
+
+
+@dataclass(frozen=True)
+class GroupedOutcomes:
+    """Outcomes of pairs of captions, in groups, and the tests between columns.
+
+    Attributes
+    ----------
+    outcomes
+        Column → float64 [pairs]; NaN without a score.
+    image
+        [pairs] The number of each pair's image.
+    groups
+        Group → bool [pairs].
+    averaged
+        Group → the groups whose mean it is; others are the mean of their pairs.
+    """
+
+    outcomes: Mapping[str, Floats]
+    image: Units
+    groups: Mapping[str, Mask]
+    counts: Counts
+    permutations: int
+    confidence: float
+    alpha: float
+    seed: int
+    averaged: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def accuracy(self, group: str, key: str) -> GroupMeans:
+        """The mean outcome of a group."""
+        masks = [self.groups[name] for name in self.averaged.get(group, (group,))]
+        return GroupMeans(
+            key,
+            self.outcomes,
+            masks,
+            self.image,
+            self.counts,
+            confidence=self.confidence,
+            alpha=self.alpha,
+            method="bootstrap",
+        )
+
+    def gaps(self, group: str, a: str, b: str) -> Floats:
+        """[images] What each image adds to the difference of a and b, on the pairs of both."""
+        if group in self.averaged:
+            parts = [self.gaps(name, a, b) for name in self.averaged[group]]
+            return np.asarray(np.mean(parts, axis=0), np.float64)
+        gap = self.outcomes[a] - self.outcomes[b]
+        rows = self.groups[group] & ~np.isnan(gap)
+        added = np.bincount(self.image[rows], gap[rows], minlength=self.counts.shape[1])
+        return np.asarray(added / rows.sum() if rows.any() else added * np.nan, np.float64)
+
+    def swapped(self, hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
+        """The tests of (group, a, b) by swapping images at random."""
+        table = np.stack([self.gaps(*hypothesis) for hypothesis in hypotheses], axis=1)
+        defined = ~np.isnan(table).any(axis=0)
+        tests = gap_differences(
+            np.where(defined, table, 0.0), replicates=self.permutations, seed=self.seed
+        )
+        nan = float("nan")
+        return [
+            test if known else test._replace(difference=nan, p=nan)
+            for test, known in zip(tests, defined, strict=True)
+        ]
+
+    def comparisons(self, group: str, key: str, ranked: Sequence[str]) -> Comparisons:
+        """All pairs of these columns, by permutation and by bootstrap."""
+        pairs = list(combinations(ranked, 2))
+        accuracy, family = self.accuracy(group, key), "pairs of metrics"
+        swapped = self.swapped([(group, *pair) for pair in pairs]) if pairs else []
+        resampled = {pair: accuracy.difference(*pair) for pair in pairs}
+        rows = self.groups[group]
+        return merged(
+            key,
+            self.alpha,
+            [int((rows & ~np.isnan(self.outcomes[a] + self.outcomes[b])).sum()) for a, b in pairs],
+            compare(dict(zip(pairs, swapped, strict=True)), family, alpha=self.alpha),
+            compare(resampled, family, alpha=self.alpha),
+        )
+
+    def against_controls(
+        self, ranked: Sequence[str], controls: Sequence[str]
+    ) -> Mapping[str, AgainstControl]:
+        """Group → every metric against the best control; one family over metrics and groups."""
+        means = {group: self.accuracy(group, group) for group in self.groups}
+        compared = against_best_control(
+            {
+                group: {name: mean.of(self.outcomes[name]).value for name in (*ranked, *controls)}
+                for group, mean in means.items()
+            },
+            ranked,
+            controls,
+            self.swapped,
+            "metrics against the best control, in each group",
+            alpha=self.alpha,
+            gapped=[name for name in ranked if np.isnan(self.outcomes[name]).any()],
+            difference=lambda *hypothesis: float(self.gaps(*hypothesis).sum()),
+        )
+        return {
+            group: AgainstControl.of(each, "accuracy", self.alpha)
+            for group, each in compared.items()
+        }
+
+
+def image_numbers(pairs: ForcedChoice) -> Units:
     """[pairs] The number of each pair's image, from 0."""
     return np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
 
 
-def choice_agreements(
-    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig
-) -> Mapping[str, tuple[ChoiceAgreement, ...]]:
-    """Column that was scored → its accuracies, one entry for each number of references."""
-    image = image_numbers(pairs)
-    counts = bootstrap_counts(int(image.max()) + 1, config.stats.replicates, config.stats.seed)
-    return {
-        name: tuple(
-            _agreement(n, 1 if n == VOTES else pairs.draws, outcome, pairs, image, counts,
-                       config.stats.confidence).model_copy(
-                update={"draw_sd": _draw_sd(pairs, scores.by_draw[name][k])}
-            )
-            for k, (n, outcome) in enumerate(zip(pairs.n_references, of_column, strict=False))
-        )
-        for name, of_column in scores.outcomes.items()
-    }  # fmt: skip
+def categories_of(pairs: ForcedChoice) -> list[str]:
+    """The categories that occur, in their usual order."""
+    return [name for name in CATEGORIES if name in pairs.category]
 
 
-def _agreement(
-    n_references: int,
-    draws: int,
-    outcome: Floats,
-    pairs: ForcedChoice,
-    image: Images,
-    counts: Counts,
-    confidence: float,
-) -> ChoiceAgreement:
-    """Accuracy by category and their mean, with intervals by resampling images."""
-    category, weights = np.array(pairs.category), counts.astype(np.float64)
-    categories: dict[str, Estimate] = {}
-    points, replicates, images = [], [], []
-    for name in categories_of(pairs):
-        scored = (category == name) & ~np.isnan(outcome)
-        right = np.bincount(image[scored], outcome[scored], minlength=counts.shape[1])
-        total = np.bincount(image[scored], minlength=counts.shape[1]).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            resampled = np.einsum("ru,u->r", weights, right) / np.einsum("ru,u->r", weights, total)
-        points.append(float(outcome[scored].mean()) if scored.any() else float("nan"))
-        replicates.append(resampled)
-        images.append(int((total > 0).sum()))
-        low, high = percentile_interval(resampled, confidence, images[-1])
-        categories[name] = Estimate(value=points[-1], low=low, high=high, n=int(scored.sum()))
-    n = int((~np.isnan(outcome)).sum())
-    if pairs.average == "pairs":
-        scored = ~np.isnan(outcome)
-        right = np.bincount(image[scored], outcome[scored], minlength=counts.shape[1])
-        total = np.bincount(image[scored], minlength=counts.shape[1]).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            resampled = np.einsum("ru,u->r", weights, right) / np.einsum("ru,u->r", weights, total)
-        value = float(outcome[scored].mean()) if n else float("nan")
-        images = [int((total > 0).sum())]
-    else:
-        resampled, value = np.mean(replicates, axis=0), float(np.mean(points))
-    low, high = percentile_interval(resampled, confidence, min(images))
-    mean = Estimate(value=value, low=low, high=high, n=n)
-    return ChoiceAgreement(n_references=n_references, draws=draws, categories=categories, mean=mean)
-
-
-def _draw_sd(pairs: ForcedChoice, by_draw: Floats) -> Mapping[str, float]:
-    """Category → standard deviation (n − 1) of the accuracy over the draws [draws, pairs].
-
-    Pairs without a score are left out; a category without any has none.
-    """
-    if len(by_draw) < 2:
-        return {}
-    category = np.array(pairs.category)
-    deviations = {}
-    for name in categories_of(pairs):
-        of_category = by_draw[:, category == name]
-        scored = of_category[:, ~np.isnan(of_category).any(axis=0)]
-        if scored.size:
-            deviations[name] = float(scored.mean(axis=1).std(ddof=1))
+def _draw_sd(pairs: ForcedChoice, scores: ChoiceScores, column: str) -> Mapping[str, float]:
+    """The standard deviation (n − 1) of each accuracy over the draws of references, by
+    "draw_sd_" and the measure's key; of pairs with a score, where there are several draws."""
+    category, deviations = np.array(pairs.category), {}
+    for n, by_draw in zip(pairs.n_references, scores.by_draw[column], strict=False):
+        for name in categories_of(pairs) if len(by_draw) > 1 else ():
+            of_category = by_draw[:, category == name]
+            scored = of_category[:, ~np.isnan(of_category).any(axis=0)]
+            if scored.size:
+                key = f"draw_sd_{measure_of(n, name).key}"
+                deviations[key] = float(scored.mean(axis=1).std(ddof=1))
     return deviations
 
 
-def label_agreement(pairs: ForcedChoice) -> Mapping[str, float] | None:
-    """The share of pairs on which the majorities of both sets of labels prefer the same caption, by
-    category and over all; `None` where the data has one set."""
+def _label_agreement(pairs: ForcedChoice) -> list[Extra]:
+    """The share of pairs on which the majorities of both sets of labels prefer the same caption;
+    none where the data has one set."""
     if pairs.other_votes is None:
-        return None
+        return []
     one, other = (np.sign(v[:, 0] - v[:, 1]) for v in (pairs.votes, pairs.other_votes))
     category = np.array(pairs.category)
-    shares = {n: float((one == other)[category == n].mean()) for n in categories_of(pairs)}
-    return {**shares, "all": float((one == other).mean())}
+    shares = {name: float((one == other)[category == name].mean()) for name in categories_of(pairs)}
+    shares["all"] = float((one == other).mean())
+    title = "Share of pairs on which direct and consensus labels agree"
+    records = ({"pairs": name, "share": share} for name, share in shares.items())
+    return [Extra.of("label_agreement", title, records, folded=True)]
 
 
 def one_against_the_others(pairs: ForcedChoice) -> Mapping[str, float]:
@@ -215,99 +309,64 @@ def one_against_the_others(pairs: ForcedChoice) -> Mapping[str, float]:
     share = (first * right(first, second) + second * right(second, first)) / (first + second)
     category = np.array(pairs.category)
     values = {name: float(share[category == name].mean()) for name in categories_of(pairs)}
-    return {**values, MEAN: float(np.mean(list(values.values())))}
+    return {MEAN: float(np.mean(list(values.values()))), **values}
 
 
-def categories_of(pairs: ForcedChoice) -> list[str]:
-    """The categories that occur, in their usual order."""
-    return [name for name in CATEGORIES if name in pairs.category]
+def disagreements(
+    pairs: ForcedChoice,
+    scores: ChoiceScores,
+    columns: Sequence[ScoreColumn],
+    preferred: Floats,
+) -> Extra:
+    """Of each metric the pairs with the greatest difference of scores against people's choice.
 
-
-def controls_by_category(
-    category: Sequence[str],
-    image: Images,
-    outcomes: Mapping[str, Floats],
-    ranked: Sequence[str],
-    controls: Sequence[str],
-    *,
-    permutations: int,
-    alpha: float,
-    seed: int,
-    average: str = "categories",
-) -> Mapping[str, AgainstControl] | None:
-    """Every metric against the best control: in each category, and in their mean.
-
-    One family over all metrics and groups; images are swapped at random.
-
-    Parameters
-    ----------
-    category, image
-        [pairs] The category of each pair, and the number of its image.
-    outcomes
-        Column → [pairs].
-    average
-        The mean is over "categories" or over all "pairs".
+    `preferred` [pairs] is above 0 where people prefer the first caption. The difference is in
+    standard deviations of the metric's differences, with the most references of the run.
     """
-    if not ranked or not controls:
-        return None
-    kind = np.array(category)
-    categories = [name for name in CATEGORIES if name in category]
-    values: dict[str, dict[str, float]] = {group: {} for group in (*categories, MEAN)}
-    for name, outcome in outcomes.items():
-        for group in categories:
-            of_group = outcome[(kind == group) & ~np.isnan(outcome)]
-            values[group][name] = float(of_group.mean()) if of_group.size else float("nan")
-        known = outcome[~np.isnan(outcome)]
-        values[MEAN][name] = (
-            float(known.mean())
-            if average == "pairs" and known.size
-            else float(np.mean([values[group][name] for group in categories]))
-        )
-
-    def gaps(group: str, name: str, control: str) -> Floats:
-        if group == MEAN and average == "categories":
-            parts = [gaps(each, name, control) for each in categories]
-            return np.asarray(np.mean(parts, axis=0), np.float64)
-        gap = outcomes[name] - outcomes[control]
-        rows = ((kind == group) | (group == MEAN)) & ~np.isnan(gap)
-        added = np.bincount(image[rows], gap[rows], minlength=int(image.max()) + 1)
-        return np.asarray(added / max(int(rows.sum()), 1), np.float64)
-
-    def test(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
-        table = np.stack([gaps(*hypothesis) for hypothesis in hypotheses], axis=1)
-        return gap_differences(table, replicates=permutations, seed=seed)
-
-    family = "metrics against the best control, in each category and their mean"
-    compared = against_best_control(
-        values, ranked, controls, test, family, alpha=alpha,
-        gapped=[name for name in ranked if np.isnan(outcomes[name]).any()],
-        difference=lambda *hypothesis: float(gaps(*hypothesis).sum()),
-    )  # fmt: skip
-    return {group: AgainstControl.of(each, MEASURE, alpha) for group, each in compared.items()}
+    records = []
+    most = int(np.argmax(pairs.n_references))
+    for column in columns:
+        if not (column.is_ranked and column.headline):
+            continue
+        gap = scores.gaps[column.name][most]
+        against = np.nan_to_num(np.where(preferred * gap < 0, np.abs(gap), 0.0))
+        spread = float(np.nanstd(gap)) or np.nan  # a metric with one gap has no unit for it
+        for k in np.argsort(-against, kind="stable")[:EXAMPLES].tolist():
+            if against[k] > 0:
+                captions = [
+                    (pairs.first[k], pairs.votes[k, 0]),
+                    (pairs.second[k], pairs.votes[k, 1]),
+                ]
+                (chosen, n), (other, n_other) = captions if gap[k] < 0 else captions[::-1]
+                records.append(
+                    {
+                        "metric": column.name,
+                        "image_id": str(pairs.image[k]),
+                        "kind": pairs.category[k],
+                        "people prefer": chosen,
+                        "votes": f"{n:g} to {n_other:g}",
+                        "the metric prefers": other,
+                        "gap (sd)": against[k] / spread,
+                    }
+                )
+    title = "Where a metric most clearly prefers the caption that people do not"
+    return Extra.of("examples", title, records, kind="examples", folded=True)
 
 
-def choice_differences(
-    outcomes: Mapping[str, Floats],
-    image: Any,
-    permutations: int,
-    alpha: float,
-    config: DictConfig,
-) -> Comparisons:
-    """Paired tests of the mean outcome over all pairs, swapped and resampled by image."""
-    settings, pairs = config.stats, list(combinations(outcomes, 2))
-    permuted, resampled = {}, {}
-    for a, b in pairs:
-        x, y = outcomes[a], outcomes[b]
-        permuted[a, b] = mean_difference(
-            x, y, image, method="permutation", replicates=permutations, seed=settings.seed
-        )._replace(low=float("nan"), high=float("nan"))
-        resampled[a, b] = mean_difference(
-            x, y, image, method="bootstrap", replicates=settings.replicates,
-            confidence=settings.confidence, seed=settings.seed,
-        )  # fmt: skip
-    family = "pairs of metrics"
-    common = [int((~np.isnan(outcomes[a] + outcomes[b])).sum()) for a, b in pairs]
-    return merged(
-        MEASURE, alpha, common,
-        compare(permuted, family, alpha=alpha), compare(resampled, family, alpha=alpha),
-    )  # fmt: skip
+def _published(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
+    """The published accuracies on AudioCaps-Eval, or on PASCAL-50S with these labels and five
+    references; none for a part of the data, or for other data."""
+    if pairs.labels == "votes":
+        source, paper, item, n = FENSE, "zhou2022fense", "audiocaps", pairs.n_references[0]
+        whole = pairs.name == "audiocaps_eval" and len(pairs) == _AUDIOCAPS_PAIRS
+    else:
+        source, paper, item = _PASCAL50S[pairs.labels]
+        n, whole = _FIVE, len(pairs) == 4000 and _FIVE in pairs.n_references
+    printed = cells_of(paper, item) if whole and limit is None else {}
+    return PublishedValues(
+        source=source,
+        values={
+            metric: {measure_of(n, group).key: value / 100 for group, value in of_metric.items()}
+            for metric, of_metric in printed.items()
+        },
+    )

@@ -6,6 +6,8 @@ docs/judgments.md.
 
 from __future__ import annotations
 
+from abc import ABC
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -13,14 +15,49 @@ from omegaconf import DictConfig
 from metaeval.config import load_dataset
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
-from metaeval.experiments.forced_choice.base import ChoiceExperiment, pairs_info
-from metaeval.experiments.forced_choice.printout import printout
-from metaeval.experiments.forced_choice.scores import ChoiceScores, write_pairs
+from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.captions import record_counts
+from metaeval.experiments.forced_choice.scores import (
+    ChoiceScores,
+    pairs_to_score,
+    score_choices,
+    write_pairs,
+)
 from metaeval.experiments.forced_choice.statistics import statistics
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.stored_results import stored_result
+from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.forced_choice import ForcedChoiceResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import DatasetInfo
+
+
+class ChoiceExperiment(MetricExperiment[ForcedChoice, ChoiceScores], ABC):
+    """Both captions of every pair are scored against the image's references."""
+
+    def to_score(self, data: ForcedChoice, record: RunRecord) -> Iterable[ToScore]:
+        return pairs_to_score(data, record.config.seed)
+
+    def score(
+        self, data: ForcedChoice, metrics: Mapping[str, Metric], record: RunRecord
+    ) -> ChoiceScores:
+        return score_choices(data, list(metrics.values()), record.config, record.out)
+
+    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
+        return [Pass(scored) for scored in scores.results]
+
+
+def pairs_info(data: ForcedChoice, n_references: Sequence[int]) -> DatasetInfo:
+    """The entry of a dataset of pairs in `run.json`."""
+    return DatasetInfo(
+        name=data.name,
+        n_images=len(set(data.image)),
+        n_references=tuple(n_references),
+        sources=dict(data.sources),
+        notes=tuple(data.notes),
+        records=record_counts(data.records),
+    )
 
 
 class ForcedChoiceAgreement(ChoiceExperiment):
@@ -37,7 +74,7 @@ class ForcedChoiceAgreement(ChoiceExperiment):
     name = "forced_choice"
     title = "Metrics against people: one of two captions"
     question = "Which metric chooses between two captions as people do?"
-    report = "forced_choice"
+    report = "measured"
 
     @checked
     def __init__(self, permutations: Draws = 2000, alpha: OpenShare = 0.05) -> None:
@@ -68,14 +105,14 @@ class ForcedChoiceAgreement(ChoiceExperiment):
 
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
-    ) -> ForcedChoiceResult:
+    ) -> MeasuredResult:
         return stored_result(
-            ForcedChoiceResult,
+            MeasuredResult,
             lambda: statistics(data, scores, record.config, self.permutations, self.alpha),
             None,
             self.passes(scores),
             record,
         )
 
-    def printout(self, summary: ForcedChoiceResult, record: RunRecord, file: Path) -> str:
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)

@@ -85,7 +85,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             "alpha": self.alpha,
         }
         if changed.report and changed.report.get("_target_") == _PAGE.format("judgments"):
-            changed.report["_target_"] = _PAGE.format("forced_choice")
+            changed.report["_target_"] = "metaeval.reports.measured.write_report"
         return ForcedChoiceAgreement(self.permutations, self.alpha), changed
 
     def load(self, config: DictConfig) -> Judgments:

@@ -17,9 +17,9 @@ from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.captions import describe_dataset
-from metaeval.experiments.forced_choice.base import pairs_info
 from metaeval.experiments.forced_choice.scores import ChoiceScores, score_choices, write_pairs
-from metaeval.experiments.forced_choice.statistics import choice_agreements
+from metaeval.experiments.forced_choice.statistics import MEAN, measure_of, statistics
+from metaeval.experiments.forced_choice.task import pairs_info
 from metaeval.experiments.graded.statistics import matrix, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.files import write_score_columns
@@ -222,16 +222,21 @@ class PairData(ReferenceData):
     def values(self, scores: CountScores, record: RunRecord) -> dict[str, AtReferences]:
         assert scores.choice is not None
         n = scores.n_references
-        agreements = choice_agreements(self._with(n), scores.choice, record.config)
+        result = statistics(self._with(n), scores.choice, record.config, 1, 0.05)
+        mean = measure_of(n, MEAN).key
         return {
-            name: AtReferences(
+            metric.name: AtReferences(
                 n_references=n,
                 status="ok",
-                agreement=choice.mean,
-                categories={k: v.value for k, v in choice.categories.items()},
+                agreement=metric.numbers[mean],
+                categories={
+                    key.removeprefix(f"{mean}_"): each.value
+                    for key, each in metric.numbers.values.items()
+                    if key != mean
+                },
             )
-            for name, of_count in agreements.items()
-            for choice in of_count
+            for metric in result.metrics
+            if metric.statistics is not None
         }
 
     def _with(self, n: int) -> ForcedChoice:

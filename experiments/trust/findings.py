@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 from scipy import stats
 
-from metaeval.results.arena import ALL, ArenaResult
 from metaeval.results.attack import AttackResult
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.graded import GradedResult
 from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
@@ -72,15 +71,15 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
         if (pairs := result.differences.get(result.comparisons[0])) is not None:
             measure = "share of pairs with the true caption higher, mean over kinds"
             yield MetricTests(measure, pairs)
-    elif isinstance(result, ForcedChoiceResult):
-        for n, pairs in result.differences.items():
+    elif isinstance(result, MeasuredResult) and result.experiment == "forced_choice":
+        for n in _numbers_of_references(result):
             measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
-            yield MetricTests(measure, pairs)
+            yield MetricTests(measure, result.comparisons[f"agreement_{n}"])
     elif isinstance(result, JudgmentsResult):
         pairs = result.differences[_main_dimension(result)]
         yield MetricTests(f"{result.protocol.statistic} with people", pairs)
-    elif isinstance(result, ArenaResult):
-        yield MetricTests("agreement with the winners of battles", result.differences)
+    elif isinstance(result, MeasuredResult) and result.experiment == "arena":
+        yield MetricTests("agreement with the winners of battles", result.comparisons["agreement"])
 
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
@@ -88,6 +87,8 @@ def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
     for kind, read in _READERS.items():
         if isinstance(result, kind):
             yield from read(result)
+    if isinstance(result, MeasuredResult) and result.experiment in _MEASURED:
+        yield from _MEASURED[result.experiment](result)
 
 
 def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
@@ -114,27 +115,33 @@ def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
                     yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
 
 
-def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
-    most = max(result.n_references, default=0)
-    for n, controls in result.controls.items():
-        for group, against in (controls or {}).items():
-            if (group == "mean") == (len(result.groups) > 1):
-                continue  # every category is evidence, so that their mean is none
-            for metric in _metrics(result):
-                choice = next((c for c in metric.numbers.choice if c.n_references == n), None)
-                if choice is None or not (
-                    tested := _from(against, metric.name, choice.accuracy(group))
-                ):
-                    continue
-                measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
-                if n == most and n != 1:
-                    yield ControlledFinding(
-                        "forced_choice.categories", group, metric.name, measure, *tested
-                    )
-                if n == 1:
-                    yield ControlledFinding(
-                        "forced_choice.one_reference", group, metric.name, measure, *tested
-                    )
+def _forced_choice(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    numbers = _numbers_of_references(result)
+    most = max(numbers, default=0)
+    for measure in result.declared:
+        key, _, category = measure.key.removeprefix("agreement_").partition("_")
+        against = result.controls.get(measure.key)
+        if against is None or not category:
+            continue  # every category is evidence, so that their mean is none
+        n = int(key)
+        for metric in _metrics(result):
+            if not (tested := _from(against, metric.name, metric.numbers[measure.key])):
+                continue
+            what = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
+            if n == most and n != 1:
+                yield ControlledFinding(
+                    "forced_choice.categories", category, metric.name, what, *tested
+                )
+            if n == 1:
+                yield ControlledFinding(
+                    "forced_choice.one_reference", category, metric.name, what, *tested
+                )
+
+
+def _numbers_of_references(result: MeasuredResult) -> list[int]:
+    """Of a forced choice."""
+    numbers = result.settings["n_references"]
+    return list(map(int, numbers)) if isinstance(numbers, tuple) else []
 
 
 def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
@@ -216,13 +223,13 @@ def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:
                 )  # fmt: skip
 
 
-def _arena(result: ArenaResult) -> Iterator[ControlledFinding]:
-    against = result.controls.get(ALL)
-    words = [s.words for s in result.ranking.systems] if result.ranking else []
-    known = [w for w in words if w is not None]
+def _arena(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    against = result.controls.get("agreement")
+    systems = [extra.records for extra in result.extras if extra.name == "systems"]
+    known = [s["words"] for records in systems for s in records if s["words"] is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG
     for metric in _metrics(result):
-        tested = against and _from(against, metric.name, metric.numbers.agreement[ALL])
+        tested = against and _from(against, metric.name, metric.numbers["agreement"])
         if tested:
             measure = "agreement with the winners of battles"
             yield ControlledFinding("arena.agreement", "", metric.name, measure, *tested)
@@ -274,11 +281,14 @@ def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Esti
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
     GradedResult: _graded,
     PairsResult: _pairs,
-    ForcedChoiceResult: _forced_choice,
     JudgmentsResult: _judgments,
     SensitivityResult: _sensitivity,
-    ArenaResult: _arena,
     AttackResult: _attack,
+}
+
+_MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
+    "forced_choice": _forced_choice,
+    "arena": _arena,
 }
 
 

@@ -74,8 +74,8 @@ class Comparison(Model):
         return self.power.images_needed
 
     def is_significant(self, alpha: float = ALPHA) -> bool:
-        """Whether every test gives an adjusted p-value below `alpha`; False without a test."""
-        return bool(self.tests) and all(is_significant(t.p_adjusted, alpha) for t in self.tests)
+        """Whether the test that decides has an adjusted p-value below `alpha`."""
+        return self.test is not None and is_significant(self.test.p_adjusted, alpha)
 
     @classmethod
     def of(cls, tested: TestedDifference, measure: str) -> Comparison:

@@ -17,7 +17,7 @@ from metaeval.runs import files
 
 # experiment → module and class of its result
 RESULTS: dict[str, tuple[str, str]] = {
-    "arena": ("arena", "ArenaResult"),
+    "arena": ("measured", "MeasuredResult"),
     "attack": ("attack", "AttackResult"),
     "captioners": ("captioners", "CaptionersResult"),
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),
@@ -25,7 +25,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "localisation": ("localisation", "LocalisationResult"),
     "retrieval": ("measured", "MeasuredResult"),
     "references": ("references", "ReferencesResult"),
-    "forced_choice": ("forced_choice", "ForcedChoiceResult"),
+    "forced_choice": ("measured", "MeasuredResult"),
     "judgments": ("judgments", "JudgmentsResult"),
     "pairs": ("pairs", "PairsResult"),
     "score": ("score", "ScoreResult"),

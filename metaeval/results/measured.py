@@ -173,6 +173,14 @@ class MeasuredResult(RunResult[Measured]):
                 if measure.key in metric.statistics.values:
                     yield measure, metric.statistics.values[measure.key]
 
+    def groups(self, shown: bool = True) -> dict[str, list[Measure]]:
+        """Group → its measures, either the shown or the hidden ones."""
+        groups: dict[str, list[Measure]] = {}
+        for measure in self.declared:
+            if measure.shown == shown:
+                groups.setdefault(measure.group, []).append(measure)
+        return groups
+
     def measure(self, key: str) -> Measure:
         """The declared measure of this key. Raises KeyError where it is not declared."""
         for measure in self.declared:

@@ -33,6 +33,9 @@ class Measure:
         correlation times 100, as the field prints it) or "count".
     best
         Which value is better; "neither" for what describes the data: it is never marked.
+    group
+        What it is a number of, where several things are measured alike: a dimension of ratings. The
+        shown measures of a group are a table of their own; so are hidden ones, folded.
     """
 
     key: str
@@ -40,6 +43,12 @@ class Measure:
     shown: bool = True
     unit: Literal["share", "score", "percent", "count"] = "score"
     best: Literal["highest", "lowest", "neither"] = "highest"
+    group: str = ""
+
+    @property
+    def full_title(self) -> str:
+        """The title with the group, for where other groups are near."""
+        return f"{self.title}, {self.group}" if self.group else self.title
 
 
 class RunResult(Model, Generic[Statistics]):

@@ -30,6 +30,8 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
         return "No metric has a value."
     best = order[0]
     value = with_interval(measure, best.numbers[measure.key])
+    if measure.group:
+        value = f"{measure.full_title}: {value}"
     comparisons = result.comparisons.get(measure.key)
     if len(order) == 1:
         return f"{best.name}: {value}, the only metric with a value."
@@ -37,7 +39,7 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
         word = "lowest" if measure.best == "lowest" else "highest"
         return f"{best.name} has the {word} value ({value}); no test compares the metrics."
     others = [m.name for m in order[1:]]
-    equal = [name for name in others if name in comparisons.not_separated_from(best.name)]
+    equal = comparisons.not_below(best.name, others)
     if not equal:
         return f"{best.name} leads ({value}): every other metric is significantly lower."
     if len(equal) == len(others):
@@ -66,7 +68,7 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
 
 def definition_of_bold(comparisons: Comparisons) -> str:
     """What bold means in a column with these comparisons."""
-    methods = dict.fromkeys(t.method for pair in comparisons.pairs for t in pair.tests)
+    methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
     if not methods:
         return ""
     n = sum(bool(pair.tests) for pair in comparisons.pairs)
@@ -79,10 +81,10 @@ def definition_of_bold(comparisons: Comparisons) -> str:
 def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:
     """The names in bold in a measure's column; none where no test was made."""
     comparisons = result.comparisons.get(measure.key)
-    order = ranked(ranked_metrics(result), measure)
+    order = [m.name for m in ranked(ranked_metrics(result), measure)]
     if comparisons is None or not comparisons.is_tested or measure.best == "neither" or not order:
         return frozenset()
-    return comparisons.not_separated_from(order[0].name) | {order[0].name}
+    return frozenset([order[0], *comparisons.not_below(order[0], order)])
 
 
 def ranked_metrics(result: MeasuredResult) -> list[MetricResult[Measured]]:

@@ -55,7 +55,7 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
             _draw_ranking(axes, estimates, controls[:1], band, printed, scale)
             if (people := result.people.get(measure.key)) and people.value is not None:
                 axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-            axes.set_xlabel(measure.title + (", per cent" if measure.unit == "share" else ""))
+            axes.set_xlabel(measure.full_title + (", per cent" if measure.unit == "share" else ""))
         return figure
 
     legend = ["Interval of each metric"]

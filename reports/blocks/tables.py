@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -39,6 +40,26 @@ UNITS = {"share": "per cent", "percent": "times 100"}
 Run = LoadedRun[MeasuredResult]
 
 
+def measures_tables(run: Run) -> list[Block]:
+    """A table for each group of shown measures, then a folded one for each group of hidden ones.
+
+    Hidden measures without a group are not shown.
+    """
+    blocks = []
+    for k, (group, measures) in enumerate(run.result.groups().items()):
+        name = "measures" if k == 0 else f"measures-{file_stem(group)}"
+        key, title = ("table" if k == 0 else f"table-{k}"), f"Table{group and f', {group}'}"
+        blocks.append(measures_table(run, measures, key=key, title=title, name=name))
+    for group, measures in run.result.groups(shown=False).items():
+        if group:
+            stem = file_stem(group)
+            block = measures_table(
+                run, measures, key=f"table-{stem}", title=group, name=f"measures-{stem}"
+            )
+            blocks.append(block._replace(folded=True))
+    return blocks
+
+
 def measures_table(
     run: Run,
     measures: Sequence[Measure] | None = None,
@@ -55,17 +76,22 @@ def measures_table(
     shown = list(measures or [m for m in result.declared if m.shown])
     table = print_table(result, shown, name)
     notes = training_footnotes(result.metrics, result.experiment)
-    absent = [m for m in result.visible if not m.ok]
+    absent = [m for m in result.visible if not m.ok] if key == "table" else []
     html = rendered(
         "measures_table.html.j2",
+        id="metrics" if key == "table" else f"metrics-{key}",
         table=table,
-        kinds={m.name: kind_of(m) for m in result.metrics},
-        signatures={m.name: m.signature or "" for m in result.metrics},
+        kinds=defaultdict(str, {m.name: kind_of(m) for m in result.metrics}),
+        signatures=defaultdict(str, {m.name: m.signature or "" for m in result.metrics}),
         absent=absent,
         footnotes=notes,
-        marks={
-            m.name: " ".join(f.mark for f in notes if m.name in f.metrics) for m in result.metrics
-        },
+        marks=defaultdict(
+            str,
+            {
+                m.name: " ".join(f.mark for f in notes if m.name in f.metrics)
+                for m in result.metrics
+            },
+        ),
         batch={m.name: BATCH_DEPENDENT for m in result.metrics if m.column.batch_dependent},
         links=save_links([table]),
     )
@@ -106,10 +132,12 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
             cells.append(row)
         if cells:
             groups.append(cells)
+    if any(measure.key in result.people for measure in measures):
+        groups.append([_people(result, measures, printed)])
     marked = any(cell.mark for group in groups for row in group for cell in row)
     notes = [(NOT_ABOVE, "not significantly above the best control")] if marked else []
-    table = PrintTable(name, caption(result, measures), heads, groups, notes)
-    return chosen_columns(signed([table], result)[0])
+    table = signed([PrintTable(name, caption(result, measures), heads, groups, notes)], result)[0]
+    return chosen_columns(table) if first.shown else table
 
 
 def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
@@ -131,7 +159,10 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
     )
     said += [rule for rule in rules if rule]
     text = "; ".join(said)
-    return f"{result.title or result.dataset}: {text}." if text else f"{result.title}."
+    title = result.title or result.dataset
+    if measures[0].group:
+        title = f"{title}, {measures[0].group}"
+    return f"{title}: {text}." if text else f"{title}."
 
 
 def extra_table(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
@@ -184,7 +215,7 @@ def matrix(extra: Extra) -> Block:
     )
 
 
-def differences(run: Run, measure: Measure | None = None, title: str = "Who beats whom") -> Block:
+def differences(run: Run, measure: Measure | None = None) -> Block:
     """The difference of every pair of metrics by a measure, with its tests; folded."""
     result = run.result
     measure = measure or result.declared[0]
@@ -195,13 +226,14 @@ def differences(run: Run, measure: Measure | None = None, title: str = "Who beat
     table = _differences_table(comparisons.pairs, measure)
     html = rendered(
         "differences_block.html.j2",
-        measure=measure,
+        title=measure.full_title,
         lines=comparison_matrix(comparisons, order),
         table=table,
         links=save_links([table]),
         rule=f"times 100; p-values after Holm over {len(comparisons.pairs)} pairs",
     )
     key = "differences" if measure == result.declared[0] else f"differences-{measure.key}"
+    title = f"Who beats whom{measure.group and f', {measure.group}'}"
     return Block(key, title, html, folded=True, tables=(table,))
 
 
@@ -214,7 +246,7 @@ def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
         rows.append([PrintCell(text) for text in cells])
     name = f"differences-{file_stem(measure.key)}"
     heads = ["A", "B", "A − B", "p after Holm", "n"]
-    return PrintTable(name, f"Differences of {measure.title}.", heads, [rows])
+    return PrintTable(name, f"Differences of {measure.full_title}.", heads, [rows])
 
 
 def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult[Measured]]]:
@@ -251,6 +283,19 @@ def _cell(
     text = with_interval(measure, estimate)
     shown = scaled(text) if measure.unit == "score" else text
     return PrintCell(shown, bold, mark, estimate.value)
+
+
+def _people(
+    result: MeasuredResult, measures: Sequence[Measure], printed: Mapping[str, Mapping[str, float]]
+) -> list[PrintCell]:
+    """What people reach, in a row of its own."""
+    row = [PrintCell("People")]
+    for measure in measures:
+        estimate = result.people.get(measure.key)
+        text = DASH if estimate is None else with_interval(measure, estimate)
+        row.append(PrintCell(scaled(text) if measure.unit == "score" else text))
+        row += [PrintCell(DASH)] * bool(printed[measure.key])
+    return row
 
 
 def _head(column: str) -> str:

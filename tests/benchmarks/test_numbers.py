@@ -27,12 +27,13 @@ from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
 from benchmarks.numbers.tolerance import accept
 from metaeval.config import build, component, compose_config
 from metaeval.errors import InputError
+from metaeval.experiments.forced_choice.statistics import measure_of
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
-from metaeval.results.forced_choice import ChoiceAgreement
 from metaeval.results.graded import CorruptionSeeds, RhoComponents
 from metaeval.results.judgments import CommonRows, JudgmentStatistics
+from metaeval.results.measured import PublishedValues
 from metaeval.results.metric import MetricResult, Spread
 from metaeval.results.pairs import (
     Accuracy,
@@ -49,8 +50,8 @@ from tests.reports.graded_results import graded_metric
 from tests.results.examples import (
     auc_cell,
     changed_set,
-    choice_result,
     human_agreement,
+    measured_result,
     ratings_metric,
     ratings_result,
     sensitivity_metric,
@@ -557,15 +558,12 @@ def test_a_mean_of_zero_over_seeds_is_a_number() -> None:
 
 
 def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
-    choice = ChoiceAgreement(
-        n_references=5,
-        draws=1,
-        categories={"HC": Estimate(value=0.5387)},
-        mean=Estimate(value=0.75, low=0.7, high=0.8),
-    )
-    result = choice_result(
-        {"CIDEr": [choice]}, ["HC", "mean"], {"CIDEr": {"HC": 0.546}}, {"HC": 0.6616}
-    )
+    mean, hc = measure_of(5, "mean"), measure_of(5, "HC")
+    values = {mean.key: Estimate(value=0.75, low=0.7, high=0.8), hc.key: Estimate(value=0.5387)}
+    result = measured_result(
+        {"CIDEr": values}, [mean, hc], people={hc.key: Estimate(value=0.6616)},
+        published=(PublishedValues(source="A paper", values={"CIDEr": {hc.key: 0.546}}),),
+    )  # fmt: skip
     write_result(tmp_path / files.STATISTICS, result)
     assert judgments.choices([Result(tmp_path, "")]).splitlines()[2:] == [
         "| CIDEr | 53.9 (54.6) | 75.0 | 70.0 to 80.0 |",

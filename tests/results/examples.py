@@ -23,14 +23,6 @@ from metaeval.results.captioners import (
     ReferenceCounts,
 )
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.forced_choice import (
-    ChoiceAgreement,
-    ForcedChoiceFacts,
-    ForcedChoiceResult,
-    ForcedChoiceSettings,
-    ForcedChoiceStatistics,
-    PublishedChoice,
-)
 from metaeval.results.graded import VarianceShares
 from metaeval.results.judgments import (
     CalibratedAccuracy,
@@ -43,6 +35,7 @@ from metaeval.results.judgments import (
     ProtocolInfo,
     PublishedAgreement,
 )
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import (
     Accuracy,
@@ -52,7 +45,7 @@ from metaeval.results.pairs import (
     PairsSettings,
     PairsStatistics,
 )
-from metaeval.results.run import CorruptionInfo
+from metaeval.results.run import CorruptionInfo, Measure
 from metaeval.results.sensitivity import (
     ChangedCaption,
     HardPositives,
@@ -137,40 +130,20 @@ def ratings_result(
     )  # fmt: skip
 
 
-def choice_result(
-    accuracies: Mapping[str, Sequence[ChoiceAgreement]],
-    groups: Sequence[str],
-    published: Mapping[str, Mapping[str, float]],
-    people: Mapping[str, float] | None = None,
-    **fields: Any,
-) -> ForcedChoiceResult:
-    """A run of forced choice, without tests; `fields` replace those of the result."""
-    return ForcedChoiceResult(
-        dataset="pascal50s",
-        title="PASCAL-50S",
-        settings=ForcedChoiceSettings(
-            replicates=0, confidence=0.95, seed=0, permutations=1, alpha=0.05
-        ),
-        facts=ForcedChoiceFacts(pairs=0, images=0, undecided=0),
-        labels="direct",
-        ties="half",
-        label_agreement=None,
-        people=people,
-        published=PublishedChoice(source="A paper", n_references=5, values=published),
-        draws=1,
-        groups=tuple(groups),
-        n_references=(5,),
+def measured_result(
+    values: Mapping[str, Mapping[str, Estimate]], declared: Sequence[Measure], **fields: Any
+) -> MeasuredResult:
+    """A result with these values of each metric; `fields` are further ones of the result."""
+    return MeasuredResult(
+        **{"experiment": "retrieval", "dataset": "scenes"} | fields,
+        declared=tuple(declared),
         metrics=tuple(
-            MetricResult[ForcedChoiceStatistics](
-                column=ScoreColumn(name),
-                family=name.lower(),
-                statistics=ForcedChoiceStatistics(choice=tuple(choice)),
+            MetricResult[Measured](
+                column=ScoreColumn(name), family=name.lower(), statistics=Measured(values=of_metric)
             )
-            for name, choice in accuracies.items()
+            for name, of_metric in values.items()
         ),
-        controls={},
-        differences={},
-    ).model_copy(update=fields)
+    )
 
 
 def significance(p: float | None, decidable: bool = True) -> Test:

@@ -14,8 +14,8 @@ from scipy import stats
 
 from benchmarks.loopback import LoopbackEndpoint
 from metaeval.errors import ConfigError
-from metaeval.reports.arena.page import write_report
-from metaeval.results.arena import ALL, ArenaResult
+from metaeval.reports.measured import write_report
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.answers import ANSWERS
 from tests.data.judgments.test_battles import caparena
@@ -24,13 +24,13 @@ from tests.experiments.judgments.test_judgments import run_any
 SMALL = ("stats.replicates=200", "task.permutations=200", "report=none")
 
 
-def run_arena(folder: Path, *overrides: str, out: str = "OUT") -> ArenaResult:
+def run_arena(folder: Path, *overrides: str, out: str = "OUT") -> MeasuredResult:
     result = run_any(folder, *SMALL, *overrides, experiment="arena", out=out)
-    assert isinstance(result, ArenaResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
-def run_on_battles(folder: Path, file: Path) -> ArenaResult:
+def run_on_battles(folder: Path, file: Path) -> MeasuredResult:
     """The result of one cheap metric on a file of battles."""
     return run_arena(
         folder, "dataset=battles", f"dataset.file={file}", "dataset.image_source=other",
@@ -61,16 +61,16 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
                "metrics=[rouge_l,length]")  # fmt: skip
     result = run_arena(tmp_path, *options)
     numbers = result.metric("ROUGE-L").numbers
-    assert result.facts.battles == numbers.agreement[ALL].n == 5
-    assert result.facts.tied == 1
-    assert numbers.agreement[ALL].value == pytest.approx((1 + 0 + 0.5 + 0.5 + 1) / 5)
-    assert numbers.decided.value == pytest.approx((1 + 0 + 0.5 + 1) / 4)
-    assert numbers.decided.n == 4
-    assert numbers.ties == pytest.approx(1 / 5)
+    assert result.facts["Battles"] == numbers["agreement"].n == 5
+    assert result.facts["Without a winner"] == 1
+    assert numbers.value("agreement") == pytest.approx((1 + 0 + 0.5 + 0.5 + 1) / 5)
+    assert numbers.value("decided") == pytest.approx((1 + 0 + 0.5 + 1) / 4)
+    assert numbers["decided"].n == 4
+    assert numbers.value("ties") == pytest.approx(1 / 5)
     # captions within one word: all except the longest
-    assert numbers.equal_length.value == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
+    assert numbers.value("equal_length") == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
     wrong = run_arena(tmp_path, *options, "dataset.ties=wrong", out="WRONG")
-    assert wrong.metric("ROUGE-L").numbers.agreement[ALL].value == pytest.approx(2 / 5)
+    assert wrong.metric("ROUGE-L").numbers.value("agreement") == pytest.approx(2 / 5)
     table = pd.read_parquet(tmp_path / "OUT" / files.JUDGMENTS)
     assert table["first_system"].tolist()[:2] == ["one", "two"]
     assert np.isnan(table["winner"][5])
@@ -104,11 +104,10 @@ def test_the_ranking_of_systems_and_a_metrics(tmp_path: Path) -> None:
         tmp_path, "dataset=battles", f"dataset.file={path}", "dataset.image_source=other",
         "metrics=[rouge_l,length,brevity]",
     )  # fmt: skip
-    ranking = result.ranking
-    assert ranking is not None
-    assert [s.name for s in ranking.systems] == ["p", "q", "r", "s"]
-    assert [s.rank for s in ranking.systems] == [1, 2, 3, 4]
-    assert sum(s.won for s in ranking.systems) == sum(s.lost for s in ranking.systems) == 300
+    systems = result.extra("systems").frame()
+    assert systems["system"].tolist() == ["p", "q", "r", "s"]
+    assert systems["rank"].tolist() == [1, 2, 3, 4]
+    assert systems["won"].sum() == systems["lost"].sum() == 300
     # the strengths are those of a logistic regression by scipy
     table = pd.read_csv(path)
     design = np.stack([
@@ -124,18 +123,22 @@ def test_the_ranking_of_systems_and_a_metrics(tmp_path: Path) -> None:
         return float((np.logaddexp(0, d) - y * d).sum() + 1e-4 * (beta @ beta) / 2)
 
     expected = optimize.minimize(loss, np.zeros(4), method="BFGS", tol=1e-10).x
-    strengths = [s.strength.value for s in ranking.systems]
+    strengths = systems["strength"].tolist()
     assert strengths == pytest.approx(expected - expected.mean(), abs=1e-4)
-    length, brevity = (result.metric(name).numbers.systems for name in ("Length", "Brevity"))
-    assert length is not None
-    assert brevity is not None
-    own = [length.strengths[s.name] for s in ranking.systems]
-    assert length.spearman.value == pytest.approx(stats.spearmanr(own, strengths).statistic)
-    assert length.spearman.value == 1
-    assert brevity.spearman.value == -1
-    assert brevity.kendall_tau_b.value == -1
-    assert brevity.accuracy.value == 0
-    assert sum(own) == pytest.approx(0, abs=1e-9)
+    length, brevity = (result.metric(name).numbers for name in ("Length", "Brevity"))
+    own = result.extra("strengths").frame().pivot(index="metric", columns="system")["strength"]
+    of_length = own.loc["Length", list("pqrs")].tolist()
+    rho = length.value("systems_spearman")
+    assert rho == pytest.approx(stats.spearmanr(of_length, strengths).statistic)
+    assert rho == 1
+    assert brevity.value("systems_spearman") == -1
+    assert brevity.value("systems_kendall_tau_b") == -1
+    assert brevity.value("systems_accuracy") == 0
+    assert sum(of_length) == pytest.approx(0, abs=1e-9)
+    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    assert page.index("Systems by the winners") > page.index("Systems ρ")
+    csv = (tmp_path / "OUT" / files.TABLES / "systems.csv").read_text(encoding="utf-8")
+    assert [line[0] for line in csv.splitlines()] == ["S", "p", "q", "r", "s"]
 
 
 def test_battles_that_do_not_connect_systems_have_no_ranking(tmp_path: Path) -> None:
@@ -146,9 +149,8 @@ def test_battles_that_do_not_connect_systems_have_no_ranking(tmp_path: Path) -> 
     path.write_text("\n".join(lines))
     result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
                        "dataset.image_source=other", "metrics=[rouge_l]")  # fmt: skip
-    assert result.ranking is None
-    assert "no battle connects" in str(result.unranked)
-    assert result.metric("ROUGE-L").numbers.systems is None
+    assert "no battle connects" in result.notes[-1]
+    assert "systems_spearman" not in result.metric("ROUGE-L").numbers.values
 
 
 def test_a_metric_whose_gaps_are_all_alike_has_no_unit_for_them(tmp_path: Path) -> None:
@@ -180,11 +182,10 @@ def test_raters_of_one_battle(tmp_path: Path) -> None:
         "2,a dog,a cat,tie,ann\n2,a dog,a cat,first,bob\n"
     )
     result = run_on_battles(tmp_path, path)
-    assert result.people is not None
-    assert result.people.value == pytest.approx((1 + 0 + 0 + 0.5) / 4)
-    assert (result.people.pairs_of_ratings, result.people.battles) == (4, 2)
-    assert result.facts.raters == 3
-    assert result.unranked == "the systems of the battles are not known"
+    people = result.people["agreement"]
+    assert (people.value, people.n) == (pytest.approx((1 + 0 + 0 + 0.5) / 4), 4)
+    assert result.facts["Raters"] == 3
+    assert "the systems of the battles are not known" in result.notes[-1]
 
 
 def test_one_rater_twice_is_not_two_raters(tmp_path: Path) -> None:
@@ -196,8 +197,8 @@ def test_one_rater_twice_is_not_two_raters(tmp_path: Path) -> None:
         "2,a dog,a cat,first,ann\n2,a dog,a cat,first,ann\n"
     )
     result = run_on_battles(tmp_path, path)
-    assert result.people is not None
-    assert (result.people.value, result.people.pairs_of_ratings) == (0.25, 1)
+    people = result.people["agreement"]
+    assert (people.value, people.n) == (0.25, 1)
 
 
 def test_battles_without_a_winner_change_nothing(tmp_path: Path) -> None:
@@ -218,9 +219,11 @@ def test_battles_without_a_winner_change_nothing(tmp_path: Path) -> None:
         )  # fmt: skip
     before, after = results
     assert after.facts == before.facts
-    assert after.ranking == before.ranking
+    for name in ("systems", "ranking", "strengths"):
+        assert after.extra(name) == before.extra(name)
     for name in ("ROUGE-L", "Length"):
-        assert after.metric(name).numbers.systems == before.metric(name).numbers.systems
+        rho = (each.metric(name).numbers["systems_spearman"] for each in results)
+        assert next(rho) == next(rho)
 
 
 def test_a_category_called_all_battles_is_one_of_the_categories(tmp_path: Path) -> None:
@@ -234,9 +237,10 @@ def test_a_category_called_all_battles_is_one_of_the_categories(tmp_path: Path) 
         )
     )
     result = run_on_battles(tmp_path, path)
-    agreement = result.metric("Length").numbers.agreement
-    assert {name: (e.value, e.n) for name, e in agreement.items()} == {
-        ALL: (0.5, 8), "other": (0.0, 4), f"{ALL} (category)": (1.0, 4),
+    numbers = result.metric("Length").numbers.values
+    assert {key: (e.value, e.n) for key, e in numbers.items() if key.startswith("agreement")} == {
+        "agreement": (0.5, 8), "agreement_other": (0.0, 4),
+        "agreement_all battles (category)": (1.0, 4),
     }  # fmt: skip
 
 
@@ -246,10 +250,9 @@ def test_one_battle_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixtur
         "image_id,first,second,winner,first_system,second_system\n1,a dog runs,a cat,first,p,q\n"
     )
     result = run_on_battles(tmp_path, path)
-    assert result.ranking is not None
-    assert [s.strength.interval for s in result.ranking.systems] == [None, None]
-    assert [s.rank for s in result.ranking.systems] == [1, 1]
-    assert result.metric("Length").numbers.agreement[ALL].interval is None
+    systems = result.extra("systems").records
+    assert [(s["strength_low"], s["rank"]) for s in systems] == [(None, 1), (None, 1)]
+    assert result.metric("Length").numbers["agreement"].interval is None
     assert "too few images (1 < 10)" in capsys.readouterr().out
 
 
@@ -259,8 +262,10 @@ def test_the_layout_of_caparena_in_a_run(tmp_path: Path) -> None:
         tmp_path, "dataset=caparena", f"dataset.file={path}", "metrics=[rouge_l,length]"
     )
     assert result.title == "CapArena"
-    assert result.groups == (ALL, "level 1", "level 2")
-    assert result.facts.systems == 4
+    assert {"agreement", "agreement_level 1", "agreement_level 2"} <= {
+        m.key for m in result.declared
+    }
+    assert result.facts["Systems"] == 4
 
 
 needs_data = pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs METAEVAL_DATA")
@@ -270,10 +275,10 @@ needs_data = pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs
 def test_audiocaps_eval_as_battles_has_the_published_values(tmp_path: Path) -> None:
     """The micro average of FENSE: CIDEr 71.0, ROUGE-L 64.9; length 74.4 on HC."""
     result = run_arena(tmp_path, "dataset=audiocaps_eval", "metrics=[cider,rouge_l,length]")
-    values = {m.name: m.numbers.agreement for m in result.metrics}
-    assert round(100 * (values["CIDEr"][ALL].value or 0), 1) == 71.0
-    assert round(100 * (values["ROUGE-L"][ALL].value or 0), 1) == 64.9
-    assert round(100 * (values["Length"]["HC"].value or 0), 1) == 74.4
+    values = {m.name: m.numbers for m in result.metrics}
+    assert round(100 * (values["CIDEr"].value("agreement") or 0), 1) == 71.0
+    assert round(100 * (values["ROUGE-L"].value("agreement") or 0), 1) == 64.9
+    assert round(100 * (values["Length"].value("agreement_HC") or 0), 1) == 74.4
 
 
 @needs_data
@@ -283,9 +288,9 @@ def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
     result = run_arena(tmp_path, *options)
     forced = run_any(tmp_path, *SMALL, *options, experiment="forced_choice", out="FORCED")
     for name in ("ROUGE-L", "Length"):
-        categories = forced.metric(name).numbers.choice[0].categories
-        for category, accuracy in categories.items():
-            mine = result.metric(name).numbers.agreement[category]
+        for category in ("HC", "HI", "HM", "MM"):
+            accuracy = forced.metric(name).numbers[f"agreement_5_{category}"]
+            mine = result.metric(name).numbers[f"agreement_{category}"]
             assert mine.value == pytest.approx(accuracy.value, abs=1e-12)
             assert (mine.low, mine.high) == pytest.approx((accuracy.low, accuracy.high))
 
@@ -324,12 +329,12 @@ def test_a_pairwise_judge_uses_both_orders_and_is_replayed(tmp_path: Path) -> No
         )
     name = "Judge pairwise (m)"
     assert result.metric(name).numbers == again.metric(name).numbers
-    assert result.metric(name).numbers.agreement[ALL].n == 5
-    assert judged.settings.winner == name
-    assert judged.facts.battles == 6  # the battle that people did not judge, too
+    assert result.metric(name).numbers["agreement"].n == 5
+    assert judged.facts["Winner by"] == name
+    assert judged.facts["Battles"] == 6  # the battle that people did not judge, too
     assert [m.name for m in judged.metrics] == ["ROUGE-L"]
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
     for line in ("Same preference in both orders", "First caption preferred"):
         assert f'<th scope="row">{line}' in page
     page = write_report(tmp_path / "JUDGED").read_text(encoding="utf-8")
-    assert f"The winners are those that {name} prefers." in page
+    assert f"<dd>{name}</dd>" in page

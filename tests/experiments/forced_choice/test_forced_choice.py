@@ -11,21 +11,23 @@ import pytest
 
 from metaeval.errors import ConfigError
 from metaeval.experiments.forced_choice.scores import choice_outcomes
-from metaeval.reports.forced_choice.page import write_report
+from metaeval.experiments.forced_choice.statistics import GroupedOutcomes
+from metaeval.reports.measured import write_report
 from metaeval.results.files import read_info
-from metaeval.results.forced_choice import ForcedChoiceResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.data.judgments.test_judgments import pascal50s
 from tests.experiments.judgments.test_judgments import own_table, run_any
 
 
 def run_choice(
     folder: Path, *overrides: str, experiment: str = "forced_choice", out: str = "OUT"
-) -> ForcedChoiceResult:
+) -> MeasuredResult:
     """A run on the pairs in the folder."""
     root = f"dataset.root={folder}"
     result = run_any(folder, "dataset=pascal50s", root, *overrides, experiment=experiment, out=out)
-    assert isinstance(result, ForcedChoiceResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
@@ -36,11 +38,12 @@ def test_forced_choice(tmp_path: Path) -> None:
     result = run_choice(
         tmp_path, "dataset.n_references=[2,48]", "dataset.draws=2", "metrics=[rouge_l,bleu]"
     )
-    assert result.groups == ("HC", "MM", "mean")
-    choice = result.metric("ROUGE-L").numbers.choice
-    assert [c.draws for c in choice] == [2, 1]
-    assert {name: e.value for name, e in choice[0].categories.items()} == {"HC": 0.5, "MM": 0.5}
-    assert choice[0].mean.value == 0.5
+    numbers = result.metric("ROUGE-L").numbers
+    assert list(numbers.values) == [
+        f"agreement_{n}{category}" for n in (2, 48) for category in ("", "_HC", "_MM")
+    ]
+    assert [numbers.value(f"agreement_2{c}") for c in ("", "_HC", "_MM")] == [0.5] * 3
+    assert numbers.facts.keys() == {"draw_sd_agreement_2_HC", "draw_sd_agreement_2_MM"}
     scores = pd.read_parquet(tmp_path / "OUT" / files.SCORES)
     assert set(scores["n_references"]) == {2, 48}
     assert (tmp_path / "OUT" / "judgments.parquet").is_file()
@@ -63,17 +66,17 @@ def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys: pytest.CaptureFixt
         "dataset.ties=wrong", "metrics=[rouge_l]",
     )  # fmt: skip
     (metric,) = result.metrics
-    assert metric.numbers.choice[0].mean.value == 0.0  # it ties both pairs
-    assert result.label_agreement == {"HC": 0.0, "MM": 0.0, "all": 0.0}
+    assert metric.numbers.value("agreement_1") == 0.0  # it ties both pairs
+    assert result.extra("label_agreement").rows == (("HC", 0.0), ("MM", 0.0), ("all", 0.0))
     # of 11 voters 7 are with the majority of the other ten (6 to 4), 4 are not (3 to 7)
-    people = {"HC": pytest.approx(7 / 11), "MM": 1.0, "mean": pytest.approx(9 / 11)}
-    assert result.people == people
+    people = {"": 9 / 11, "_HC": 7 / 11, "_MM": 1.0}
+    for category, share in people.items():
+        assert result.people[f"agreement_1{category}"].value == pytest.approx(share)
     family = read_info(tmp_path / "OUT" / files.RUN).metrics[0]
     assert family.n_scored + family.n_cached == 2 * 4  # two draws of two pairs
     printed = capsys.readouterr().out
     assert "direct labels, with 1 reference, 2 draws" in printed
-    assert "with 1 reference " in printed
-    assert "labels: direct; direct and consensus agree on HC 0.0, MM 0.0, all 0.0 %" in printed
+    assert "1 reference, per cent" in printed
 
 
 def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> None:
@@ -103,7 +106,7 @@ def test_ratings_are_not_a_choice(tmp_path: Path) -> None:
 @pytest.mark.coco
 def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: Path) -> None:
     """Zhou et al. (2022): CIDEr 56.2, 96.0, 90.4, 61.2 (71.0); length's 74.4 % on HC, counted from
-    the file, leads the page."""
+    the file, is above every metric's."""
     file = coco_root / "audiocaps_eval" / "audiocaps_eval.json"
     if not file.is_file():
         pytest.skip("METAEVAL_DATA has no audiocaps_eval/audiocaps_eval.json")
@@ -111,11 +114,10 @@ def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: 
         tmp_path, "dataset=fense_pairs", f"dataset.file={file}", "metrics=[cider,length]",
         "task.permutations=20", experiment="forced_choice",
     )  # fmt: skip
-    assert isinstance(result, ForcedChoiceResult)
-    choice = result.metric("CIDEr").numbers.choice[0]
-    made = [100 * (e.value or 0) for e in (*choice.categories.values(), choice.mean)]
+    assert isinstance(result, MeasuredResult)
+    numbers = result.metric("CIDEr").numbers
+    made = [100 * (numbers.value(f"agreement_4{c}") or 0) for c in ("_HC", "_HI", "_HM", "_MM", "")]
     assert made == pytest.approx([56.2, 96.0, 90.4, 61.2, 71.0], abs=0.055)
-    page = write_report(tmp_path / "OUT").read_text()
     right = 0
     total = 0
     for record in json.loads(file.read_text()):
@@ -123,4 +125,36 @@ def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: 
             sign = sum(pair[-1])
             total += sign != 0
             right += (len(pair[0].split()) - len(pair[1].split())) * sign > 0
-    assert f"Nothing is shown by HC (Length {100 * right / total:.1f}%, best metric" in page
+    against = result.controls["agreement_4_HC"]
+    assert (against.control, against.shows) == ("Length", "nothing")
+    assert against.control_value == pytest.approx(right / total)
+
+
+def test_the_page_has_a_table_for_each_number_of_references(tmp_path: Path) -> None:
+    pascal50s(tmp_path, "cells")
+    options = ("dataset.n_references=[1,2]", "dataset.draws=1", "metrics=[rouge_l,bleu,length]")
+    run_choice(tmp_path, *options)
+    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    assert "Table, 1 reference" in page
+    assert "Table, 2 references" in page
+    # of the pairs on which ROUGE-L and people differ: what people prefer, by how many votes
+    assert "<dd>a dog runs</dd></div><div><dt>votes</dt><dd>36 to 12</dd>" in page
+    table = (tmp_path / "OUT" / files.TABLES / "measures-2-references.csv").read_text()
+    assert table.splitlines()[0] == "Metric,Mean accuracy,HC,MM"
+
+
+def test_the_mean_over_categories_is_tested_by_itself() -> None:
+    """B is better on most pairs, A in the mean over the categories: the sign is the mean's."""
+    n = 30
+    image = np.arange(4 * n)
+    small = image < n
+    outcomes = {"A": np.where(small, 0.5, 0.4), "B": np.where(small, 0.0, 0.6)}
+    grouped = GroupedOutcomes(
+        outcomes, image, {"mean": np.ones(4 * n, bool), "few": small, "many": ~small},
+        bootstrap_counts(4 * n, 200, 0), 200, 0.95, 0.05, 0, {"mean": ("few", "many")},
+    )  # fmt: skip
+    (pair,) = grouped.comparisons("mean", "mean", ["A", "B"]).pairs
+    assert pair.difference.value == pytest.approx((0.5 - 0.2) / 2)
+    assert pair.is_significant()
+    (pair,) = grouped.comparisons("many", "many", ["A", "B"]).pairs
+    assert pair.difference.value == pytest.approx(-0.2)

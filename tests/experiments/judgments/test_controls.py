@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metaeval.experiments.controls import control_lines
-from metaeval.experiments.forced_choice.statistics import controls_by_category
+from metaeval.experiments.forced_choice.statistics import GroupedOutcomes
 from metaeval.experiments.judgments.agreement import pair_accuracy
 from metaeval.experiments.judgments.differences import (
     accuracy_against_controls,
@@ -30,7 +29,7 @@ NAN = float("nan")
 def test_a_category_that_length_wins_shows_nothing() -> None:
     """On HC the control is always right; on MM the metric is."""
     n = 60
-    category, image = ["HC"] * n + ["MM"] * n, np.arange(2 * n) % n
+    image = np.arange(2 * n) % n
     half = (np.arange(n) % 2).astype(float)
     outcomes = {
         "Metric": np.concatenate([(np.arange(n) % 10 > 0).astype(float), np.ones(n)]),
@@ -38,11 +37,12 @@ def test_a_category_that_length_wins_shows_nothing() -> None:
         "Length": np.concatenate([np.ones(n), half]),
         "Random": np.concatenate([half, half]),
     }
-    controls = controls_by_category(
-        category, image, outcomes, ["Metric", "Other"], ["Length", "Random"],
-        permutations=2000, alpha=0.05, seed=0,
+    masks = {"HC": np.arange(2 * n) < n, "MM": np.arange(2 * n) >= n, "mean": np.ones(2 * n, bool)}
+    grouped = GroupedOutcomes(
+        outcomes, image, masks, bootstrap_counts(n, 10, 0), 2000, 0.95, 0.05, 0,
+        {"mean": ("HC", "MM")},
     )  # fmt: skip
-    assert controls is not None
+    controls = grouped.against_controls(["Metric", "Other"], ["Length", "Random"])
     assert list(controls) == ["HC", "MM", "mean"]
     hc, mm = controls["HC"], controls["MM"]
     assert (hc.control, hc.control_value, hc.best, hc.best_value) == ("Length", 1.0, "Metric", 0.9)
@@ -50,15 +50,7 @@ def test_a_category_that_length_wins_shows_nothing() -> None:
     assert (mm.above, mm.shows) == (("Metric",), "something")
     assert controls["mean"].control == "Length"
     assert controls["mean"].best_value == pytest.approx(0.95)
-    assert next(control_lines(controls)) == (
-        "HC: no metric is above the best control (Length 100.0, best metric Metric 90.0)"
-    )
-    assert (
-        controls_by_category(
-            category, image, outcomes, ["Metric"], [], permutations=9, alpha=0.05, seed=0
-        )
-        is None
-    )
+    assert grouped.against_controls(["Metric"], []) == {}
 
 
 def test_a_choice_is_above_by_the_permutation_test_of_means() -> None:
@@ -69,11 +61,12 @@ def test_a_choice_is_above_by_the_permutation_test_of_means() -> None:
     assert 0 < 2 * plain.p_two_sided < 1
 
     def above(alpha: float) -> list[str]:
-        controls = controls_by_category(
-            ["HC"] * n, np.arange(n), {"A": x, "B": y}, ["A"], ["B"],
-            permutations=500, alpha=alpha, seed=0,
+        everything = np.ones(n, bool)
+        grouped = GroupedOutcomes(
+            {"A": x, "B": y}, np.arange(n), {"HC": everything, "mean": everything},
+            bootstrap_counts(n, 10, 0), 500, 0.95, alpha, 0, {"mean": ("HC",)},
         )  # fmt: skip
-        assert controls is not None
+        controls = grouped.against_controls(["A"], ["B"])
         return list(controls["HC"].above)
 
     assert above(2 * plain.p_two_sided + 1e-9) == ["A"]

@@ -20,9 +20,7 @@ from metaeval.reports.sweep.groups import JobGroup, constant, groups, number, sp
 from metaeval.reports.sweep.jobs import SweepJob, read_jobs
 from metaeval.reports.sweep.measures import Value, values_of
 from metaeval.reports.sweep.page import read_sweep, write_sweep
-from metaeval.results.base import Estimate
 from metaeval.results.files import read_info, read_result, write_info
-from metaeval.results.forced_choice import ChoiceAgreement
 from metaeval.results.graded import GradedStatistics
 from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
@@ -30,7 +28,6 @@ from tests.reports.graded_results import graded_metric, graded_result
 from tests.reports.run_files import IMAGES, write_run
 from tests.results.examples import (
     captioners_result,
-    choice_result,
     human_agreement,
     ratings_metric,
     ratings_result,
@@ -249,17 +246,6 @@ def test_the_measures_of_judgments() -> None:
     result = ratings_result([ratings_metric("m", 5, **human)], ["rating", "other"])
     assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
         "kendall_tau_c_rating": 0.4, "kendall_tau_c_other": 0.3,
-    }  # fmt: skip
-
-
-def test_the_measures_of_forced_choice() -> None:
-    choices = [
-        ChoiceAgreement(n_references=n, draws=1, categories={}, mean=Estimate(value=value))
-        for n, value in ((1, 0.7), (5, 0.8))
-    ]
-    result = choice_result({"m": choices}, [], {})
-    assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
-        "agreement_1": 0.7, "agreement_5": 0.8,
     }  # fmt: skip
 
 
