@@ -257,7 +257,7 @@ class Scorer(ABC):
     def context(self, index: int) -> bytes:
         """What a caption's score depends on besides caption and signature, for this image."""
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  (some need nothing)
         """Compute, once, all that depends on references and images but not on candidates."""
 
     @abstractmethod
