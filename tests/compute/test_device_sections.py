@@ -9,36 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import open_clip
 import pytest
+import torch
+import transformers
+from torch.utils._pytree import tree_leaves
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-
-from torch.utils._pytree import tree_leaves  # noqa: E402
-
-from metaeval.compute import transport_device  # noqa: E402
-from metaeval.compute.device import full_float32  # noqa: E402
-from metaeval.metrics.bertscore.moverscore import token_distances  # noqa: E402
-from metaeval.metrics.bertscore.sentences import best_cosines  # noqa: E402
-from metaeval.metrics.faier.network import (  # noqa: E402
+from metaeval.compute import transport_device
+from metaeval.compute.device import full_float32
+from metaeval.metrics.bertscore.moverscore import token_distances
+from metaeval.metrics.bertscore.sentences import best_cosines
+from metaeval.metrics.faier.network import (
     FaierNetwork,
     FaierShape,
     level_score,
 )
-from metaeval.metrics.language_model.network import (  # noqa: E402
+from metaeval.metrics.language_model.network import (
     CaptionLanguageModel,
     LanguageShape,
 )
-from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape  # noqa: E402
-from metaeval.metrics.scan.attention import mean_cosines  # noqa: E402
-from metaeval.metrics.scan.grounding import RegionBatch  # noqa: E402
-from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder  # noqa: E402
-from metaeval.metrics.scan.tiger_score import tiger  # noqa: E402
-from metaeval.metrics.scan.training import hardest_negatives, triplet_loss  # noqa: E402
-from metaeval.metrics.vifidel.device_sections import importance, squared_distances  # noqa: E402
-from metaeval.metrics.vifidel.distance import TransportProblems, _prices  # noqa: E402
-from metaeval.text.transformers.encoder import TextEncoder  # noqa: E402
-from tests.compute.fake_device import (  # noqa: E402
+from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
+from metaeval.metrics.scan.attention import mean_cosines
+from metaeval.metrics.scan.grounding import RegionBatch
+from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
+from metaeval.metrics.scan.tiger_score import tiger
+from metaeval.metrics.scan.training import hardest_negatives, triplet_loss
+from metaeval.metrics.vifidel.device_sections import importance, squared_distances
+from metaeval.metrics.vifidel.distance import TransportProblems, _prices
+from metaeval.text.transformers.encoder import TextEncoder
+from tests.compute.fake_device import (
     CUDA,
     META,
     DeviceRules,
@@ -175,7 +174,6 @@ def bertscore_match(n: int) -> Any:
 
 
 def clip_encode(n: int) -> Any:
-    open_clip = pytest.importorskip("open_clip")
     model: Any = open_clip.model.CLIP(
         embed_dim=8,
         vision_cfg={"image_size": 32, "layers": 1, "width": 64, "patch_size": 16},

@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
 from metaeval.errors import ConfigError, InputError

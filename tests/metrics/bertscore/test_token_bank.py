@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from metaeval.metrics.bertscore.token_bank import TokenBank  # noqa: E402
+from metaeval.metrics.bertscore.token_bank import TokenBank
 
 
 @pytest.mark.parametrize("memory", [1e9, 9e6, 0], ids=["memory", "some of both", "files"])

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import open_clip
 import pytest
+import torch
 from PIL import Image
 
 from metaeval import doctor
@@ -17,9 +19,6 @@ from metaeval.metrics.clipscore import catalogue
 from metaeval.metrics.clipscore.metric import ClipScore
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-
-torch = pytest.importorskip("torch")
-open_clip = pytest.importorskip("open_clip")
 
 # SigLIP: no causal mask, the last token's state, an attention pool over the picture, no projection
 # of it; EVA-CLIP: timm's EVA02 tower with its own class token

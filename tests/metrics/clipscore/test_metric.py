@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import open_clip
 import pytest
+import torch
 from PIL import Image
 
 from metaeval.data.coco.load import load_coco
@@ -33,9 +35,6 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.weights import cards
 from tests.precision import assert_same_scores
-
-torch = pytest.importorskip("torch")
-open_clip = pytest.importorskip("open_clip")
 
 MODEL = "ViT-S-32-alt"
 LONG = "a dog and a cat and " * 30 + "a very last word"

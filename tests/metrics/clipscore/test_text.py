@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
+import open_clip
+import torch
 
-torch = pytest.importorskip("torch")
-open_clip = pytest.importorskip("open_clip")
-
-from metaeval.metrics.clipscore.network import (  # noqa: E402
+from metaeval.metrics.clipscore.network import (
     WordTokenizer,
     can_be_short,
     text_features,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import open_clip.model as open_clip_model
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -13,7 +14,6 @@ from metaeval.errors import InputError
 from metaeval.metrics.clipscore.network import _load
 from metaeval.metrics.clipscore.weights import ClipWeights
 
-open_clip_model = pytest.importorskip("open_clip.model")
 SHAPE = {
     "embed_dim": 16,
     "vision_cfg": {"image_size": 32, "patch_size": 16, "width": 64, "layers": 1},

@@ -13,10 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("safetensors")
-
 import torch
 
 from metaeval.data.dataset import Absent, CaptionDataset

@@ -1,9 +1,10 @@
-"""A judge against an endpoint on loopback: what is sent, what is read, what failures become."""
+"""A judge against an endpoint on loopback, and the recorded answers of four LLaVA judges."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 import threading
 import time
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pytest_httpserver import HTTPServer
+from scipy.stats import kendalltau
 from werkzeug import Response
 
+from metaeval.data.judgments.flickr8k import load_expert
 from metaeval.errors import ConfigError
 from metaeval.metrics.judge import client
 from metaeval.metrics.judge.client import retry_after
@@ -480,3 +483,39 @@ def test_a_prompt_that_cannot_be_used_is_named(tmp_path: Path, text: str, messag
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
         Judge(base_url="http://localhost/v1", model="m", prompt=str(path))
+
+
+FOLDER = Path(os.environ.get("METAEVAL_DATA", "nowhere")) / "judges" / "flickr8k_expert"
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="METAEVAL_DATA holds no judges/flickr8k_expert")
+@pytest.mark.parametrize(
+    ("file", "parser", "tau_b", "tau_c", "unparsed", "distinct"),
+    [
+        ("llava-1.5-13b_references", "number", 6.3, 0.8, 5379, 5),
+        ("llava-1.5-13b_references", "leading_number", 47.6, 33.5, 0, 9),
+        ("llava-1.5-13b_visual_context", "leading_number", 42.4, 31.8, 78, 11),
+        ("llava-1.5-7b_image_only", "leading_number", 40.7, 30.8, 0, 6),
+        ("llava-1.6-7b_image_only", "leading_number", -20.5, -6.6, 3, 6),
+    ],
+)
+def test_the_parser_decides(
+    file: str, parser: str, tau_b: float, tau_c: float, unparsed: int, distinct: int
+) -> None:
+    """Values that were computed from the same answers by other code, to a tenth.
+
+    They count an answer that cannot be parsed as 0, which metaeval leaves to its reader.
+    """
+    judged = load_expert(data=FOLDER.parents[1])
+    rows, ratings = judged.rows("rating")
+    metric = Judge(replay=str(FOLDER / f"{file}.parquet"), parser=parser)  # type: ignore[arg-type]
+    captions = [each.candidate for each in judged.judged]
+    result = score_captions(metric, judged.dataset, captions, judged.image_index, MemoryStore())
+    scores = result.scores[rows, 0]
+    assert int(np.isnan(scores).sum()) == unparsed
+    assert len(set(scores[~np.isnan(scores)])) == distinct
+    zeros = np.nan_to_num(scores)
+    for variant, expected in (("b", tau_b), ("c", tau_c)):
+        tau = 100 * kendalltau(zeros, ratings, variant=variant).statistic
+        # a tenth, rounded; the last value was rounded up from -6.548
+        assert tau == pytest.approx(expected, abs=0.06)

@@ -6,9 +6,6 @@ import math
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
 from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, mean_cosines

@@ -12,11 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
-
-pytest.importorskip("torchvision")
-
 import torch
+from PIL import Image
 from torchvision.models import detection
 
 from metaeval.data.dataset import Absent, CaptionDataset

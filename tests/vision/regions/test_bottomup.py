@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -68,7 +69,6 @@ def as_tsv(folder: Path) -> dict[str, Any]:
 
 def as_h5(folder: Path) -> dict[str, Any]:
     """A data set for each image, as captioning code with region features has them."""
-    h5py = pytest.importorskip("h5py")
     with h5py.File(folder / "detections.hdf5", "w") as file:
         for row, i in enumerate(IDS):
             file[f"{i}_features"], file[f"{i}_boxes"] = FEATURES[row], CORNERS[row]
@@ -77,7 +77,6 @@ def as_h5(folder: Path) -> dict[str, Any]:
 
 
 def as_h5_arrays(folder: Path) -> dict[str, Any]:
-    h5py = pytest.importorskip("h5py")
     with h5py.File(folder / "all.h5", "w") as file:
         file["features"], file["image_ids"], file["boxes"] = FEATURES, np.array(IDS), CORNERS
     return {"file": folder / "all.h5"}

@@ -13,11 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
-
-pytest.importorskip("torchvision")
-
 import torch
+from PIL import Image
 from torchvision.models import detection
 
 from metaeval.data.dataset import ImageId

@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torchvision")
-
 import torch
 from torchvision.models import detection
 

@@ -1,4 +1,4 @@
-"""Word states computed once for what captions share: those of torch's GRU, in any company."""
+"""Encoded regions and word states in a batch: the paper's equations, and torch's GRU."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
 from metaeval.compute.threads import run_parallel
-from metaeval.metrics.scan.grounding import PlainWordStates, encode_captions
+from metaeval.metrics.scan.attention import WAYS, l2norm
+from metaeval.metrics.scan.grounding import (
+    PlainWordStates,
+    PrefixTrie,
+    RegionBatch,
+    encode_captions,
+)
 from metaeval.metrics.scan.network import ScanShape, WordEncoder
+from tests.metrics.scan.test_attention import random_sets, slow
 from tests.precision import assert_same_scores
 
 
@@ -88,3 +92,40 @@ def test_jobs_are_done_together(threads: int) -> None:
         assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("smooth", [4.0, 9.0, 20.0, 30.0, 90.0])
+@pytest.mark.parametrize("n_regions", [5, 24])  # the two ways to lengths of what is attended to
+@pytest.mark.parametrize("leak", [0.1, 0.0])  # the authors' code, and Eq. 3 of TIGEr's paper
+def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> None:
+    d = 40
+    regions, n = random_sets(0, [n_regions, 1, n_regions - 2], d)
+    words, m = random_sets(1, [4, 7, 2, 6], d)
+    # captions describe their images, or λ would have little effect; the encoders' numbers are
+    # float32
+    rows = np.array([2, 0, 1, 0])
+    own = (words + 0.5 * regions[rows, :1] * (words != 0)).float()
+    own, vectors = l2norm(own) * (own != 0), (1.7 * regions).float()
+    batch = RegionBatch.of(vectors)
+    found = batch.cosines(rows, own, smooth, leak=leak)
+    assert tuple(found) == WAYS
+    for k, row in enumerate(rows.tolist()):
+        v, w = vectors[row, : n[row]].double().numpy(), own[k, : m[k]].double().numpy()
+        # lengths of what regions attend to are in float32
+        i2t, t2i = slow(v, w, smooth, leak), slow(w, v, smooth, leak)
+        np.testing.assert_allclose(found["i2t"][k, : n[row]], i2t, rtol=0, atol=3e-7)
+        np.testing.assert_allclose(found["t2i"][k, : m[k]], t2i, rtol=0, atol=1e-12)
+        assert (found["i2t"][k, n[row] :] == 0).all()
+        assert (found["t2i"][k, m[k] :] == 0).all()
+    for way in WAYS:  # each alone is the same
+        assert_same_scores(batch.cosines(rows, own, smooth, (way,), leak)[way], found[way])
+
+
+def test_beginnings_worked_by_hand() -> None:
+    tokens = np.array([[1, 5, 2, 0], [1, 5, 6, 2], [1, 5, 2, 0], [7, 0, 0, 0]])
+    found = PrefixTrie.of(tokens, np.array([3, 4, 3, 1]))
+    # 1: (1), 2: (7), 3: (1 5), 4: (1 5 2), 5: (1 5 6), 6: (1 5 6 2)
+    assert found.word.tolist() == [1, 7, 5, 2, 6, 2]
+    assert found.parent.tolist() == [0, 0, 1, 3, 3, 5]
+    assert found.levels == (1, 3, 4, 6, 7)
+    assert found.place.tolist() == [[1, 3, 4, 0], [1, 3, 5, 6], [1, 3, 4, 0], [2, 0, 0, 0]]
