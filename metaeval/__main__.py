@@ -28,10 +28,10 @@ from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
 log = logging.getLogger(__name__)
 
 # states of a disk or a folder, not bugs of metaeval
-_NOT_WRITABLE = frozenset({
-    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
-    errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO,
-})  # fmt: skip
+_NOT_WRITABLE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
+    | {errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO}
+)
 
 
 def execute(config: DictConfig) -> None:
@@ -146,10 +146,10 @@ def _print_error(line: str) -> None:
 
 # what our tables and messages hold beyond ASCII, for terminals and logs of few characters
 _SPELLED = {
-    "ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta", "ε": "epsilon",
-    "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "...", "’": "'", "·": "*",
-    "→": "->", "²": "2",
-}  # fmt: skip
+    **{"ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta"},
+    **{"ε": "epsilon", "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "..."},
+    **{"’": "'", "·": "*", "→": "->", "²": "2"},
+}
 
 
 def spell_out_what_cannot_be_printed() -> None:

@@ -29,9 +29,7 @@ from typing_extensions import is_typeddict
 from metaeval.errors import ConfigError
 
 TARGET = "_target_"  # the key by which Hydra knows a component
-STRICT = ConfigDict(
-    strict=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True
-)  # fmt: skip
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
 
 PositiveInt = Annotated[int, Ge(1)]
 NonNegativeInt = Annotated[int, Ge(0)]

@@ -19,7 +19,6 @@ from metaeval.reports.captioners import page as captioners
 from metaeval.reports.graded import page as graded
 from metaeval.reports.judgments import page as judgments
 from metaeval.reports.localisation import page as localisation
-from metaeval.reports.pairs import page as pairs
 from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
@@ -40,7 +39,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "forced_choice": (measured.write_report, frozenset({"figures"})),
     "judgments": (judgments.write_report, frozenset()),
-    "pairs": (pairs.write_report, frozenset({"figures"})),
+    "pairs": (measured.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
     "localisation": (localisation.write_report, frozenset()),
     "retrieval": (measured.write_report, frozenset({"figures"})),

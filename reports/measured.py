@@ -17,7 +17,6 @@ from markupsafe import Markup
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
-from metaeval.reports.judges.section import judges
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
@@ -114,8 +113,8 @@ def closing_blocks(run: Run) -> list[Block]:
     """The blocks that end every page."""
     first = [measures[0] for measures in run.result.groups().values()]
     return [
-        judges(run),
         *(tables.differences(run, measure) for measure in first),
+        texts.judges(run),
         texts.notes(run),
         texts.cite(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),

@@ -18,9 +18,16 @@ from metaeval.runs import files
 
 pytestmark = pytest.mark.slow
 
-ARGUMENTS = ("experiment=replace", "dataset=scenes", "dataset.limit=300", "stats.replicates=20",
-             "metrics=[bleu,rouge_l,cider]", "cache.batch_size=20", "report=none",
-             "hydra.run.dir=OUT")  # fmt: skip
+ARGUMENTS = (
+    "experiment=replace",
+    "dataset=scenes",
+    "dataset.limit=300",
+    "stats.replicates=20",
+    "metrics=[bleu,rouge_l,cider]",
+    "cache.batch_size=20",
+    "report=none",
+    "hydra.run.dir=OUT",
+)
 SAME = (files.CAPTIONS, files.REFERENCES, files.SCORES, files.STATISTICS)
 
 
@@ -35,9 +42,14 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
 def run(cwd: Path, *overrides: str, **env: str) -> subprocess.CompletedProcess[str]:
     cwd.mkdir(exist_ok=True)
     return subprocess.run(
-        command(*overrides), cwd=cwd, env=environment(cwd / "cache", **env),
-        capture_output=True, text=True, errors="replace", timeout=600,
-    )  # fmt: skip
+        command(*overrides),
+        cwd=cwd,
+        env=environment(cwd / "cache", **env),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=600,
+    )
 
 
 def numbers(cwd: Path) -> dict[str, bytes]:
@@ -62,9 +74,13 @@ def test_twenty_kills_at_random_moments(undisturbed: Path, tmp_path: Path) -> No
     whole = float((undisturbed / "seconds").read_text())
     for _ in range(20):
         victim = subprocess.Popen(
-            command(), cwd=tmp_path, env=environment(tmp_path / "cache"), start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command(),
+            cwd=tmp_path,
+            env=environment(tmp_path / "cache"),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             victim.wait(rng.uniform(0.1, 1.0) * whole)
         except subprocess.TimeoutExpired:
@@ -87,11 +103,15 @@ def test_eight_runs_on_one_cache(undisturbed: Path, tmp_path: Path) -> None:
         folder.mkdir()
     runs = [
         subprocess.Popen(
-            command(), cwd=folder, env=environment(tmp_path / "cache"), stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, text=True,
+            command(),
+            cwd=folder,
+            env=environment(tmp_path / "cache"),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
         )
         for folder in folders
-    ]  # fmt: skip
+    ]
     for process, folder in zip(runs, folders, strict=True):
         _, errors = process.communicate(timeout=900)
         assert process.returncode == 0, errors
@@ -109,9 +129,13 @@ def in_a_namespace(script: str, cwd: Path, cache: Path) -> subprocess.CompletedP
     ):
         pytest.skip("mounting a disk is not permitted here (unshare -rm)")
     return subprocess.run(
-        ["unshare", "-rm", "sh", "-c", script], cwd=cwd, env=environment(cache),
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+        ["unshare", "-rm", "sh", "-c", script],
+        cwd=cwd,
+        env=environment(cache),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
 
 
 def quoted(*overrides: str) -> str:
@@ -181,9 +205,13 @@ def test_locales_that_know_few_letters(
 def test_a_home_that_is_not_there(undisturbed: Path, tmp_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if k not in ("METAEVAL_CACHE", "XDG_CACHE_HOME")}
     done = subprocess.run(
-        command(), cwd=tmp_path, env={**env, "HOME": "/proc/no/such/home"}, capture_output=True,
-        text=True, timeout=600,
-    )  # fmt: skip
+        command(),
+        cwd=tmp_path,
+        env={**env, "HOME": "/proc/no/such/home"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     assert "the score cache cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
@@ -194,9 +222,13 @@ def test_an_argument_and_a_folder_that_are_not_utf8(tmp_path: Path) -> None:
     raw = b"caf\xe9"
     for arguments in (["experiment=captioners", b"captions=" + raw], [b"hydra.run.dir=" + raw]):
         done = subprocess.run(
-            [sys.executable, "-m", "metaeval", *arguments], cwd=tmp_path, capture_output=True,
-            text=True, errors="replace", env=environment(tmp_path / "cache"),
-        )  # fmt: skip
+            [sys.executable, "-m", "metaeval", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment(tmp_path / "cache"),
+        )
         assert done.returncode == 2
         assert done.stderr.startswith("metaeval: an argument is not UTF-8")
         assert len(done.stderr.splitlines()) == 1

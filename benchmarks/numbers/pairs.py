@@ -4,66 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
-from metaeval.experiments.pairs.printout import percent
+from metaeval.experiments.pairs.statistics import MEAN, SHOWN
+from metaeval.experiments.text_table import percent
 from metaeval.results.files import read_result
-from metaeval.results.metric import MetricResult
-from metaeval.results.pairs import PairsResult, PairsStatistics
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 
 def of_pairs(results: Sequence[Result]) -> str:
     """Accuracy in per cent by kind, the best mean first, controls below, and the share of ties."""
-    run = _read(results[0])
-    (comparison,) = run.comparisons
-    lines = head("", "mean", "mean of shown", *run.kinds, "ties")
-    for metric in _best_first(run, comparison):
-        accuracy = metric.numbers.accuracy[comparison]
-        shown = accuracy.mean_of_shown
-        cells = [percent(a.value) for a in accuracy.kinds.values()]
-        means = [percent(accuracy.mean.value), percent(shown.value if shown else None)]
-        lines.append(row(_title(metric), *means, *cells, percent(accuracy.mean.ties)))
-    return "\n".join([*lines, _numbers_of_pairs(run, "", "", after=("",))])
+    table = _accuracies(results[0])
+    kinds = _pairs_of(table)
+    lines = head("", "mean", "mean of shown", *kinds, "ties")
+    for name, of_metric in _best_first(table, table["comparison"].iloc[0]):
+        by_kind = of_metric.set_index("kind")
+        means = [_percent(by_kind["accuracy"].get(mean)) for mean in (MEAN, SHOWN)]
+        cells = [_percent(by_kind["accuracy"][kind]) for kind in kinds]
+        lines.append(row(name, *means, *cells, _percent(by_kind["ties"][MEAN])))
+    return "\n".join([*lines, row("n", "", "", *(f"{n:,}" for n in kinds.values()), "")])
 
 
 def of_triplets(results: Sequence[Result]) -> str:
     """The means of the three comparisons, the best in both first, and the second one by kind."""
-    run = _read(results[0])
-    _, second, both = run.comparisons
-    first_kind, *kinds = run.kinds
-    lines = head("", *run.comparisons, f"{second}, {first_kind}", *kinds)
-    for metric in _best_first(run, both):
-        accuracy = metric.numbers.accuracy
-        means = [percent(accuracy[comparison].mean.value) for comparison in run.comparisons]
-        by_kind = [percent(a.value) for a in accuracy[second].kinds.values()]
-        lines.append(row(_title(metric), *means, *by_kind))
-    total = f"{sum(run.kinds.values()):,}"
-    return "\n".join([*lines, _numbers_of_pairs(run, total, total, total)])
+    table = _accuracies(results[0])
+    comparisons = list(dict.fromkeys(table["comparison"]))
+    _, second, both = comparisons
+    kinds = _pairs_of(table)
+    first_kind, *others = kinds
+    lines = head("", *comparisons, f"{second}, {first_kind}", *others)
+    for name, of_metric in _best_first(table, both):
+        values = of_metric.set_index(["comparison", "kind"])["accuracy"]
+        means = [_percent(values[comparison, MEAN]) for comparison in comparisons]
+        lines.append(row(name, *means, *(_percent(values[second, kind]) for kind in kinds)))
+    total = f"{sum(kinds.values()):,}"
+    counts = (f"{n:,}" for n in kinds.values())
+    return "\n".join([*lines, row("n", total, total, total, *counts)])
 
 
-def _read(result: Result) -> PairsResult:
+def _accuracies(result: Result) -> pd.DataFrame:
+    """A row a comparison, metric and kind; parts of metrics are left out."""
     run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, PairsResult)
-    return run
+    assert isinstance(run, MeasuredResult)
+    table = run.extra("accuracies").frame()
+    whole = [metric.name for metric in run.metrics if metric.column.part_of is None]
+    return table[table["metric"].isin(whole)]
 
 
-def _best_first(run: PairsResult, comparison: str) -> list[MetricResult[PairsStatistics]]:
-    """The columns that ran and are not parts of others: metrics, then controls."""
-
-    def sort_key(metric: MetricResult[PairsStatistics]) -> tuple[bool, float]:
-        value = metric.numbers.accuracy[comparison].mean.value
-        return metric.column.control, 2.0 if value is None else -value
-
-    return sorted((m for m in run.metrics if m.ok and m.column.part_of is None), key=sort_key)
+def _pairs_of(table: pd.DataFrame) -> dict[str, int]:
+    """Kind → pairs, as many as the column with the most scores has."""
+    of_kinds = table[~table["kind"].isin([MEAN, SHOWN])]
+    return {
+        str(kind): int(n) for kind, n in of_kinds.groupby("kind", sort=False)["n"].max().items()
+    }
 
 
-def _title(metric: MetricResult[PairsStatistics]) -> str:
-    return f"*{metric.name}*" if metric.column.control else metric.name
+def _best_first(table: pd.DataFrame, comparison: str) -> list[tuple[str, pd.DataFrame]]:
+    """Title and rows of every column: metrics by this mean, then controls."""
+    means = table[(table["comparison"] == comparison) & (table["kind"] == MEAN)]
+    order = means.sort_values(
+        ["control", "accuracy"], ascending=[True, False], na_position="first", kind="stable"
+    )
+    return [
+        (f"*{name}*" if control else name, table[table["metric"] == name])
+        for name, control in zip(order["metric"], order["control"], strict=True)
+    ]
 
 
-def _numbers_of_pairs(run: PairsResult, *before: str, after: Sequence[str] = ()) -> str:
-    return row("n", *before, *(f"{n:,}" for n in run.kinds.values()), *after)
+def _percent(share: float | None) -> str:
+    return "–" if share is None or pd.isna(share) else percent(share)
 
 
 def compared(dataset: str) -> tuple[Command, ...]:

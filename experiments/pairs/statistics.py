@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,23 +16,24 @@ from metaeval.experiments.pairs.outcomes import (
     Groups,
     Outcomes,
     Shares,
+    Ties,
     outcomes_of,
+    refined,
     shares_of,
 )
-from metaeval.experiments.pairs.refinement import refined
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.pairs import (
-    Accuracy,
-    AccuracyByKind,
-    PairFacts,
-    PairsResult,
-    PairsSettings,
-    PairsStatistics,
-    Pooled,
-    Refinement,
+from metaeval.results.comparison import (
+    AgainstControl,
+    Comparison,
+    Comparisons,
+    groups_by_verdict,
+    hypotheses,
 )
+from metaeval.results.measured import Extra, Measured, MeasuredResult
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure
+from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.classification import classification
@@ -43,10 +44,27 @@ from metaeval.stats.significance.comparison import (
     against_best_control,
     compare,
     gap_differences,
+    replicates_needed,
     resampled_difference,
 )
 
-_MEASURE = "accuracy"
+MEAN, SHOWN = "mean", "mean of kinds that show something"
+EXAMPLES = 5  # of each metric
+ACCURACY_COLUMNS = (
+    "comparison",
+    "metric",
+    "control",
+    "kind",
+    "accuracy",
+    "low",
+    "high",
+    "ties",
+    "untied",
+    "n",
+    "refined_accuracy",
+    "refined_n",
+)
+Mask = npt.NDArray[np.bool_]
 
 
 class PairScores(NamedTuple):
@@ -62,6 +80,27 @@ class RefineBy(NamedTuple):
 
     control: str
     bins: int
+
+
+class PairsSettings(NamedTuple):
+    """What the statistics depend on, besides the data.
+
+    Attributes
+    ----------
+    replicates
+        Bootstrap replicates of the intervals.
+    permutations
+        Random arrangements of the paired permutation tests.
+    ties
+        How equal scores count: "half" (as by a coin) or "wrong", for metrics and controls alike.
+    """
+
+    replicates: int
+    confidence: float
+    seed: int
+    permutations: int
+    alpha: float
+    ties: Ties
 
 
 class PairSample(NamedTuple):
@@ -80,17 +119,43 @@ class ShareCounts(NamedTuple):
     tied: Shares
 
 
+class Accuracy(NamedTuple):
+    """The share of pairs in which the true caption has the higher score.
+
+    `estimate.n` is the number of pairs that the metric could score, `ties` the share of pairs with
+    equal scores, and `untied` the share with the true caption higher among the other pairs (NaN
+    where all are tied).
+    """
+
+    estimate: Estimate
+    ties: float
+    untied: float
+
+
+Accuracies = Mapping[str, Accuracy]  # of each kind, then MEAN and, where there is one, SHOWN
+
+
+def key_of(comparison: str, kind: str = "") -> str:
+    """The key of the measure: the mean over kinds, or one kind.
+
+    >>> key_of("true > false"), key_of("both", "swap_obj")
+    ('accuracy_true___false', 'accuracy_both_swap_obj')
+    """
+    key = "accuracy_" + "".join(c if c.isalnum() else "_" for c in comparison)
+    return f"{key}_{kind}" if kind else key
+
+
 def statistics(
     pairs: CaptionPairs,
     scored: Sequence[MetricScores],
     scores: Mapping[str, PairScores],
     settings: PairsSettings,
     refine: RefineBy | None = None,
-) -> PairsResult:
+) -> MeasuredResult:
     """The result of a run; `scores` is column → its scores.
 
     Every comparison has accuracies by kind with intervals by resampling images, the metrics against
-    the best control of each kind, and the differences between all pairs of metrics.
+    the best control of each kind and in the mean, and the differences between all pairs of metrics.
     """
     groups = Groups.of(pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs])
     weights = bootstrap_counts(groups.n_images, settings.replicates, settings.seed)
@@ -100,54 +165,98 @@ def statistics(
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
     ranked = [c.name for c in columns if is_ranked(c)]
     controls = [c.name for c in columns if c.control]
-    counted: dict[str, dict[str, ShareCounts]] = {}
-    with progress_bar(outcomes.items(), desc="intervals") as bar:
-        for name, of_column in bar:
-            counted[name] = {c: count(outcome, shared) for c, outcome in of_column.items()}
-    credits_of = {c: {name: of[c].credit for name, of in outcomes.items()} for c in comparisons}
-    against = {
-        c: against_controls(
-            {name: of[c] for name, of in counted.items()}, credits_of[c], ranked, controls, shared
-        )
-        for c in comparisons
-    }
-    shown = {
-        c: np.array([kind in entry and entry[kind].shows == "something" for kind in groups.kinds])
-        for c, entry in against.items()
-    }
-    rows, refinement = _refinement(scores, shared, refine)
+    rows = _kept(scores, shared, refine)
+    accuracy: dict[str, dict[str, Accuracies]] = {}
+    left: dict[str, dict[str, Accuracies]] = {}  # of the pairs that the refinement keeps
+    of_kinds: dict[str, dict[str, AgainstControl]] = {}
+    of_means: dict[str, AgainstControl] = {}
+    differences_of: dict[str, Comparisons] = {}
+    with progress_bar(comparisons, desc="intervals") as bar:
+        for c in bar:
+            credits_of = {name: of[c].credit for name, of in outcomes.items()}
+            counted = {name: count(of[c], shared) for name, of in outcomes.items()}
+            of_kinds[c] = against_controls(counted, credits_of, ranked, controls, shared)
+            mean = against_controls(counted, credits_of, ranked, controls, shared, in_mean=True)
+            of_means |= {key_of(c): entry for entry in mean.values()}
+            differences_of[key_of(c)] = differences(credits_of, ranked, shared)
+            shows = [kind in shown_by(of_kinds[c]) for kind in groups.kinds]
+            accuracy[c] = {
+                name: accuracies(of, shared, np.array(shows)) for name, of in counted.items()
+            }
+            if rows is not None:
+                left[c] = {
+                    name: accuracies(count(of[c], shared, rows), shared)
+                    for name, of in outcomes.items()
+                }
+    n_pairs = {kind: int((groups.kind == k).sum()) for k, kind in enumerate(groups.kinds)}
 
-    def numbers(name: str) -> PairsStatistics:
-        given = scores[name]
-        unscored = np.isnan(given.true) | np.isnan(given.false)
-        return PairsStatistics(
-            n=int((~unscored).sum()),
-            n_nan=int(unscored.sum()),
-            accuracy={c: accuracies(counted[name][c], shared, shown[c]) for c in comparisons},
-            pooled=pooled(given, shared),
-            refined=None
-            if rows is None
-            else {
-                c: accuracies(count(outcomes[name][c], shared, rows), shared) for c in comparisons
-            },
+    def numbers(name: str) -> Measured:
+        unscored = np.isnan(scores[name].true) | np.isnan(scores[name].false)
+        values = {key_of(c): accuracy[c][name][MEAN].estimate for c in comparisons}
+        values |= {
+            key_of(c, kind): accuracy[c][name][kind].estimate
+            for c in comparisons
+            for kind in groups.kinds
+        }
+        return Measured(
+            values=values | pooled(scores[name], shared),
+            facts={"n": int((~unscored).sum()), "n_nan": int(unscored.sum())},
         )
 
-    return PairsResult(
+    metrics = tuple(
+        s.result(k, numbers(column.name) if column.name in outcomes else None)
+        for s in scored
+        for k, column in enumerate(s.columns)
+    )
+    order = _in_order(columns, accuracy[comparisons[0]])
+    extras = [_by_kind(accuracy[c], order, n_pairs, c, len(comparisons)) for c in comparisons]
+    extras += _controls_table(of_kinds, n_pairs)
+    if rows is not None and refine is not None:
+        n_left = {kind: int(rows[groups.kind == k].sum()) for k, kind in enumerate(groups.kinds)}
+        after = f"after refinement by {refine.control}"
+        extras += [
+            _by_kind(left[c], order, n_left, c, len(comparisons), after) for c in comparisons
+        ]
+    extras += [
+        _ties(order, accuracy, {metric.name: metric.numbers for metric in metrics if metric.ok}),
+        _examples(pairs, [c for c in columns if is_ranked(c) and c.headline], scores),
+        _facts_table(pairs.facts),
+        _every_accuracy(metrics, accuracy, left),
+    ]
+    what = "Triplets" if pairs.triplets else "Pairs"
+    return MeasuredResult(
         experiment="pairs",
         dataset=pairs.name,
         title=pairs.title,
-        metrics=tuple(
-            s.result(k, numbers(column.name) if column.name in outcomes else None)
-            for s in scored
-            for k, column in enumerate(s.columns)
+        facts={
+            what: pairs.facts["pairs"],
+            "Images": pairs.facts["images"],
+            "Kinds": len(groups.kinds),
+        },
+        settings=settings._asdict(),
+        metrics=metrics,
+        declared=(
+            *(Measure(key_of(c), f"accuracy, {c}", unit="share") for c in comparisons),
+            *(
+                Measure(key_of(c, kind), f"{kind}, {c}", shown=False, unit="share")
+                for c in comparisons
+                for kind in groups.kinds
+            ),
+            Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
+            Measure("average_precision", "AP, pooled", shown=False, unit="share"),
         ),
-        settings=settings,
-        facts=PairFacts(**pairs.facts),
-        kinds={k: int((groups.kind == i).sum()) for i, k in enumerate(groups.kinds)},
-        comparisons=comparisons,
-        controls=against,
-        differences={c: differences(credits_of[c], ranked, shared) for c in comparisons},
-        refinement=refinement,
+        comparisons=differences_of,
+        controls={
+            **of_means,
+            **{
+                key_of(c, kind): entry
+                for c, by_kind in of_kinds.items()
+                for kind, entry in by_kind.items()
+            },
+        },
+        extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
+        notes=tuple(_notes(metrics, settings, refine, int(rows.sum()) if rows is not None else 0)),
+        caveat=_caveat(of_kinds, len(ranked), settings),
     )
 
 
@@ -156,63 +265,57 @@ def is_ranked(column: ScoreColumn) -> bool:
     return column.part_of is None and not column.untrained and not column.control
 
 
-def count(
-    outcome: Outcomes, shared: PairSample, rows: npt.NDArray[np.bool_] | None = None
-) -> ShareCounts:
+def shown_by(controls: Mapping[str, AgainstControl]) -> list[str]:
+    """The kinds on which some metric is significantly above the best control."""
+    return [kind for kind, entry in controls.items() if entry.shows == "something"]
+
+
+def count(outcome: Outcomes, shared: PairSample, rows: Mask | None = None) -> ShareCounts:
     """The shares of right, tied and credited pairs by kind, of the chosen rows."""
     right, tied, credit = (shares_of(v, shared.groups, shared.weights, rows) for v in outcome)
     return ShareCounts(credit, right, tied)
 
 
 def accuracies(
-    counted: ShareCounts, shared: PairSample, shown: npt.NDArray[np.bool_] | None = None
-) -> AccuracyByKind:
+    counted: ShareCounts, shared: PairSample, shown: Mask | None = None
+) -> dict[str, Accuracy]:
     """The accuracies by kind, their mean, and the mean over the kinds that are `shown`."""
-    confidence = shared.settings.confidence
-
-    def accuracy(
-        value: float, replicates: Floats, right: float, tied: float, n: int, images: int
-    ) -> Accuracy:
-        low, high = percentile_interval(replicates, confidence, images)
-        untied = right / (1 - tied) if tied < 1 else float("nan")
-        return Accuracy(value=value, low=low, high=high, n=n, ties=tied, untied=untied)
-
-    def mean(chosen: npt.NDArray[np.bool_] | None) -> Accuracy:
-        value, replicates = counted.credit.mean(chosen)
-        kinds = slice(None) if chosen is None else chosen
+    chosen = {**shared.groups.masks(), MEAN: np.ones(len(shared.groups.kinds), dtype=bool)}
+    if shown is not None and shown.any():
+        chosen[SHOWN] = shown
+    found = {}
+    for name, kinds in chosen.items():
+        value, replicates = counted.credit.mean(kinds)
         n, images = counted.credit.n[kinds], counted.credit.images[kinds]
-        right, tied = counted.right.mean(chosen)[0], counted.tied.mean(chosen)[0]
-        return accuracy(value, replicates, right, tied, int(n.sum()), int(images.min()))
-
-    return AccuracyByKind(
-        kinds={
-            kind: accuracy(
-                float(counted.credit.point[k]), counted.credit.replicates[:, k],
-                float(counted.right.point[k]), float(counted.tied.point[k]),
-                int(counted.credit.n[k]), int(counted.credit.images[k]),
-            )
-            for k, kind in enumerate(shared.groups.kinds)
-        },
-        mean=mean(None),
-        mean_of_shown=mean(shown) if shown is not None and shown.any() else None,
-    )  # fmt: skip
+        right, tied = counted.right.mean(kinds)[0], counted.tied.mean(kinds)[0]
+        low, high = percentile_interval(replicates, shared.settings.confidence, int(images.min()))
+        estimate = Estimate(value=value, low=low, high=high, n=int(n.sum()))
+        found[name] = Accuracy(estimate, tied, right / (1 - tied) if tied < 1 else float("nan"))
+    return found
 
 
-def pooled(scores: PairScores, shared: PairSample) -> Pooled:
-    """Average precision and AUROC of the false captions among those of all scored pairs."""
+def pooled(scores: PairScores, shared: PairSample) -> dict[str, Estimate]:
+    """How well a score separates false from true captions, over all images together.
+
+    Average precision and AUROC of the false captions, which are expected to have the lowest scores,
+    among both captions of all scored pairs. A score that says nothing has 0.5 of both.
+    """
     scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
     true, false, image = (v[scored] for v in (scores.true, scores.false, shared.groups.image))
     found = classification(
-        -np.concatenate([true, false]), np.arange(2 * len(true)) >= len(true), np.tile(image, 2),
-        shared.weights, confidence=shared.settings.confidence,
-    )  # fmt: skip
-    precision, area = found.average_precision_ci, found.auroc_ci
-    return Pooled(
-        average_precision=Estimate(
-            value=found.average_precision, low=precision[0], high=precision[1], n=found.n
-        ),
-        auroc=Estimate(value=found.auroc, low=area[0], high=area[1], n=found.n),
+        -np.concatenate([true, false]),
+        np.arange(2 * len(true)) >= len(true),
+        np.tile(image, 2),
+        shared.weights,
+        confidence=shared.settings.confidence,
     )
+    (low, high), (ap_low, ap_high) = found.auroc_ci, found.average_precision_ci
+    return {
+        "auroc": Estimate(value=found.auroc, low=low, high=high, n=found.n),
+        "average_precision": Estimate(
+            value=found.average_precision, low=ap_low, high=ap_high, n=found.n
+        ),
+    }
 
 
 def against_controls(
@@ -221,21 +324,27 @@ def against_controls(
     ranked: Sequence[str],
     controls: Sequence[str],
     shared: PairSample,
+    *,
+    in_mean: bool = False,
 ) -> dict[str, AgainstControl]:
-    """Kind → the metrics against its best control; one correction over metrics times kinds."""
+    """Kind → the metrics against its best control; one correction over metrics times kinds.
+
+    With `in_mean` there is one group, the mean over all kinds.
+    """
     groups, settings = shared.groups, shared.settings
-    place = {kind: k for k, kind in enumerate(groups.kinds)}
+    chosen = {MEAN: np.ones(len(groups.kinds), dtype=bool)} if in_mean else groups.masks()
+    family = "metrics" if in_mean else "metrics × kinds"
     values = {
-        kind: {name: float(counted[name].credit.point[k]) for name in (*ranked, *controls)}
-        for kind, k in place.items()
+        group: {name: counted[name].credit.mean(kinds)[0] for name in (*ranked, *controls)}
+        for group, kinds in chosen.items()
     }
 
     def tests(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
         gaps, n = [], []
-        for kind, metric, control in hypotheses:
+        for group, metric, control in hypotheses:
             a, b = credits_of[metric], credits_of[control]
-            gaps.append(_gaps(a, b, groups)[:, place[kind]])
-            n.append(_common_images(a, b, groups, place[kind]))
+            gaps.append(_gaps(a, b, groups)[:, chosen[group]].mean(axis=1))
+            n.append(_common_images(a, b, groups, chosen[group]))
         return gap_differences(
             np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed, n=n
         )
@@ -246,12 +355,18 @@ def against_controls(
         return gaps
 
     tested = against_best_control(
-        values, ranked, controls, tests, "metrics × kinds, each against the best control",
-        alpha=settings.alpha, gapped=[name for name in ranked if np.isnan(credits_of[name]).any()],
-        difference=lambda kind, m, c: float(by_kind(m, c)[place[kind]]),
-    )  # fmt: skip
+        values,
+        ranked,
+        controls,
+        tests,
+        f"{family}, each against the best control",
+        alpha=settings.alpha,
+        gapped=[name for name in ranked if np.isnan(credits_of[name]).any()],
+        difference=lambda group, m, c: float(by_kind(m, c)[chosen[group]].mean()),
+    )
     return {
-        kind: AgainstControl.of(entry, _MEASURE, settings.alpha) for kind, entry in tested.items()
+        group: AgainstControl.of(entry, "accuracy", settings.alpha)
+        for group, entry in tested.items()
     }
 
 
@@ -272,31 +387,35 @@ def differences(
         difference = credits_of[a] - credits_of[b]
         shares = shares_of(difference, groups, shared.weights)
         value, replicates = shares.mean()
-        n = len(np.unique(groups.image[~np.isnan(difference)]))
-        resampled[a, b] = resampled_difference(
-            value, 0.0, replicates, np.zeros(len(shared.weights)), int(shares.images.min()),
+        tested = resampled_difference(
+            value,
+            0.0,
+            replicates,
+            np.zeros(len(shared.weights)),
+            int(shares.images.min()),
             confidence=settings.confidence,
-        )._replace(method="bootstrap", n=n)  # fmt: skip
+        )
+        n = len(np.unique(groups.image[~np.isnan(difference)]))
+        resampled[a, b] = tested._replace(method="bootstrap", n=n)
     family = "pairs of metrics"
     by_swaps = compare(dict(zip(pairs, swapped, strict=True)), family, alpha=settings.alpha)
     by_resampling = compare(resampled, family, alpha=settings.alpha)
     records = []
     for one, two in zip(by_swaps, by_resampling, strict=True):
-        first, second = Comparison.of(one, _MEASURE), Comparison.of(two, _MEASURE)
+        first, second = Comparison.of(one, "accuracy"), Comparison.of(two, "accuracy")
         records.append(second.model_copy(update={"tests": (*first.tests, *second.tests)}))
-    return Comparisons(measure=_MEASURE, alpha=settings.alpha, pairs=tuple(records))
+    return Comparisons(measure="accuracy", alpha=settings.alpha, pairs=tuple(records))
 
 
-def _refinement(
+def _kept(
     scores: Mapping[str, PairScores], shared: PairSample, refine: RefineBy | None
-) -> tuple[npt.NDArray[np.bool_] | None, Refinement | None]:
-    """The pairs that the refinement keeps, and its record; `None` without one."""
+) -> Mask | None:
+    """The pairs that the refinement keeps; `None` without one."""
     if refine is None or refine.control not in scores:
-        return None, None
-    control, groups = scores[refine.control], shared.groups
-    rows = refined(control.true - control.false, groups, refine.bins, shared.settings.seed)
-    left = {k: int((rows & (groups.kind == i)).sum()) for i, k in enumerate(groups.kinds)}
-    return rows, Refinement(control=refine.control, bins=refine.bins, kinds=left)
+        return None
+    control = scores[refine.control]
+    gap = control.true - control.false
+    return refined(gap, shared.groups, refine.bins, shared.settings.seed)
 
 
 def _gaps(a: Floats, b: Floats, groups: Groups) -> Floats:
@@ -309,7 +428,180 @@ def _gaps(a: Floats, b: Floats, groups: Groups) -> Floats:
     return gaps
 
 
-def _common_images(a: Floats, b: Floats, groups: Groups, kind: int) -> int:
-    """The number of images with a pair of this kind that both columns could score."""
-    both = ~(np.isnan(a) | np.isnan(b)) & (groups.kind == kind)
+def _common_images(a: Floats, b: Floats, groups: Groups, kinds: Mask) -> int:
+    """The number of images with a pair of these kinds that both columns could score."""
+    both = ~(np.isnan(a) | np.isnan(b)) & kinds[groups.kind]
     return len(np.unique(groups.image[both]))
+
+
+def _in_order(columns: Sequence[ScoreColumn], accuracy: Mapping[str, Accuracies]) -> list[str]:
+    """The columns that are no parts, best first, controls below."""
+
+    def sort_key(column: ScoreColumn) -> tuple[bool, float]:
+        value = accuracy[column.name][MEAN].estimate.value
+        return column.control, 2.0 if value is None else -value
+
+    return [c.name for c in sorted((c for c in columns if c.part_of is None), key=sort_key)]
+
+
+def _by_kind(
+    accuracy: Mapping[str, Accuracies],
+    order: Sequence[str],
+    n_pairs: Mapping[str, int],
+    comparison: str,
+    of: int,
+    after: str = "",
+) -> Extra:
+    """The accuracies of every metric and kind under one of so many comparisons."""
+    name = "refined" if after else "kinds"
+    title = f"Accuracy by kind (pairs) {after}".rstrip()
+    heads = {MEAN: MEAN, SHOWN: "mean of shown"} | {
+        kind: f"{kind} ({n:,})" for kind, n in n_pairs.items()
+    }
+    heads = {
+        kind: head for kind, head in heads.items() if any(kind in a for a in accuracy.values())
+    }
+    return Extra(
+        name=name if of == 1 else f"{name}_{key_of(comparison).removeprefix('accuracy_')}",
+        title=title if of == 1 else f"{title}, {comparison}",
+        kind="matrix",
+        columns=("metric", *heads.values()),
+        rows=tuple(
+            (metric, *(accuracy[metric][kind].estimate.value for kind in heads)) for metric in order
+        ),
+        folded=bool(after),
+    )
+
+
+def _controls_table(
+    controls: Mapping[str, Mapping[str, AgainstControl]], n_pairs: Mapping[str, int]
+) -> list[Extra]:
+    records = [
+        {
+            **({"comparison": comparison} if len(controls) > 1 else {}),
+            "kind": kind,
+            "pairs": n_pairs[kind],
+            "best control": entry.control,
+            "its accuracy": entry.control_value,
+            "best metric": entry.best,
+            "accuracy of the best": entry.best_value,
+            "metrics above the control": f"{len(entry.above)} of {len(entry.comparisons)}",
+            "shows": entry.shows,
+        }
+        for comparison, by_kind in controls.items()
+        for kind, entry in by_kind.items()
+    ]
+    return [Extra.of("controls", "Metrics against the best control of each kind", records)]
+
+
+def _ties(
+    order: Sequence[str],
+    accuracy: Mapping[str, Mapping[str, Accuracies]],
+    numbers: Mapping[str, Measured],
+) -> Extra:
+    records = []
+    for metric in order:
+        record: dict[str, Any] = {"metric": metric}
+        for comparison, by_metric in accuracy.items():
+            record[f"ties, {comparison}"] = by_metric[metric][MEAN].ties
+            record[f"accuracy without ties, {comparison}"] = by_metric[metric][MEAN].untied
+        facts = numbers[metric].facts
+        record |= {"pairs": facts["n"], "pairs without a score": facts["n_nan"]}
+        record["AUROC"] = numbers[metric]["auroc"]
+        record["average precision"] = numbers[metric]["average_precision"]
+        records.append(record)
+    return Extra.of("ties", "Ties, and both captions of all pairs together", records, folded=True)
+
+
+def _examples(
+    pairs: CaptionPairs, columns: Sequence[ScoreColumn], scores: Mapping[str, PairScores]
+) -> Extra:
+    """The pairs on which each metric prefers the false caption by most."""
+    records = []
+    for column in columns:
+        sign = 1 if column.higher_is_better else -1
+        given = scores[column.name]
+        gap = np.nan_to_num(given.false - given.true)
+        for k in np.argsort(-gap, kind="stable")[:EXAMPLES]:
+            if gap[k] > 0:
+                pair = pairs.pairs[k]
+                records.append(
+                    {
+                        "image_id": pair.image,
+                        "metric": column.name,
+                        "kind": pair.kind,
+                        "true": pair.true,
+                        "score of the true caption": sign * float(given.true[k]),
+                        "false": pair.false,
+                        "score of the false caption": sign * float(given.false[k]),
+                    }
+                )
+    return Extra.of("examples", "Where metrics err most", records, kind="examples", folded=True)
+
+
+def _facts_table(facts: Mapping[str, int]) -> Extra:
+    """Counts of the data: `metaeval.data.pairs.pairs.arrange_pairs`."""
+    records = [{"what": name.replace("_", " "), "number": n} for name, n in facts.items()]
+    return Extra.of("facts", "How the pairs were made", records, folded=True)
+
+
+def _every_accuracy(
+    metrics: Sequence[MetricResult[Measured]],
+    accuracy: Mapping[str, Mapping[str, Accuracies]],
+    left: Mapping[str, Mapping[str, Accuracies]],
+) -> Extra:
+    """A row a comparison, metric and kind: what accuracies.csv has."""
+    rows = []
+    for comparison, by_metric in accuracy.items():
+        for metric in metrics:
+            for kind, (a, ties, untied) in by_metric.get(metric.name, {}).items():
+                after = left.get(comparison, {}).get(metric.name, {}).get(kind)
+                rows.append(
+                    (comparison, metric.name, int(metric.column.control), kind)
+                    + (a.value, a.low, a.high, ties, untied, a.n)
+                    + ((after.estimate.value, after.estimate.n) if after else (None, None))
+                )
+    return Extra(
+        name="accuracies",
+        title="Every accuracy",
+        kind="data",
+        columns=ACCURACY_COLUMNS,
+        rows=tuple(rows),
+    )
+
+
+def _notes(
+    metrics: Sequence[MetricResult[Measured]],
+    settings: PairsSettings,
+    refine: RefineBy | None,
+    n_left: int,
+) -> Iterator[str]:
+    counts = "half" if settings.ties == "half" else "as wrong"
+    yield f"Equal scores count {counts}, for metrics and controls."
+    yield "The mean over the kinds gives every kind the same weight."
+    if n_left and refine is not None:
+        yield (
+            f"Refinement: {n_left:,} pairs are left when {refine.control} is as often right as "
+            f"wrong in each of {refine.bins} mirrored bins of its gap."
+        )
+    for metric in metrics:
+        if metric.statistics is not None and (missing := metric.numbers.facts["n_nan"]):
+            total = metric.numbers.facts["n"] + missing
+            yield f"{metric.name}: no score for {missing:,} of {total:,} pairs"
+
+
+def _caveat(
+    controls: Mapping[str, Mapping[str, AgainstControl]], n_ranked: int, settings: PairsSettings
+) -> str:
+    """Tests that so few permutations cannot decide, or the kinds that show nothing of metrics."""
+    family = max(
+        n_ranked * (n_ranked - 1) // 2, *(hypotheses(by_kind) for by_kind in controls.values())
+    )
+    if family and settings.permutations < (needed := replicates_needed(family, 1, settings.alpha)):
+        return (
+            f"{settings.permutations:,} permutations cannot decide {family:,} hypotheses: set "
+            f"task.permutations={needed} or more."
+        )
+    groups = groups_by_verdict(next(iter(controls.values())))
+    kinds = [kind for shows, of in groups.items() if shows != "something" for kind in of]
+    return f"On {names(kinds)} no metric is significantly above the best control." if kinds else ""

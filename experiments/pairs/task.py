@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from omegaconf import DictConfig
 
 from metaeval.config import build_all, load_dataset, selected
@@ -19,18 +21,24 @@ from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.captions import language_info, language_note, record_counts
-from metaeval.experiments.fitted import TEXT, as_scores
-from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
-from metaeval.experiments.pairs.fitted import fitted_text
-from metaeval.experiments.pairs.printout import printout
-from metaeval.experiments.pairs.statistics import PairScores, RefineBy, statistics
+from metaeval.experiments.fitted import TEXT, as_scores, predictions, text_features
+from metaeval.experiments.pairs.outcomes import Ties
+from metaeval.experiments.pairs.statistics import (
+    PairScores,
+    PairsSettings,
+    RefineBy,
+    statistics,
+)
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, PositiveInt, checked
-from metaeval.results.pairs import PairsResult, PairsSettings, Ties
+from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo
+from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, RIVAL
+from metaeval.runs.csv_text import csv_text
 from metaeval.scoring import MetricScores
 
 
@@ -58,7 +66,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
 
     name = "pairs"
     title = "True against false captions"
-    report = "pairs"
+    report = "measured"
     question = "Which metric prefers the truth, and where does a control do as well?"
 
     @checked
@@ -148,7 +156,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
 
     def statistics(
         self, data: CaptionPairs, scores: list[MetricScores], record: RunRecord
-    ) -> PairsResult:
+    ) -> MeasuredResult:
         stats = record.config.stats
         settings = PairsSettings(
             replicates=stats.replicates,
@@ -164,11 +172,11 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
             scores = [*scores, as_scores(TEXT)]
             table[TEXT] = fitted_text(data, stats.seed)
         result = statistics(data, scores, table, settings, refine)
-        write_accuracies(record.out, result)
+        write_accuracies(record.out, result.extra("accuracies"))
         return result
 
-    def printout(self, result: PairsResult, record: RunRecord, file: Path) -> str:
-        return printout(result, file)
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
 
 
 def paired_captions(data: CaptionPairs) -> pd.DataFrame:
@@ -201,3 +209,70 @@ def pair_scores(results: Sequence[MetricScores], n: int) -> dict[str, PairScores
                 roles[0], roles[1], roles[2] if len(roles) > 2 else None
             )
     return scores
+
+
+def fitted_text(pairs: CaptionPairs, seed: int) -> PairScores:
+    """How true each caption looks without image and references, fitted on other images' pairs.
+
+    A control of the references or of the image alone has nothing to tell: both captions of a pair
+    have the same, and so the same prediction.
+    """
+    roles = [[p.true for p in pairs.pairs], [p.false for p in pairs.pairs]]
+    if pairs.triplets:
+        roles.append([p.paraphrase or "" for p in pairs.pairs])
+    captions = [caption for role in roles for caption in role]
+    place = np.tile(np.asarray(pairs.image_index, dtype=np.intp), len(roles))
+    photograph = np.unique([p.image for p in pairs.pairs], return_inverse=True)[1]
+    target = np.repeat([1.0, 0.0, 1.0][: len(roles)], len(pairs))
+    features = text_features(pairs.dataset, captions, place)
+    values = np.split(
+        predictions(features, target, np.tile(photograph, len(roles)), seed), len(roles)
+    )
+    return PairScores(values[0], values[1], values[2] if pairs.triplets else None)
+
+
+def write_pairs(out: Path, pairs: CaptionPairs) -> None:
+    """One pair a row: `pair` (its number), image_id, kind, true, false, paraphrase, references."""
+    columns = {
+        "pair": pa.array(range(len(pairs)), pa.int64()),
+        "image_id": pa.array([p.image for p in pairs.pairs], pa.string()),
+        "kind": pa.array([p.kind for p in pairs.pairs], pa.string()),
+        "true": pa.array([p.true for p in pairs.pairs], pa.string()),
+        "false": pa.array([p.false for p in pairs.pairs], pa.string()),
+        "paraphrase": pa.array([p.paraphrase for p in pairs.pairs], pa.string()),
+        "references": pa.array(
+            [list(p.references or ()) for p in pairs.pairs], pa.list_(pa.string())
+        ),
+    }
+    _write(out / files.PAIRS, pa.table(columns))
+
+
+def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> None:
+    """scores.parquet, a pair and metric a row: `true`, `false`, `paraphrase` as the metric gave
+    them (NaN = could not be scored); `scores` says of each column whether higher is better."""
+    signed = {
+        name: [None if x is None else (x if higher else -x) for x in given]
+        for name, (given, higher) in scores.items()
+    }
+    n = len(next(iter(signed.values()))[0]) if signed else 0  # type: ignore[arg-type]
+    columns: dict[str, object] = {
+        "pair": pa.array([k for _ in signed for k in range(n)], pa.int64()),
+        "metric": pa.array([name for name in signed for _ in range(n)], pa.string()),
+    }
+    for place, role in enumerate(("true", "false", "paraphrase")):
+        parts = [given[place] for given in signed.values()]
+        if all(part is not None for part in parts):
+            values = [x for part in parts for x in part.tolist()]  # type: ignore[union-attr]
+            columns[role] = pa.array(values, pa.float64())
+    _write(out / files.SCORES, pa.table(columns))
+
+
+def write_accuracies(out: Path, accuracies: Extra) -> None:
+    """accuracies.csv: a line a comparison, metric and kind, in full precision."""
+    rows = [["" if cell is None else cell for cell in row] for row in accuracies.rows]
+    text = csv_text([accuracies.columns, *rows])
+    files.atomic(out / files.ACCURACIES, lambda p: p.write_text(text, encoding="utf-8"))
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    files.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))

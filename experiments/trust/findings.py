@@ -15,7 +15,6 @@ from metaeval.results.graded import GradedResult
 from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
 from metaeval.results.sensitivity import REWRITES, SensitivityResult, SensitivityStatistics
 from metaeval.results.trust import CaptionExample
@@ -67,8 +66,8 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
     elif isinstance(result, SensitivityResult):
         measure = "how often the human caption scores higher, mean over kinds that harm"
         yield MetricTests(measure, result.differences, corrupted=True)
-    elif isinstance(result, PairsResult) and result.comparisons:
-        if (pairs := result.differences.get(result.comparisons[0])) is not None:
+    elif isinstance(result, MeasuredResult) and result.experiment == "pairs":
+        if (pairs := result.comparisons.get("accuracy_true___false")) is not None:
             measure = "share of pairs with the true caption higher, mean over kinds"
             yield MetricTests(measure, pairs)
     elif isinstance(result, MeasuredResult) and result.experiment == "forced_choice":
@@ -103,16 +102,16 @@ def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
             )  # fmt: skip
 
 
-def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
-    for comparison, kinds in result.controls.items():
-        if comparison != result.comparisons[0]:
-            continue
-        for metric in _metrics(result):
-            accuracies = metric.numbers.accuracy[comparison].kinds
-            for kind, against in kinds.items():
-                if kind in accuracies and (tested := _from(against, metric.name, accuracies[kind])):
-                    measure = "share of pairs with the true caption higher"
-                    yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
+def _pairs(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    main = result.declared[0].key
+    kinds = {
+        key.removeprefix(f"{main}_"): key for key in result.controls if key.startswith(f"{main}_")
+    }
+    for metric in _metrics(result):
+        for kind, key in kinds.items():
+            if tested := _from(result.controls[key], metric.name, metric.numbers[key]):
+                measure = "share of pairs with the true caption higher"
+                yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
 
 
 def _forced_choice(result: MeasuredResult) -> Iterator[ControlledFinding]:
@@ -280,7 +279,6 @@ def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Esti
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
     GradedResult: _graded,
-    PairsResult: _pairs,
     JudgmentsResult: _judgments,
     SensitivityResult: _sensitivity,
     AttackResult: _attack,
@@ -289,6 +287,7 @@ _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFindi
 _MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
     "forced_choice": _forced_choice,
     "arena": _arena,
+    "pairs": _pairs,
 }
 
 

@@ -211,8 +211,10 @@ def read_verdicts(path: Path) -> dict[str, str]:
         if letter not in VERDICTS:
             raise InputError(
                 f"'{row['verdict']}' is not l, s or x; write one of them or leave the cell empty",
-                file=path, record=where, field="verdict",
-            )  # fmt: skip
+                file=path,
+                record=where,
+                field="verdict",
+            )
         if row["item"] in verdicts:
             raise InputError(
                 f"'{row['item']}' has two verdicts; keep one", file=path, record=where, field="item"
@@ -225,8 +227,12 @@ def _rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[str, dict[str, st
     for where, row in read_csv(read_text(path)):
         for name in needed:
             if name not in row:
-                raise InputError("the column is missing; is it a sheet of this audit?",
-                                 file=path, record=where, field=name)  # fmt: skip
+                raise InputError(
+                    "the column is missing; is it a sheet of this audit?",
+                    file=path,
+                    record=where,
+                    field=name,
+                )
         yield where, row
 
 

@@ -48,9 +48,13 @@ def load_auto(
         find_coco_captions("val2017", data=options.get("data"), cache=cache), Absent
     ):
         return load_coco(
-            "coco_val2017", "val2017",
-            limit=limit, n_references=n_references, cache=cache, **options,
-        )  # fmt: skip
+            "coco_val2017",
+            "val2017",
+            limit=limit,
+            n_references=n_references,
+            cache=cache,
+            **options,
+        )
     from metaeval.data.scenes import load_scenes  # only where it is needed
 
     scenes = load_scenes(

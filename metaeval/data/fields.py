@@ -15,23 +15,49 @@ Row = tuple[str, dict[str, Any]]
 
 # what other people call a column; a guess is made only where one of these is there, and is reported
 COMMON: dict[str, tuple[str, ...]] = {
-    "image_id": ("imgid", "img_id", "imageid", "image", "cocoid", "filename", "file_name",
-                 "image_name", "image_path"),
+    "image_id": (
+        "imgid",
+        "img_id",
+        "imageid",
+        "image",
+        "cocoid",
+        "filename",
+        "file_name",
+        "image_name",
+        "image_path",
+    ),
     "candidate": ("mt", "caption", "hyp", "hypothesis", "prediction", "pred", "generated", "cand"),
     "caption": ("text", "sentence", "raw", "candidate", "mt", "prediction"),
     "references": ("refs", "reference", "ref", "gts", "ground_truth", "captions"),
     "human": ("rating", "human_score", "human_rating", "judgment", "judgement", "mos", "stars"),
-    "true": ("caption", "positive", "pos", "correct", "true_caption", "positive_caption",
-             "correct_caption"),
-    "false": ("foil", "negative", "neg", "negative_caption", "incorrect", "hallucinated", "foiled",
-              "false_caption", "foil_caption", "incorrect_caption"),
+    "true": (
+        "caption",
+        "positive",
+        "pos",
+        "correct",
+        "true_caption",
+        "positive_caption",
+        "correct_caption",
+    ),
+    "false": (
+        "foil",
+        "negative",
+        "neg",
+        "negative_caption",
+        "incorrect",
+        "hallucinated",
+        "foiled",
+        "false_caption",
+        "foil_caption",
+        "incorrect_caption",
+    ),
     "image_path": ("file_name", "filename"),
     "system": ("model", "sys", "captioner"),
     "kind": ("category", "subset", "type", "foil_type"),
     "subset": ("kind",),
     "words": ("grounding", "word_marks", "word_labels"),
     "rater": ("annotator", "worker", "worker_id", "annotator_id"),
-}  # fmt: skip
+}
 
 
 def check_fields(
@@ -107,8 +133,10 @@ def _complete(
         if theirs not in record:
             raise InputError(
                 f"is missing ({option}.{name}); the columns are: {columns}",
-                file=path, record=where, field=theirs,
-            )  # fmt: skip
+                file=path,
+                record=where,
+                field=theirs,
+            )
     complete = dict(names)
     guessed = []
     for name in required:

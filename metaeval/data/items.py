@@ -54,6 +54,8 @@ def items_by_references(
     place = {item: p for p, item in enumerate(order)}
     of_caption = np.array([place[item] for item in given], dtype=np.intp)
     return ReferenceItems(
-        tuple(image for image, _ in order), tuple(texts for _, texts in order),
-        [first[item] for item in order], of_caption,
-    )  # fmt: skip
+        tuple(image for image, _ in order),
+        tuple(texts for _, texts in order),
+        [first[item] for item in order],
+        of_caption,
+    )

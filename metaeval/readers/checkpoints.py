@@ -85,8 +85,15 @@ def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[st
             return tensors, dict(file.metadata() or {})
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
-    except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError, TypeError,
-            AttributeError, OverflowError) as error:  # fmt: skip
+    except (
+        safetensors.SafetensorError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+    ) as error:
         problem = f"is not a safetensors file, or is cut short ({one_line(error)})"
         raise InputError(problem, file=path) from None
 

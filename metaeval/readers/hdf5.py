@@ -31,9 +31,21 @@ class Hdf5File:
         with open_binary(path):
             pass  # a regular file that can be read
         h5py = import_module("h5py")
-        self._h5py, self._errors = h5py, (OSError, KeyError, ValueError, TypeError, RuntimeError,
-                                          NotImplementedError, OverflowError, UnicodeError,
-                                          MemoryError, AttributeError)  # fmt: skip
+        self._h5py, self._errors = (
+            h5py,
+            (
+                OSError,
+                KeyError,
+                ValueError,
+                TypeError,
+                RuntimeError,
+                NotImplementedError,
+                OverflowError,
+                UnicodeError,
+                MemoryError,
+                AttributeError,
+            ),
+        )
         try:
             self._file = h5py.File(path, "r")
             self.names = frozenset(n for n in self._file if isinstance(n, str))  # others: bytes

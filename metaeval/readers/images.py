@@ -47,9 +47,22 @@ def open_image(path: Path) -> Iterator[Image.Image]:
                     problem = f"has a side of {max(image.size):,} pixels, at most {MOST_SIDE:,}"
                     raise InputError(f"cannot be read as an image ({problem})", file=path)
                 rgb = _rgb(ImageOps.exif_transpose(image))
-    except (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError, KeyError,
-            AttributeError, OverflowError, RuntimeError, MemoryError, struct.error, zlib.error,
-            images.DecompressionBombError) as error:  # fmt: skip
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        EOFError,
+        TypeError,
+        IndexError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RuntimeError,
+        MemoryError,
+        struct.error,
+        zlib.error,
+        images.DecompressionBombError,
+    ) as error:
         problem = f"cannot be read as an image ({one_line(error)})"
         raise InputError(problem, file=path) from None
     yield rgb

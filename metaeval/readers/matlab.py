@@ -21,18 +21,43 @@ _MOST_VARIABLE = 1 << 30  # bytes to which a compressed variable may unpack
 _MOST_DEPTH = 32
 _COMPRESSED, _MATRIX = 15, 14
 _NUMBERS = {
-    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
-}  # fmt: skip
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 _WHOLE = {1: "b", 2: "B", 3: "h", 4: "H", 5: "i", 6: "I", 12: "q", 13: "Q"}
 _TAGS = {order: struct.Struct(f"{order}II") for order in "<>"}
 _TEXTS = {
-    order: {1: "latin1", 2: "latin1", 4: f"utf-16-{end}", 16: "utf-8", 17: f"utf-16-{end}",
-            18: f"utf-32-{end}"}
+    order: {
+        1: "latin1",
+        2: "latin1",
+        4: f"utf-16-{end}",
+        16: "utf-8",
+        17: f"utf-16-{end}",
+        18: f"utf-32-{end}",
+    }
     for order, end in {"<": "le", ">": "be"}.items()
-}  # fmt: skip
+}
 _CELL, _STRUCT, _CHAR = 1, 2, 4
-_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4",
-            14: "i8", 15: "u8"}  # fmt: skip
+_CLASSES = {
+    6: "f8",
+    7: "f4",
+    8: "i1",
+    9: "u1",
+    10: "i2",
+    11: "u2",
+    12: "i4",
+    13: "u4",
+    14: "i8",
+    15: "u8",
+}
 _COMPLEX = 0x0800
 
 # A cell array is a list of its members; a struct array a list of dictionaries; a text a string (the

@@ -22,9 +22,16 @@ from metaeval.readers.files import one_line
 
 # names of pickle's instructions that call what is not in the table, or make room before they read
 _REFUSED = (
-    pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.BYTEARRAY8,
-    pickle.NEXT_BUFFER, pickle.READONLY_BUFFER, pickle.PERSID,
-)  # fmt: skip
+    pickle.INST,
+    pickle.OBJ,
+    pickle.EXT1,
+    pickle.EXT2,
+    pickle.EXT4,
+    pickle.BYTEARRAY8,
+    pickle.NEXT_BUFFER,
+    pickle.READONLY_BUFFER,
+    pickle.PERSID,
+)
 _NUMBERS = {"f2", "f4", "f8"}  # dtypes that vectors are kept in
 
 

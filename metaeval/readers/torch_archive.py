@@ -26,12 +26,19 @@ _MOST_PICKLE = 1 << 28
 _MOST_STORAGE = 64 << 30
 _MOST_NAMES = 1_000_000
 _STORAGES = {
-    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16", "LongStorage": "int64", "IntStorage": "int32",
-    "ShortStorage": "int16", "CharStorage": "int8", "ByteStorage": "uint8",
-    "BoolStorage": "bool", "ComplexFloatStorage": "complex64",
+    "FloatStorage": "float32",
+    "DoubleStorage": "float64",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
     "ComplexDoubleStorage": "complex128",
-}  # fmt: skip
+}
 _DTYPES = frozenset(_STORAGES.values())
 
 
@@ -150,9 +157,15 @@ class _Dtype:
 
 
 def _tensor(
-    storage: Any, offset: Any, size: Any, stride: Any, _grad: Any = False, _hooks: Any = None,
-    metadata: Any = None, *more: Any,
-) -> torch.Tensor:  # fmt: skip
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    _grad: Any = False,
+    _hooks: Any = None,
+    metadata: Any = None,
+    *more: Any,
+) -> torch.Tensor:
     """A tensor in a storage, if it lies within it.
 
     `metadata` holds the bits `neg` and `conj` of a view whose numbers are not those of the storage.

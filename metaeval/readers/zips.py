@@ -33,8 +33,15 @@ def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
         if names and min(entry.header_offset for entry in archive.infolist()) > 0:
             raise ValueError("unexpected bytes before its first member")
         return archive
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError,
-            MemoryError, IndexError) as error:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        NotImplementedError,
+        OverflowError,
+        MemoryError,
+        IndexError,
+    ) as error:
         if archive is not None:
             archive.close()
         problem = f"is not a {what}, or is cut short ({one_line(error, 100)})"

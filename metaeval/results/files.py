@@ -27,7 +27,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "references": ("references", "ReferencesResult"),
     "forced_choice": ("measured", "MeasuredResult"),
     "judgments": ("judgments", "JudgmentsResult"),
-    "pairs": ("pairs", "PairsResult"),
+    "pairs": ("measured", "MeasuredResult"),
     "score": ("score", "ScoreResult"),
     "sensitivity": ("sensitivity", "SensitivityResult"),
     "reproduce": ("reproduction", "ReproductionResult"),

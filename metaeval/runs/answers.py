@@ -139,10 +139,12 @@ _TYPES: dict[str, type] = {
     **dict.fromkeys(("sample", *_COUNTS), int),
     **dict.fromkeys(("seconds", "usd", "score"), float),
 }
-_SCHEMA = pa.schema([
-    (name, {str: pa.string(), int: pa.int64(), float: pa.float64()}[kind])
-    for name, kind in _TYPES.items()
-])  # fmt: skip
+_SCHEMA = pa.schema(
+    [
+        (name, {str: pa.string(), int: pa.int64(), float: pa.float64()}[kind])
+        for name, kind in _TYPES.items()
+    ]
+)
 
 
 class AnswerJournal:

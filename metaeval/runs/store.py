@@ -190,8 +190,10 @@ class SqliteStore:
             _TOLD.add(self._path)
             log.warning(
                 "%s: the score cache cannot be written (%s); new values are kept in "
-                "memory for this run only", self._path, getattr(error, "strerror", None) or error,
-            )  # fmt: skip
+                "memory for this run only",
+                self._path,
+                getattr(error, "strerror", None) or error,
+            )
 
     def _read_only(self) -> sqlite3.Connection | None:
         """The file as it is, to be read, if it can be."""

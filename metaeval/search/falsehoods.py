@@ -46,7 +46,7 @@ def false_drafts(dataset: CaptionDataset, seed: int, source: str = HUMAN) -> lis
         [ReplaceObject(), ReplaceAttribute(), ReplaceCount(), AddObject()]
         if scenes
         else [FoilObject(), OtherObject(), HallucinateObject()]
-    )  # fmt: skip
+    )
     for corruption in kinds:
         corruption.fit(dataset)
     graphs: Any = dataset.part("scene_graphs") if scenes else {}

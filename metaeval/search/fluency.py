@@ -58,8 +58,11 @@ class Fluency:
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.float64]:
         """[n] LM of each caption; NaN for images that the model was trained on."""
-        new = {t: i for t, i in zip(captions, image_index.tolist(), strict=True)
-               if t not in self._scores}  # fmt: skip
+        new = {
+            t: i
+            for t, i in zip(captions, image_index.tolist(), strict=True)
+            if t not in self._scores
+        }
         if new:
             images = [i if self._stand_in is None else self._stand_in for i in new.values()]
             values = self._scorer.score(list(new), np.array(images, dtype=np.intp))

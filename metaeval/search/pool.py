@@ -26,9 +26,18 @@ from metaeval.search.falsehoods import FoilCheck
 
 SIZE = 64
 _HARMLESS = (
-    Passive, MirrorRelation, SwapConjuncts, Synonym, NumberFormat, ThereIsFrame, PhotoPrefix,
-    Filler, DefiniteArticle, LowerCase, FinalStop,
-)  # fmt: skip
+    Passive,
+    MirrorRelation,
+    SwapConjuncts,
+    Synonym,
+    NumberFormat,
+    ThereIsFrame,
+    PhotoPrefix,
+    Filler,
+    DefiniteArticle,
+    LowerCase,
+    FinalStop,
+)
 _EDITS, _TRIES = 3, 20
 
 

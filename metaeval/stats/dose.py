@@ -252,10 +252,18 @@ def _nothing(k: int, n_seeds: int, floor: bool) -> DoseResponse:
     """The response where no image has all its versions scored."""
     nan, pair = np.full(k, np.nan), np.full((k, 2), np.nan)
     return DoseResponse(
-        0, n_seeds, nan, pair, nan,
-        float("nan") if floor else None, [float("nan")] * 2 if floor else None,
-        pair[1:], pair[1:], float("nan"), HalfEffect(None, [None, None], NO_IMAGES),
-    )  # fmt: skip
+        0,
+        n_seeds,
+        nan,
+        pair,
+        nan,
+        float("nan") if floor else None,
+        [float("nan")] * 2 if floor else None,
+        pair[1:],
+        pair[1:],
+        float("nan"),
+        HalfEffect(None, [None, None], NO_IMAGES),
+    )
 
 
 RHO_REPLICATES = 200  # of the pooled ρ at a dose: of each seed and dose it takes 7 ms

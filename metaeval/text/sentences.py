@@ -9,9 +9,9 @@ from itertools import pairwise
 _END = re.compile(r"(?:[.!?]|[。！？])+[\"'”’)\]」』]*$")
 _UNSPACED_END = re.compile(r"[。！？]+[”’」』]*")
 _ABBREVIATIONS = frozenset(
-    ["mr.", "mrs.", "ms.", "dr.", "prof.", "st.", "vs.", "etc.", "e.g.", "i.e.", "no.", "approx.",
-     "a.m.", "p.m."]
-)  # fmt: skip
+    {"mr.", "mrs.", "ms.", "dr.", "prof.", "st.", "vs.", "etc.", "e.g.", "i.e.", "no."}
+    | {"approx.", "a.m.", "p.m."}
+)
 _INITIAL = re.compile(r"(?:[A-Za-z]\.)+$")  # "J.", "U.S."
 
 

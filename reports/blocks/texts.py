@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.judges.section import judges_section, statistics_of
 from metaeval.reports.paper.citations import cite as citation_of
 from metaeval.reports.shared.formatting import DASH, cut, number
 from metaeval.reports.shared.provenance import reproduction
@@ -55,9 +56,32 @@ def examples(
         for record in extra.records
     ]
     html = rendered(
-        "examples.html.j2", cards=cards, caption=extra.title, photos=photos or {}, key=extra.name
+        "examples_block.html.j2",
+        cards=cards,
+        caption=extra.title,
+        photos=photos or {},
+        key=extra.name,
     )
     return Block(f"extra-{extra.name}", title, html, folded=extra.folded)
+
+
+def judges(run: Run) -> Block:
+    """What the answers of the run's judges show; empty where the run has no judge."""
+    scales = {"share": 1, "score": 1, "percent": 100}  # of the unit in which agreement is 1
+
+    def agreement(judge: str) -> dict[str, float | None]:
+        entry = statistics_of(run.result, judge)
+        values: dict[str, float | None] = {}
+        for measure, estimate in run.result.measures(entry) if entry is not None else ():
+            if measure.shown and measure.unit in scales and estimate.value is not None:
+                values[measure.title] = estimate.value / scales[measure.unit]
+        return values
+
+    section = judges_section(run.directory, agreement)
+    if section is None:
+        return Block("", "", Markup(""))
+    html = rendered("judges_block.html.j2", judges=section)
+    return Block("judges", "Judges", html, tables=(section.table,))
 
 
 def cite(run: LoadedRun[Any]) -> Block:

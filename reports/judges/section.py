@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from markupsafe import Markup
-
-from metaeval.reports.blocks.block import Block, rendered
 from metaeval.reports.paper.links import SaveLinks, save_links
 from metaeval.reports.shared.formatting import (
     DASH,
@@ -20,10 +17,8 @@ from metaeval.reports.shared.formatting import (
     plainly,
 )
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable
-from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_judges
 from metaeval.results.judge import DOMINANT, EqualRatingEffects, JudgeDiagnostics
-from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult, Statistics
 from metaeval.results.run import RunResult
 from metaeval.runs import files
@@ -63,25 +58,6 @@ def judges_section(directory: Path, agreement: Agreement) -> JudgesSection | Non
         [(DOMINATED, _more_than())] if any(j.dominated for j in judges) else (),
     )
     return JudgesSection(lead(judges), table, save_links([table]), missing(absent))
-
-
-def judges(run: LoadedRun[MeasuredResult]) -> Block:
-    """Diagnostics of a run's judges, a column each; no block where the run has none."""
-    result = run.result
-    first = [measures[0] for measures in result.groups().values()]
-
-    def agreement(judge: str) -> dict[str, float | None]:
-        known = {m.name: m.statistics for m in result.metrics if m.statistics is not None}
-        if judge not in known:
-            return {}
-        return {measure.full_title: known[judge].value(measure.key) for measure in first}
-
-    section = judges_section(run.directory, agreement)
-    if section is None:
-        return Block("", "", Markup(""))
-    table = section.table
-    html = rendered("extra_table.html.j2", table=table, links=section.links)
-    return Block("judges", "Judges", html, tables=(table,))
 
 
 def statistics_of(result: RunResult[Statistics], judge: str) -> MetricResult[Statistics] | None:

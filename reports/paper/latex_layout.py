@@ -132,7 +132,7 @@ def _parts(groups: Groups) -> list[list[list[Sequence[Cell]]]]:
     for group in groups:
         parts[-1].append([])
         for row in group:
-            lines = max(math.ceil(len(text) / _PARAGRAPH) for text, _, _ in row)
+            lines = max(math.ceil(len(text) / _PARAGRAPH) for text, *_ in row)
             if height and height + lines > _HEIGHT:
                 parts.append([[]])
                 height = 0

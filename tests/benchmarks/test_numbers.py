@@ -28,21 +28,14 @@ from benchmarks.numbers.tolerance import accept
 from metaeval.config import build, component, compose_config
 from metaeval.errors import InputError
 from metaeval.experiments.forced_choice.statistics import measure_of
+from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
 from metaeval.results.graded import CorruptionSeeds, RhoComponents
 from metaeval.results.judgments import CommonRows, JudgmentStatistics
-from metaeval.results.measured import PublishedValues
+from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
 from metaeval.results.metric import MetricResult, Spread
-from metaeval.results.pairs import (
-    Accuracy,
-    AccuracyByKind,
-    PairFacts,
-    PairsResult,
-    PairsSettings,
-    PairsStatistics,
-)
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
@@ -369,37 +362,27 @@ def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Pa
 def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, ...]]) -> None:
     """A result of one kind: (metric, whether it is a control) → its mean in each comparison."""
     comparisons = ("true > false", "paraphrase > false", "both")[: len(next(iter(means.values())))]
-
-    def entry(name: str, control: bool, values: tuple[float, ...]) -> MetricResult[PairsStatistics]:
-        accuracies = {}
-        for comparison, value in zip(comparisons, values, strict=True):
-            one = Accuracy(value=value, low=0.1, high=0.9, n=1245, ties=0.25, untied=value)
-            shown = None if control else one
-            accuracies[comparison] = AccuracyByKind(
-                kinds={"swap_obj": one}, mean=one, mean_of_shown=shown
-            )
-        statistics = PairsStatistics(n=1245, n_nan=0, accuracy=accuracies)
-        return MetricResult(
-            column=ScoreColumn(name, control=control), family=name, statistics=statistics
+    rows = [
+        (comparison, name, int(control), kind, value, 0.1, 0.9, 0.25, value, 1245, None, None)
+        for k, comparison in enumerate(comparisons)
+        for (name, control), values in means.items()
+        for kind, value in (("swap_obj", values[k]), (MEAN, values[k]), (SHOWN, values[k]))
+        if not (control and kind == SHOWN)
+    ]
+    metrics = [
+        MetricResult[Measured](
+            column=ScoreColumn(name, control=control), family=name, statistics=Measured(values={})
         )
-
-    skipped = MetricResult[PairsStatistics](
-        column=ScoreColumn("none"), family="none", status="skipped"
-    )
-    facts = dict.fromkeys(PairFacts.model_fields, 0)
-    result = PairsResult(
+        for name, control in means
+    ]
+    result = MeasuredResult(
         experiment="pairs",
         dataset="sugarcrepe",
-        title="SugarCrepe",
-        metrics=(*(entry(*key, values) for key, values in means.items()), skipped),
-        settings=PairsSettings(
-            replicates=1, confidence=0.95, seed=0, permutations=1, alpha=0.05, ties="half"
+        metrics=tuple(metrics),
+        declared=(),
+        extras=(
+            Extra(name="accuracies", title="", columns=ACCURACY_COLUMNS, rows=rows, kind="data"),
         ),
-        facts=PairFacts(**facts),
-        kinds={"swap_obj": 1245},
-        comparisons=comparisons,
-        controls={},
-        differences={},
     )
     write_result(folder / files.STATISTICS, result)
 

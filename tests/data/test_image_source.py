@@ -165,9 +165,15 @@ def test_renumbered_images_are_seen_through_or_refused(
     assert "which photographs these 2 images are is not known" in absent.reason
     assert "dataset.image_source=coco" in absent.remedy
     half = CaptionDataset(
-        "half", (0, 1), ("a", "b"), ((), ()), (0, 1), ("a", "b"),
-        image_source=("coco:391895", None), pool_source=("coco:391895", None),
-    )  # fmt: skip
+        "half",
+        (0, 1),
+        ("a", "b"),
+        ((), ()),
+        (0, 1),
+        ("a", "b"),
+        image_source=("coco:391895", None),
+        pool_source=("coco:391895", None),
+    )
     chosen = pretrained.choose("faier", half, variant="r")
     assert isinstance(chosen, PretrainedWeights)
     assert chosen.overlap(half).tolist() == [False, True]

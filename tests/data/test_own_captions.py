@@ -15,15 +15,19 @@ from metaeval.errors import ConfigError, InputError
 KARPATHY = {
     "images": [
         {
-            "filename": "COCO_val2014_000000000042.jpg", "cocoid": 42, "split": "test",
+            "filename": "COCO_val2014_000000000042.jpg",
+            "cocoid": 42,
+            "split": "test",
             "sentences": [{"raw": "A dog. "}, {"raw": "Two  dogs."}, {"raw": "A cat."}],
         },
         {
-            "filename": "COCO_val2014_000000000007.jpg", "cocoid": 7, "split": "train",
+            "filename": "COCO_val2014_000000000007.jpg",
+            "cocoid": 7,
+            "split": "train",
             "sentences": [{"raw": "A bus."}],
         },
     ]
-}  # fmt: skip
+}
 
 
 def test_karpathys_file(tmp_path: Path) -> None:
@@ -76,23 +80,27 @@ def test_captions_of_tokens_are_in_the_order_of_their_numbers(tmp_path: Path) ->
     ("name", "content", "problem"),
     [
         (
-            "c.csv", "image_id,caption\n007,A dog.\n7,A cat.\n",
+            "c.csv",
+            "image_id,caption\n007,A dog.\n7,A cat.\n",
             "c.csv, line 3, field 'image_id': '7' and '007' (line 2) become the same image 7",
         ),
         (
-            "c.token", "a/1.jpg#0\tA dog.\nb/1.jpg#0\tA cat.\n",
+            "c.token",
+            "a/1.jpg#0\tA dog.\nb/1.jpg#0\tA cat.\n",
             "c.token, line 2, field 'FILE': 'b/1.jpg' and 'a/1.jpg' (line 1) become the same image",
         ),
         (
-            "c.token", "1.jpg#0\tA dog.\n1.png#1\tA cat.\n",
+            "c.token",
+            "1.jpg#0\tA dog.\n1.png#1\tA cat.\n",
             "c.token, line 2, field 'FILE': '1.png' and '1.jpg' (line 1) become the same image '1'",
         ),
         (
-            "c.token", "1.jpg#0\tA dog.\n1.jpg#0\tA cat.\n",
+            "c.token",
+            "1.jpg#0\tA dog.\n1.jpg#0\tA cat.\n",
             "line 2, field 'FILE#NUMBER': '1.jpg#0' occurs twice: line 1 has it too",
         ),
     ],
-)  # fmt: skip
+)
 def test_ids_that_would_merge_are_refused(name, content, problem, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(content)
@@ -101,10 +109,13 @@ def test_ids_that_would_merge_are_refused(name, content, problem, tmp_path: Path
     assert problem in str(refused.value)
 
 
-@pytest.mark.parametrize("other", [
-    {"filename": "x.jpg", "cocoid": 42},
-    {"filename": "COCO_val2014_000000000042.jpg", "cocoid": 42, "filepath": "train2014"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"filename": "x.jpg", "cocoid": 42},
+        {"filename": "COCO_val2014_000000000042.jpg", "cocoid": 42, "filepath": "train2014"},
+    ],
+)
 def test_an_image_that_is_twice_in_karpathys_file_is_refused(other, tmp_path: Path) -> None:
     path = tmp_path / "dataset_coco.json"
     extra = {**other, "split": "test", "sentences": [{"raw": "A fish."}]}
@@ -123,16 +134,23 @@ def test_a_table_with_other_names_for_its_columns(tmp_path: Path) -> None:
     for fields in (None, {"image_id": "imgid", "caption": "text"}):
         data = load_own(path, fields=fields)
         assert (data.image_ids, data.human, data.references) == (
-            ("a.jpg",), ("A dog.",), (("Dogs.",),)
-        )  # fmt: skip
+            ("a.jpg",),
+            ("A dog.",),
+            (("Dogs.",),),
+        )
     assert any("image_id is 'imgid', caption is 'text'" in note for note in load_own(path).notes)
 
 
 @pytest.mark.parametrize(
     ("image", "file"),
-    [("photo_00.jpg", "photo_00.jpg"), ("imgs/photo_00.jpg", "photo_00.jpg"),
-     ("000007", "7.png"), ("7", "000000000007.jpg"), ("photo_00", "photo_00.jpg")],
-)  # fmt: skip
+    [
+        ("photo_00.jpg", "photo_00.jpg"),
+        ("imgs/photo_00.jpg", "photo_00.jpg"),
+        ("000007", "7.png"),
+        ("7", "000000000007.jpg"),
+        ("photo_00", "photo_00.jpg"),
+    ],
+)
 def test_an_id_finds_its_image_file(image: str, file: str, tmp_path: Path) -> None:
     folder = tmp_path / "images"
     folder.mkdir()

@@ -50,13 +50,16 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
         ([{"image_id": True, "caption": "a"}], "must be a whole number of 64 bits .* not True"),
         ([{"image_id": 1.0, "caption": "a"}], r"must be a whole number of 64 bits .* not 1\.0"),
         (
-            [{"image_id": 1, "caption": "a"}, {"image_id": 2, "caption": "b"},
-             {"image_id": 1, "caption": "a"}],
+            [
+                {"image_id": 1, "caption": "a"},
+                {"image_id": 2, "caption": "b"},
+                {"image_id": 1, "caption": "a"},
+            ],
             r"record 2, field 'image_id': 1 occurs twice: record 0 has it too",
         ),
         ([{"image_id": 1, "caption": "\ud800"}], "unpaired surrogate"),
     ],
-)  # fmt: skip
+)
 def test_refuses_with_file_record_and_field(tmp_path: Path, value: Any, message: str) -> None:
     path = write(tmp_path / "x.json", value)
     with pytest.raises(InputError, match=message) as caught:
@@ -112,12 +115,14 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 def test_captions_in_other_forms(form: str, tmp_path: Path) -> None:
     """CSV, and `res.json` of pycocoevalcap, hold ids as texts."""
     path = tmp_path / f"system.{form}"
-    path.write_text({
-        "csv": "image_id,caption\n1,a dog\n2,a cat\n",
-        "tsv": "image_id\tcaption\n1\ta dog\n2\ta cat\n",
-        "jsonl": '{"image_id": 1, "caption": "a dog"}\n{"image_id": 2, "caption": "a cat"}\n',
-        "res.json": '{"1": [{"caption": "a dog"}], "2": ["a cat"]}',
-    }[form])  # fmt: skip
+    path.write_text(
+        {
+            "csv": "image_id,caption\n1,a dog\n2,a cat\n",
+            "tsv": "image_id\tcaption\n1\ta dog\n2\ta cat\n",
+            "jsonl": '{"image_id": 1, "caption": "a dog"}\n{"image_id": 2, "caption": "a cat"}\n',
+            "res.json": '{"1": [{"caption": "a dog"}], "2": ["a cat"]}',
+        }[form]
+    )
     read = read_system_captions(path, "system", (1, 2))
     assert dict(read.captions) == {1: "a dog", 2: "a cat"}
     assert path in find_system_files(tmp_path).values()

@@ -12,12 +12,13 @@ from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.experiments.fitted import TEXT, predictions, reference_features, text_features
-from metaeval.experiments.pairs.fitted import fitted_text as fitted_pairs
 from metaeval.experiments.pairs.outcomes import TRUE
+from metaeval.experiments.pairs.statistics import key_of
+from metaeval.experiments.pairs.task import fitted_text as fitted_pairs
 from metaeval.experiments.run import run as carry_out
 from metaeval.experiments.sensitivity.fitted import fitted_text as fitted_sets
 from metaeval.results.files import read_result
-from metaeval.results.pairs import PairsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files
 
@@ -70,11 +71,11 @@ def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
     )  # fmt: skip
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(result, PairsResult)
+    assert isinstance(result, MeasuredResult)
     fitted = result.metric(TEXT)
     assert fitted.column.control
-    assert (fitted.numbers.accuracy[TRUE].mean.value or 0) > 0.97
-    against = result.controls[TRUE]["random"]
+    assert (fitted.numbers.value(key_of(TRUE)) or 0) > 0.97
+    against = result.controls[key_of(TRUE, "random")]
     assert (against.control, against.above) == (TEXT, ())
 
 

@@ -180,9 +180,14 @@ def test_hdf5_keeps_to_its_own_file_and_size(tmp_path: Path) -> None:
         file.create_dataset("5_features", (1 << 20, 36, 8), np.float32, chunks=(1, 36, 8))
         file["6_features"] = np.ones((4, 8), np.float32)
         file.create_group("7_features")
-    problems = {1: "other files", 2: "is a link", 3: "is a link", 4: "other files",
-                5: "the header announces 1,207,959,552 bytes, the file has 0",
-                7: "not a data set"}  # fmt: skip
+    problems = {
+        1: "other files",
+        2: "is a link",
+        3: "is a link",
+        4: "other files",
+        5: "the header announces 1,207,959,552 bytes, the file has 0",
+        7: "not a data set",
+    }
     with Hdf5File(tmp_path / "f.h5") as opened:
         assert opened.array("6_features").sum() == 32
         for number, problem in problems.items():
@@ -203,19 +208,24 @@ def kv(state: bytes) -> bytes:
     ("state", "problem"),
     [
         # a dtype whose fields are made of bytes: numpy takes them for addresses
-        (b"cnumpy\ndtype\n(X\x02\x00\x00\x00V8\x89\x88tR(K\x03X\x01\x00\x00\x00|N"
-         b"X\x01\x00\x00\x00a}X\x01\x00\x00\x00aB\x08\x00\x00\x00AAAAAAAAsK\x08K\x01K\x1btb",
-         "is not an array"),
-        (b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85X\x01\x00\x00\x00b"
-         b"tR(K\x01J\x00\x00\x00\x7fK\x03\x86cnumpy\ndtype\n(X\x02\x00\x00\x00f4\x89\x88tR"
-         b"\x89B\x0c\x00\x00\x00AAAABBBBCCCCtb", "12 bytes for the shape"),
+        (
+            b"cnumpy\ndtype\n(X\x02\x00\x00\x00V8\x89\x88tR(K\x03X\x01\x00\x00\x00|N"
+            b"X\x01\x00\x00\x00a}X\x01\x00\x00\x00aB\x08\x00\x00\x00AAAAAAAAsK\x08K\x01K\x1btb",
+            "is not an array",
+        ),
+        (
+            b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85X\x01\x00\x00\x00b"
+            b"tR(K\x01J\x00\x00\x00\x7fK\x03\x86cnumpy\ndtype\n(X\x02\x00\x00\x00f4\x89\x88tR"
+            b"\x89B\x0c\x00\x00\x00AAAABBBBCCCCtb",
+            "12 bytes for the shape",
+        ),
         (b"cposix\nsystem\n(X\x04\x00\x00\x00truetR", r"contains code \(posix.system\)"),
         (b"cnumpy\nload\n(X\x01\x00\x00\x00xtR", r"contains code \(numpy.load\)"),
         (b"\x96\x00\x00\x00\x00\x00\x01\x00\x00", "or is cut short"),  # room for 2^40 bytes
         (b"N" + b"r\xff\xff\xff\x7f", "put it next to the .kv file"),  # a memo of 2^31 places
         (b"\x8d\x00\x00\x00\x00\x00\x00\x00\x7f", "or is cut short"),  # a string as long
     ],
-)  # fmt: skip
+)
 def test_a_pickle_of_vectors_does_nothing(tmp_path: Path, state: bytes, problem: str) -> None:
     (tmp_path / "v.kv").write_bytes(kv(state))
     with pytest.raises(InputError, match=rf"v\.kv.*{problem}"):
@@ -311,14 +321,26 @@ def test_a_checkpoint_of_torch_is_read_as_torch_reads_it(tmp_path: Path) -> None
     base = torch.randn(6, 8)
     value = {
         "state_dict": {
-            "a": base, "view": base[1:4, ::2], "turned": base.T, "half": base.half(),
-            "bfloat": base.bfloat16(), "count": torch.tensor(3), "empty": torch.zeros(0, 4),
-            "double": base.double(), "mask": base > 0, "wave": base.to(torch.complex64),
+            "a": base,
+            "view": base[1:4, ::2],
+            "turned": base.T,
+            "half": base.half(),
+            "bfloat": base.bfloat16(),
+            "count": torch.tensor(3),
+            "empty": torch.zeros(0, 4),
+            "double": base.double(),
+            "mask": base > 0,
+            "wave": base.to(torch.complex64),
             "parameter": torch.nn.Parameter(base),
         },
-        "epoch": 3, "best": 0.5, "name": "é", "size": torch.Size([2, 3]), "none": None,
-        "list": [1, (2, 3)], "flag": True,
-    }  # fmt: skip
+        "epoch": 3,
+        "best": 0.5,
+        "name": "é",
+        "size": torch.Size([2, 3]),
+        "none": None,
+        "list": [1, (2, 3)],
+        "flag": True,
+    }
     torch.save(value, tmp_path / "c.pt")
     read = load_torch_checkpoint(tmp_path / "c.pt")
     expected = torch.load(tmp_path / "c.pt", weights_only=True)

@@ -19,9 +19,13 @@ def huge_png(path: Path, side: int) -> None:
     """A PNG that says that it has side × side pixels, and holds none."""
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b""))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks
-    ))  # fmt: skip
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join(
+            struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+            for t, d in chunks
+        )
+    )
 
 
 def opened(path: Path) -> np.ndarray:
@@ -93,9 +97,13 @@ def test_one_very_long_row_is_refused_before_it_is_decoded(tmp_path: Path) -> No
     path = tmp_path / "row.png"
     header = struct.pack(">IIBBBBB", 119_999_999, 1, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(120_000_000))), (b"IEND", b""))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks
-    ))  # fmt: skip
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join(
+            struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+            for t, d in chunks
+        )
+    )
     with pytest.raises(InputError, match="a side of 119,999,999 pixels, at most 65,535"):
         opened(path)
 

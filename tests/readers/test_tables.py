@@ -99,11 +99,14 @@ def test_what_was_guessed_is_refused(tmp_path: Path, text: str, problem: str) ->
         table(tmp_path, text)
 
 
-@pytest.mark.parametrize("line", [
-    '{"image_id": "1", "candidate": "a", "human": 1' + "0" * 400 + "}",
-    '{"image_id": "1", "candidate": "a", "human": ' + "[" * 10_000,
-    '{"image_id": "1", "candidate": "a", "human": 1, "human": 5}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"image_id": "1", "candidate": "a", "human": 1' + "0" * 400 + "}",
+        '{"image_id": "1", "candidate": "a", "human": ' + "[" * 10_000,
+        '{"image_id": "1", "candidate": "a", "human": 1, "human": 5}',
+    ],
+)
 def test_a_json_line_is_named(tmp_path: Path, line: str) -> None:
     good = '{"image_id": "0", "candidate": "a", "human": 1}\n'
     with pytest.raises(InputError, match=r"t\.jsonl, line 2.*: ") as error:
@@ -136,10 +139,15 @@ def test_iscrowd_is_zero_or_one(tmp_path: Path) -> None:
     ):
         path = tmp_path / "i.json"
         box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "iscrowd": value}
-        path.write_text(json.dumps({
-            "images": [{"id": 1, "width": 10, "height": 10}],
-            "categories": [{"id": 1, "name": "dog"}], "annotations": [box],
-        }))  # fmt: skip
+        path.write_text(
+            json.dumps(
+                {
+                    "images": [{"id": 1, "width": 10, "height": 10}],
+                    "categories": [{"id": 1, "name": "dog"}],
+                    "annotations": [box],
+                }
+            )
+        )
         if kept is None:
             with pytest.raises(InputError, match="id 1, field 'iscrowd': must be 0 or 1"):
                 CocoObjects(path)
@@ -150,10 +158,15 @@ def test_iscrowd_is_zero_or_one(tmp_path: Path) -> None:
 def test_a_box_of_four_hundred_digits_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10**400, 5]}
-    path.write_text(json.dumps({
-        "images": [{"id": 1, "width": 10, "height": 10}],
-        "categories": [{"id": 1, "name": "dog"}], "annotations": [box],
-    }))  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "images": [{"id": 1, "width": 10, "height": 10}],
+                "categories": [{"id": 1, "name": "dog"}],
+                "annotations": [box],
+            }
+        )
+    )
     with pytest.raises(InputError, match="annotation id 1, field 'bbox': must be four numbers"):
         CocoObjects(path)
 
@@ -250,9 +263,10 @@ def test_every_record_is_accounted_for(tmp_path: Path) -> None:
         "images": [{"id": i} for i in (1, 2, 3)],
         "annotations": [
             {"id": 10 * i + k, "image_id": i, "caption": f"a dog {k}"}
-            for i in (1, 2, 3) for k in range(3 + i)
+            for i in (1, 2, 3)
+            for k in range(3 + i)
         ],
-    }  # fmt: skip
+    }
     (tmp_path / "c.json").write_text(json.dumps(captions))
     whole = load_coco("c", captions=tmp_path / "c.json", n_references=2)
     assert whole.records is not None

@@ -107,8 +107,8 @@ def attack(folder: Path) -> Path:
 
 
 Maker = Callable[[Path], Path]
-LARGE = (graded, judgments, captioners, pairs)
-SMALL = (sensitivity, references, sample_size, attack)
+LARGE = (graded, judgments, captioners)
+SMALL = (pairs, sensitivity, references, sample_size, attack)
 
 
 @pytest.fixture(scope="module")

@@ -37,14 +37,6 @@ from metaeval.results.judgments import (
 )
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.pairs import (
-    Accuracy,
-    AccuracyByKind,
-    PairFacts,
-    PairsResult,
-    PairsSettings,
-    PairsStatistics,
-)
 from metaeval.results.run import CorruptionInfo, Measure
 from metaeval.results.sensitivity import (
     ChangedCaption,
@@ -58,8 +50,6 @@ from metaeval.results.sensitivity import (
 )
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.significance.comparison import Shows
-
-TRUE_FALSE = "true > false"  # the comparison of `pairs_result`
 
 
 def correlation_estimates(n: int, value: float | None) -> dict[str, Any]:
@@ -173,49 +163,6 @@ def against_control(
     return AgainstControl(
         control="Length", control_value=value, best="CIDEr", best_value=0.5,
         comparisons=tuple(pairs), shows=shows,
-    )  # fmt: skip
-
-
-def accuracy(value: float | None, n: int = 10, ties: float | None = 0.0) -> Accuracy:
-    """An accuracy on true and false captions."""
-    return Accuracy(value=value, n=n, ties=ties, untied=value)
-
-
-def pairs_metric(
-    name: str, values: Mapping[str, float | None], shown: float | None = None, **column: Any
-) -> MetricResult[PairsStatistics]:
-    """A metric with these accuracies in "true > false"; the mean is that of all kinds."""
-    known = [v for v in values.values() if v is not None]
-    by_kind = AccuracyByKind(
-        kinds={kind: accuracy(v) for kind, v in values.items()},
-        mean=accuracy(sum(known) / len(known) if known else None),
-        mean_of_shown=None if shown is None else accuracy(shown),
-    )
-    return MetricResult(
-        column=ScoreColumn(name, **column),
-        family=name.lower(),
-        statistics=PairsStatistics(n=10, n_nan=0, accuracy={TRUE_FALSE: by_kind}),
-    )
-
-
-def pairs_result(
-    *metrics: MetricResult[PairsStatistics],
-    kinds: Mapping[str, int] | None = None,
-    ties: str = "half",
-    controls: Mapping[str, AgainstControl] | None = None,
-    differences: Comparisons | None = None,
-    **facts: int,
-) -> PairsResult:
-    """A run on true and false captions."""
-    counts = dict.fromkeys(PairFacts.model_fields, 0) | {"pairs": 20, "images": 10} | facts
-    return PairsResult(
-        experiment="pairs", dataset="d", title="D",
-        settings=PairsSettings(
-            replicates=10, confidence=0.95, seed=0, permutations=9999, alpha=0.05, ties=ties
-        ),
-        facts=PairFacts(**counts), kinds=kinds or {"swap": 10, "replace": 10},
-        comparisons=(TRUE_FALSE,), controls={TRUE_FALSE: controls or {}},
-        differences={TRUE_FALSE: differences or comparisons()}, metrics=metrics,
     )  # fmt: skip
 
 

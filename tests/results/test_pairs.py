@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from metaeval.experiments.pairs.statistics import MEAN, key_of
 from metaeval.results.base import Estimate
-from metaeval.results.comparison import Comparisons
-from metaeval.results.pairs import Accuracy, AccuracyByKind, PairsResult
+from metaeval.results.measured import MeasuredResult
 from tests.data.pairs.pair_files import coco, sugarcrepe_pp
 from tests.experiments.pairs.test_pairs import run_in
 from tests.results.conftest import DRAWN_BY_ID
@@ -27,7 +27,7 @@ def before() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def now(tmp_path_factory: pytest.TempPathFactory) -> PairsResult:
+def now(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
     folder = tmp_path_factory.mktemp("pairs")
     sugarcrepe_pp(coco(folder))
     return run_in(
@@ -37,50 +37,43 @@ def now(tmp_path_factory: pytest.TempPathFactory) -> PairsResult:
     )  # fmt: skip
 
 
-def accuracy(old: dict[str, Any]) -> Accuracy:
-    low, high = old["ci"]
-    return Accuracy(
-        value=old["value"], low=low, high=high, n=old["n"], ties=old["ties"], untied=old["untied"]
-    )
-
-
-def by_kind(old: dict[str, Any]) -> AccuracyByKind:
-    kinds = {kind: accuracy(v) for kind, v in old.items() if kind != "mean"}
-    return AccuracyByKind(kinds=kinds, mean=accuracy(old["mean"]))
-
-
-def without_shown(new: AccuracyByKind) -> AccuracyByKind:
-    return new.model_copy(update={"mean_of_shown": None})
-
-
 def test_every_accuracy_is_the_same_to_the_last_bit(
-    before: dict[str, Any], now: PairsResult
+    before: dict[str, Any], now: MeasuredResult
 ) -> None:
+    lines = {
+        (line["comparison"], line["metric"], line["kind"]): line
+        for line in now.extra("accuracies").records
+    }
     assert [m["metric"] for m in before["metrics"]] == [m.name for m in now.metrics]
     for old, new in zip(before["metrics"], now.metrics, strict=True):
         assert (old["status"], old["signature"]) == (new.status, new.signature)
         if new.statistics is None:
             assert "accuracy" not in old
             continue
-        assert (old["n"], old["n_nan"]) == (new.statistics.n, new.statistics.n_nan)
+        assert (old["n"], old["n_nan"]) == (new.numbers.facts["n"], new.numbers.facts["n_nan"])
         if new.name == DRAWN_BY_ID:
             continue
-        refined = before["refinement"]["accuracy"][new.name]
-        assert new.statistics.refined is not None
         for comparison in before["comparisons"]:
-            assert without_shown(new.statistics.accuracy[comparison]) == by_kind(
-                old["accuracy"][comparison]
-            )
-            assert new.statistics.refined[comparison] == by_kind(refined[comparison])
+            refined = before["refinement"]["accuracy"][new.name][comparison]
+            for kind, was in old["accuracy"][comparison].items():
+                key = key_of(comparison, "" if kind == MEAN else kind)
+                low, high = was["ci"]
+                assert new.numbers[key] == Estimate(
+                    value=was["value"], low=low, high=high, n=was["n"]
+                )
+                line = lines[comparison, new.name, kind]
+                assert (line["ties"], line["untied"]) == (was["ties"], was["untied"])
+                after = refined[kind]
+                assert (line["refined_accuracy"], line["refined_n"]) == (after["value"], after["n"])
 
 
 def test_every_comparison_is_the_same_to_the_last_bit(
-    before: dict[str, Any], now: PairsResult
+    before: dict[str, Any], now: MeasuredResult
 ) -> None:
-    assert now.kinds == before["kinds"]
-    assert list(now.comparisons) == before["comparisons"]
+    heads = [f"{kind} ({n:,})" for kind, n in before["kinds"].items()]
+    assert [c for c in now.extra("kinds_true___false").columns if "(" in c] == heads
     for comparison, old in before["differences"].items():
-        family: Comparisons = now.differences[comparison]
+        family = now.comparisons[key_of(comparison)]
         assert len(family.pairs) == len(old["pairs"])
         for pair, new in zip(old["pairs"], family.pairs, strict=True):
             if DRAWN_BY_ID in (new.a, new.b):
@@ -94,7 +87,7 @@ def test_every_comparison_is_the_same_to_the_last_bit(
             }
     for comparison, kinds in before["controls"].items():
         for kind, was in kinds.items():
-            control = now.controls[comparison][kind]
+            control = now.controls[key_of(comparison, kind)]
             if DRAWN_BY_ID in (control.control, was["control"]):
                 continue
             assert (control.control, control.control_value) == (

@@ -16,10 +16,18 @@ from metaeval.runs.records import Edit, Version
 @pytest.fixture
 def captions(tmp_path: Path) -> Path:
     versions = [
-        Version("Replace 25%", 0, "a cat runs.", "a dog runs.", expected="lower",
-                requested_rate=0.25, realised_rate=1 / 3, edits=(Edit(1, "dog", "cat"),)),
+        Version(
+            "Replace 25%",
+            0,
+            "a cat runs.",
+            "a dog runs.",
+            expected="lower",
+            requested_rate=0.25,
+            realised_rate=1 / 3,
+            edits=(Edit(1, "dog", "cat"),),
+        ),
         Version("Human", 1, "a dog runs.", "a dog runs."),
-    ]  # fmt: skip
+    ]
     path = tmp_path / files.CAPTIONS
     files.write_rows(path, [(7, *v.as_row()) for v in versions])
     return path

@@ -15,8 +15,15 @@ from metaeval.runs import files
 from metaeval.runs.folder import LOCK, lock, new_folder
 from tests.forked import run_command
 
-SMALL = ("experiment=replace", "dataset=scenes", "dataset.limit=6", "stats.replicates=10",
-         "metrics=[bleu]", "metric.bleu.tokenizer=whitespace", "report=none")  # fmt: skip
+SMALL = (
+    "experiment=replace",
+    "dataset=scenes",
+    "dataset.limit=6",
+    "stats.replicates=10",
+    "metrics=[bleu]",
+    "metric.bleu.tokenizer=whitespace",
+    "report=none",
+)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -59,8 +66,10 @@ def test_the_folder_of_a_killed_run_is_free_and_its_files_are_known(tmp_path: Pa
             files.atomic(tmp_path / "b.csv", lambda path: (path.write_text("h"), os._exit(9)))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert {path.partition("csv.")[0] for path in content(tmp_path)} == {
-        LOCK, "scores/a.parquet", ".b.",
-    }  # fmt: skip
+        LOCK,
+        "scores/a.parquet",
+        ".b.",
+    }
     with lock(tmp_path) as held:
         held.require_own()
         held.clear()
@@ -147,8 +156,9 @@ def test_a_folder_named_by_the_time_is_a_new_one(tmp_path: Path) -> None:
 
 def test_a_page_that_is_built_later_is_of_the_run(tmp_path: Path) -> None:
     for module, *arguments in (
-        ["metaeval", *SMALL, "hydra.run.dir=OUT"], ["metaeval.report", "OUT"],
-    ):  # fmt: skip
+        ["metaeval", *SMALL, "hydra.run.dir=OUT"],
+        ["metaeval.report", "OUT"],
+    ):
         done = run_command(module, *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     listed = files.read_json(tmp_path / "OUT" / files.RUN)["files"]
@@ -176,9 +186,17 @@ def test_runs_in_threads_have_a_folder_and_a_number_each(
 
     def rho(seed: int, out: str | None) -> tuple[str, float]:
         run = metaeval.run(
-            "replace", out=out, dataset="scenes", dataset__limit=20, metrics=["rouge_l"], seed=seed,
-            quiet=True, report="none", cache__enabled=False, stats__replicates=10,
-        )  # fmt: skip
+            "replace",
+            out=out,
+            dataset="scenes",
+            dataset__limit=20,
+            metrics=["rouge_l"],
+            seed=seed,
+            quiet=True,
+            report="none",
+            cache__enabled=False,
+            stats__replicates=10,
+        )
         return str(run.directory), run.result.metrics[0].numbers.rank_order_rho.value
 
     with ThreadPoolExecutor(3) as pool:

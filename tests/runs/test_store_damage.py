@@ -34,11 +34,13 @@ def change(path: Path, statement: str, *values: object) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    ["UPDATE checked SET value = x'6f6e66' WHERE key = x'31'",   # one bit: "onf"
-     "UPDATE checked SET value = x'' WHERE key = x'31'",
-     "UPDATE checked SET value = 'one' WHERE key = x'31'",        # text, not bytes
-     "UPDATE checked SET checksum = checksum + 1 WHERE key = x'31'"],
-)  # fmt: skip
+    [
+        "UPDATE checked SET value = x'6f6e66' WHERE key = x'31'",  # one bit: "onf"
+        "UPDATE checked SET value = x'' WHERE key = x'31'",
+        "UPDATE checked SET value = 'one' WHERE key = x'31'",  # text, not bytes
+        "UPDATE checked SET checksum = checksum + 1 WHERE key = x'31'",
+    ],
+)
 def test_a_damaged_value_is_counted_and_replaced(tmp_path: Path, damage: str) -> None:
     path = filled(tmp_path / "c.sqlite")
     change(path, damage)

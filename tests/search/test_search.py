@@ -50,8 +50,16 @@ def length_score(texts, index):
 
 def test_the_search_spends_its_budget_and_finds_the_longest_caption() -> None:
     limits = SearchLimits(calls=50, edits=3)
-    traces = search(length_score, [[free("a dog")], [free("a cat on a mat")]], [NEAR, NEAR], FAR,
-                    [1, 2], limits, 0, "length")  # fmt: skip
+    traces = search(
+        length_score,
+        [[free("a dog")], [free("a cat on a mat")]],
+        [NEAR, NEAR],
+        FAR,
+        [1, 2],
+        limits,
+        0,
+        "length",
+    )
     for trace, words in zip(traces, (2, 5), strict=True):
         assert len(trace.trials) <= 50
         assert all(t.draft.edits <= 3 for t in trace.trials)
@@ -84,15 +92,29 @@ def test_only_admitted_captions_count() -> None:
 
 @pytest.mark.parametrize(
     ("calls", "edits", "words", "expected"),
-    [(0, None, None, 0.1), (1, None, None, 0.1), (2, None, None, 0.5), (4, None, None, 0.9),
-     (4, 0, None, 0.5), (4, None, (2, 2), 0.5), (4, None, (7, 9), None)],
-)  # fmt: skip
+    [
+        (0, None, None, 0.1),
+        (1, None, None, 0.1),
+        (2, None, None, 0.5),
+        (4, None, None, 0.9),
+        (4, 0, None, 0.5),
+        (4, None, (2, 2), 0.5),
+        (4, None, (7, 9), None),
+    ],
+)
 def test_the_best_of_a_trace(calls, edits, words, expected) -> None:
     def trial(text: str, edits: int, score: float, admitted: bool = True) -> Trial:
         return Trial(Draft(tuple(text.split()), (), edits), score, admitted)
 
-    trace = Trace([trial("a b c", 0, 0.1), trial("a b", 0, 0.5), trial("a", 1, float("nan")),
-                   trial("a b c d", 2, 0.9), trial("a", 1, 1.0)])  # fmt: skip
+    trace = Trace(
+        [
+            trial("a b c", 0, 0.1),
+            trial("a b", 0, 0.5),
+            trial("a", 1, float("nan")),
+            trial("a b c d", 2, 0.9),
+            trial("a", 1, 1.0),
+        ]
+    )
     trace.trials.insert(0, trace.trials.pop(0))
     best = trace.best(calls, edits, words)
     assert (best.score if best else None) == expected

@@ -176,11 +176,20 @@ def load_coco(
             f"{count_captions(dropped)} after an image's first {1 + n_references} left out."
         )
     return CaptionDataset(
-        name, ids, human, references, ids, human, sources, tuple(notes), parts=parts,
-        image_source=photographs, pool_source=photographs,
+        name,
+        ids,
+        human,
+        references,
+        ids,
+        human,
+        sources,
+        tuple(notes),
+        parts=parts,
+        image_source=photographs,
+        pool_source=photographs,
         records=RecordCount(read, sum(map(len, references)) + len(human)),
         excluded_ids=every_id - frozenset(ids),
-    ).limited(limit)  # fmt: skip
+    ).limited(limit)
 
 
 def _protocol(

@@ -83,12 +83,22 @@ class ClipPairs(ForcedChoice):
                 ids, nowhere = items.image_ids, (None,) * len(items.image_ids)
                 words = tuple(r[0] for r in items.references)
                 documents = CaptionDataset(
-                    self.name, ids, words, items.references, ids, words, self.sources, self.notes,
-                    parts={part: Absent(part, "the benchmark is of audio clips, without images")
-                           for part in ("images", "objects")},
-                    image_source=nowhere, pool_source=nowhere,
+                    self.name,
+                    ids,
+                    words,
+                    items.references,
+                    ids,
+                    words,
+                    self.sources,
+                    self.notes,
+                    parts={
+                        part: Absent(part, "the benchmark is of audio clips, without images")
+                        for part in ("images", "objects")
+                    },
+                    image_source=nowhere,
+                    pool_source=nowhere,
                     documents=items.sums([1] * len(clips)),
-                )  # fmt: skip
+                )
                 of_caption, captions = items.of_caption[: len(pair)], [texts[k] for k in pair]
                 sides = np.full(len(pair), side, dtype=np.int64)
                 pairs = np.array(pair, dtype=np.int64)

@@ -51,11 +51,17 @@ WORDS = {
 # benchmark → what its files call the fields
 LAYOUTS = {
     "caparena": {
-        "image_id": "img", "first": "caption1", "second": "caption2", "winner": "winner",
-        "first_system": "source1", "second_system": "source2", "category": "cluster",
-        "references": "ref", "rater": "annotator",
+        "image_id": "img",
+        "first": "caption1",
+        "second": "caption2",
+        "winner": "winner",
+        "first_system": "source1",
+        "second_system": "source2",
+        "category": "cluster",
+        "references": "ref",
+        "rater": "annotator",
     },
-}  # fmt: skip
+}
 # benchmark → folder in the data folder, file, where to get it
 FILES = {
     "caparena": ("caparena", "caparena_annots_eval.json", "https://github.com/njucckevin/CapArena"),
@@ -178,9 +184,13 @@ def load_battles(
             battle = battle._replace(references=more.get(image_key(battle.image), ()))
         battles.append(battle)
     return arrange_battles(
-        name, title or name, battles, sources={path.name: table.sha256},
-        notes=[*tidy.notes(), *notes], **options,
-    )  # fmt: skip
+        name,
+        title or name,
+        battles,
+        sources={path.name: table.sha256},
+        notes=[*tidy.notes(), *notes],
+        **options,
+    )
 
 
 @checked
@@ -230,16 +240,25 @@ def load_captioner_battles(
     known = coco.of({s for s in sources.values() if s is not None})
     battles = [
         Battle(
-            str(image), str(systems[a][image]), str(systems[b][image]), float("nan"), a, b,
+            str(image),
+            str(systems[a][image]),
+            str(systems[b][image]),
+            float("nan"),
+            a,
+            b,
             references=known.get(str(sources[image]), ()),
         )
         for image, a, b in _drawn(systems, n_battles, seed, options.get("limit"))
-    ]  # fmt: skip
+    ]
     options["image_source"] = "coco"
     return arrange_battles(
-        name, "Captioners", battles, sources={**checksums, **coco.checksums},
-        notes=[*notes, *coco.notes], **options,
-    )  # fmt: skip
+        name,
+        "Captioners",
+        battles,
+        sources={**checksums, **coco.checksums},
+        notes=[*notes, *coco.notes],
+        **options,
+    )
 
 
 def arrange_battles(
@@ -255,9 +274,10 @@ def arrange_battles(
     ties, own_captions = options.get("ties", "half"), options.get("own_captions", "drop")
     limit, photographed = options.get("limit"), options.get("image_source")
     places: ImagePlaces = {
-        "instances": options.get("instances"), "images": options.get("images"),
+        "instances": options.get("instances"),
+        "images": options.get("images"),
         "data": options.get("data"),
-    }  # fmt: skip
+    }
     if ties not in TIES:
         raise ConfigError(f"dataset.ties: '{ties}' is not one of {', '.join(TIES)}")
     if own_captions not in ("drop", "keep"):
@@ -281,9 +301,12 @@ def arrange_battles(
             log.warning("%s", messages[-1])
     names: dict[ImageId, str] = {b.image: b.file for b in battles if b.file}
     photographs, note = sources_of_ids(
-        dict.fromkeys(b.image for b in battles), names, declared=photographed, collection=name,
+        dict.fromkeys(b.image for b in battles),
+        names,
+        declared=photographed,
+        collection=name,
         **places,
-    )  # fmt: skip
+    )
     winner = np.array([b.winner for b in battles])
     named = all(b.first_system and b.second_system for b in battles)
     return Battles(
@@ -389,15 +412,19 @@ def _winner(
         raise InputError(
             f"'{text:.60}' can be the system '{systems[names.index(text.lower())]}' or the other "
             "caption; use the systems' names as they are, or first, second and tie",
-            file=path, record=where, field="winner",
-        )  # fmt: skip
+            file=path,
+            record=where,
+            field="winner",
+        )
     if outcome is not None:
         return outcome
     raise InputError(
         f"'{text:.60}' is neither system of the battle, nor first, second or tie; "
         "dataset.winners={VALUE: first} says what a value means",
-        file=path, record=where, field="winner",
-    )  # fmt: skip
+        file=path,
+        record=where,
+        field="winner",
+    )
 
 
 def _without_own(battle: Battle) -> tuple[str, ...]:

@@ -97,8 +97,11 @@ def load_composite(
     names = [f"{s}_{DIMENSIONS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
         [*names, *(SUBSETS[s] for s in subsets)],
-        folder="composite", source=SOURCE, root=root, data=data,
-    )  # fmt: skip
+        folder="composite",
+        source=SOURCE,
+        root=root,
+        data=data,
+    )
     tidy, sources, empty, read = Tidy(), {}, 0, 0
     judged: list[JudgedCaption] = []
     for subset in subsets:
@@ -116,18 +119,25 @@ def load_composite(
                 if _stem(key[0]) not in references:
                     raise InputError(
                         f"no caption of '{key[0]}' is in {SUBSETS[subset]}",
-                        file=file.path, record=where, field=_URL,
-                    )  # fmt: skip
+                        file=file.path,
+                        record=where,
+                        field=_URL,
+                    )
                 human = rated.setdefault(key, {})
                 human[dimension] = (*human.get(dimension, ()), value)
         part = [
             JudgedCaption(
-                f"{subset}/{name}", caption, references[_stem(name)], human,
-                system=written_by[k - 1], file=name, subset=subset,
+                f"{subset}/{name}",
+                caption,
+                references[_stem(name)],
+                human,
+                system=written_by[k - 1],
+                file=name,
+                subset=subset,
                 source=source_of_file(name, _COLLECTIONS[subset]),
             )
             for (name, k, caption), human in rated.items()
-        ]  # fmt: skip
+        ]
         _require_own_captions(part, files[SUBSETS[subset]])
         read += len(part)
         judged += [j for j in part if systems is None or j.system in systems]
@@ -135,9 +145,18 @@ def load_composite(
     if empty:
         notes.append(f"{empty} records without an image were left out.")
     return arrange(
-        "composite", "Composite", judged, chosen, sources=sources, notes=notes, limit=limit,
-        read=read + empty, instances=instances, images=images, data=data,
-    )  # fmt: skip
+        "composite",
+        "Composite",
+        judged,
+        chosen,
+        sources=sources,
+        notes=notes,
+        limit=limit,
+        read=read + empty,
+        instances=instances,
+        images=images,
+        data=data,
+    )
 
 
 def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> None:

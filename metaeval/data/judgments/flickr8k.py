@@ -68,10 +68,16 @@ def load_expert(
         )
     ]
     return arrange(
-        "flickr8k_expert", "Flickr8k-Expert", judged, chosen,
+        "flickr8k_expert",
+        "Flickr8k-Expert",
+        judged,
+        chosen,
         sources={TOKENS: tokens.sha256, EXPERT: expert.sha256},
-        notes=captions.tidy.notes(), images=images, data=data, limit=limit,
-    )  # fmt: skip
+        notes=captions.tidy.notes(),
+        images=images,
+        data=data,
+        limit=limit,
+    )
 
 
 @checked
@@ -101,10 +107,16 @@ def load_crowd(
             raise InputError(problem, file=crowd.path, record=where, field="share of yes")
         judged.append(captions.judged(crowd, where, ids, {"yes": (share,)}))
     return arrange(
-        "flickr8k_cf", "Flickr8k-CF", judged, chosen,
+        "flickr8k_cf",
+        "Flickr8k-CF",
+        judged,
+        chosen,
         sources={TOKENS: tokens.sha256, CROWD: crowd.sha256},
-        notes=captions.tidy.notes(), images=images, data=data, limit=limit,
-    )  # fmt: skip
+        notes=captions.tidy.notes(),
+        images=images,
+        data=data,
+        limit=limit,
+    )
 
 
 def _annotations(
@@ -157,9 +169,11 @@ class Flickr8kCaptions:
         image, caption = ids
         if image not in self._references:
             raise InputError(
-                f"no caption of '{image}' is in {TOKENS}", file=file.path, record=where,
+                f"no caption of '{image}' is in {TOKENS}",
+                file=file.path,
+                record=where,
                 field="image",
-            )  # fmt: skip
+            )
         if caption not in self._caption:
             raise InputError(
                 f"'{caption}' is not in {TOKENS}", file=file.path, record=where, field="caption id"

@@ -179,14 +179,22 @@ def arrange(
     photographs = tuple(chosen[j].source for j in items.caption)
     checksums = dict(sources)
     dataset = CaptionDataset(
-        name, ids, first_words, items.references, ids, first_words, checksums, tuple(notes),
+        name,
+        ids,
+        first_words,
+        items.references,
+        ids,
+        first_words,
+        checksums,
+        tuple(notes),
         parts=annotated_images(
             dict(zip(ids, photographs, strict=True)), names=files, checksums=checksums, **places
         ),
-        image_source=photographs, pool_source=photographs,
+        image_source=photographs,
+        pool_source=photographs,
         records=RecordCount(len(judged) if read is None else read, len(chosen)),
         documents=None if documents is None else items.sums(documents),
-    )  # fmt: skip
+    )
     facts["documents"] = len(dataset.corpus())
     return Judgments(
         name, title, protocol, tuple(chosen), dataset, items.of_caption, dimensions, facts

@@ -145,14 +145,26 @@ class ForcedChoice:
         photographs = tuple((self.photographs or {}).get(image) for image in ids)
         words = tuple(r[0] if r else "" for r in items.references)
         parts = annotated_images(
-            dict(zip(ids, photographs, strict=True)), names=self.names, images=self.images,
-            instances=self.instances, data=self.data,
-        )  # fmt: skip
+            dict(zip(ids, photographs, strict=True)),
+            names=self.names,
+            images=self.images,
+            instances=self.instances,
+            data=self.data,
+        )
         documents = CaptionDataset(
-            self.name, ids, words, items.references, ids, words, self.sources, self.notes,
-            parts=parts, image_source=photographs, pool_source=photographs,
+            self.name,
+            ids,
+            words,
+            items.references,
+            ids,
+            words,
+            self.sources,
+            self.notes,
+            parts=parts,
+            image_source=photographs,
+            pool_source=photographs,
             documents=items.sums([1] * len(self)) if self.counts_pairs else None,
-        )  # fmt: skip
+        )
         pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
         captions = [*self.first, *self.second]
         return [ScoringTable(documents, np.tile(items.of_caption, 2), captions, pair, side)]
@@ -321,8 +333,9 @@ def _consensus(
         if {left, right} != set(votes):
             raise InputError(
                 f"its captions are not those of pair {start // VOTES + 1:,}",
-                file=path, record=where,
-            )  # fmt: skip
+                file=path,
+                record=where,
+            )
         votes[left if parts[3] == 1 else right] += 1
         references.append(tidy.read(parts[0], file=path, record=where, field="triplets"))
     first, second = letters_and_digits(b), letters_and_digits(c)

@@ -128,9 +128,12 @@ def load_table(
         raise ConfigError("dataset.human names no column")
     notes = [] if raters else _numbered(dimensions)
     reader = _RecordReader(
-        path, list(raters) if raters else dimensions, "human" if raters else None,
-        read_references(more_references, notes), higher_is_better,
-    )  # fmt: skip
+        path,
+        list(raters) if raters else dimensions,
+        "human" if raters else None,
+        read_references(more_references, notes),
+        higher_is_better,
+    )
     judged, sha256 = reader.read(fields, notes)
     n_read = reader.n_read
     if reader.has_raters:
@@ -141,10 +144,18 @@ def load_table(
         notes += _repeated(judged)
     judged, note = _with_sources(judged, image_source, name, instances, data)
     arranged = arrange(
-        name, name, judged, chosen, sources={path.name: sha256},
-        notes=[*reader.tidy.notes(), *notes, *note], limit=limit, read=n_read,
-        instances=instances, images=images, data=data,
-    )  # fmt: skip
+        name,
+        name,
+        judged,
+        chosen,
+        sources={path.name: sha256},
+        notes=[*reader.tidy.notes(), *notes, *note],
+        limit=limit,
+        read=n_read,
+        instances=instances,
+        images=images,
+        data=data,
+    )
     documents = replace(arranged.dataset, language=language)
     return replace(arranged, dataset=documents, higher_is_better=higher_is_better)
 
@@ -340,9 +351,12 @@ def _combined(by_rater: Sequence[Sequence[JudgedCaption]]) -> tuple[JudgedCaptio
     sets = _reference_sets(by_rater)
     references = sets[0] if len(sets) == 1 else tuple(dict.fromkeys(r for s in sets for r in s))
     caption = replace(
-        every[0], human=human, raters=(), references=references,
+        every[0],
+        human=human,
+        raters=(),
+        references=references,
         wrong=tuple((shares >= 0.5).tolist()),
-    )  # fmt: skip
+    )
     return caption, bool(((shares > 0) & (shares < 1)).any())
 
 
@@ -373,9 +387,13 @@ def _with_sources(
     """The captions with what is known of their photographs, and a note where it is not."""
     names: dict[ImageId, str] = {j.image: j.file for j in judged if j.file}
     sources, note = sources_of_ids(
-        dict.fromkeys(j.image for j in judged), names,
-        declared=declared, collection=name, instances=instances, data=data,
-    )  # fmt: skip
+        dict.fromkeys(j.image for j in judged),
+        names,
+        declared=declared,
+        collection=name,
+        instances=instances,
+        data=data,
+    )
     return [replace(j, source=sources[j.image]) for j in judged], note
 
 
@@ -387,8 +405,10 @@ def require_columns(
         names = ", ".join(f"'{column}'" for column in missing)
         raise InputError(
             f"is missing; the columns are: {', '.join(map(str, record))}{hint}",
-            file=path, record=where, field=names.strip("'"),
-        )  # fmt: skip
+            file=path,
+            record=where,
+            field=names.strip("'"),
+        )
 
 
 def _is_judged(value: Any) -> bool:

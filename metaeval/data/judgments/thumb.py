@@ -31,15 +31,23 @@ RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"
 SOURCE = "https://github.com/jungokasai/THumB (folder mscoco)"
 DIMENSIONS = {
-    "total": "human_score", "precision": "P", "recall": "R", "fluency": "Fl",
-    "conciseness": "Con", "inclusive": "Inc",
-}  # fmt: skip
+    "total": "human_score",
+    "precision": "P",
+    "recall": "R",
+    "fluency": "Fl",
+    "conciseness": "Con",
+    "inclusive": "Inc",
+}
 
 
 # precision and recall are ratings, the others penalties; the total is at most the former's mean
 _SCALES: dict[str, tuple[float, float]] = {
-    "P": (1, 5), "R": (1, 5), "Fl": (-5, 0), "Con": (-5, 0), "Inc": (-5, 0),
-}  # fmt: skip
+    "P": (1, 5),
+    "R": (1, 5),
+    "Fl": (-5, 0),
+    "Con": (-5, 0),
+    "Inc": (-5, 0),
+}
 
 
 @checked
@@ -113,10 +121,18 @@ def load_thumb(
     if human_reference:
         judged = _with_human_reference(judged)
     return arrange(
-        "thumb", "THumB 1.0", judged, chosen,
+        "thumb",
+        "THumB 1.0",
+        judged,
+        chosen,
         sources={RATINGS: rated.sha256, REFERENCES: reference_file.sha256},
-        notes=tidy.notes(), instances=instances, images=images, data=data, limit=limit, read=read,
-    )  # fmt: skip
+        notes=tidy.notes(),
+        instances=instances,
+        images=images,
+        data=data,
+        limit=limit,
+        read=read,
+    )
 
 
 def _image(record: Mapping[str, Any], file: Path, where: str) -> str:

@@ -112,12 +112,20 @@ def load_own(
     called = name or path.stem
     photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
     return CaptionDataset(
-        called, ids, human, references, ids, human, {path.name: sha256},
+        called,
+        ids,
+        human,
+        references,
+        ids,
+        human,
+        {path.name: sha256},
         (*tidy.notes(), *notes, *_remarks(human, references)),
         parts={"images": _images(images, names, ids)},
-        image_source=photographs, pool_source=photographs,
-        records=RecordCount(read, len(human) + sum(map(len, references))), language=language,
-    ).limited(limit)  # fmt: skip
+        image_source=photographs,
+        pool_source=photographs,
+        records=RecordCount(read, len(human) + sum(map(len, references))),
+        language=language,
+    ).limited(limit)
 
 
 def _by_image(
@@ -153,11 +161,18 @@ def _folder(folder: Path, name: str | None, image_source: str | None) -> Caption
     photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
     files = ImageFiles(folder, names)
     return CaptionDataset(
-        called, ids, ("",) * len(ids), ((),) * len(ids), ids, ("",) * len(ids), {},
+        called,
+        ids,
+        ("",) * len(ids),
+        ((),) * len(ids),
+        ids,
+        ("",) * len(ids),
+        {},
         (f"{len(ids):,} images without captions: there is nothing to compare with.",),
         parts={"images": lambda: files},
-        image_source=photographs, pool_source=photographs,
-    )  # fmt: skip
+        image_source=photographs,
+        pool_source=photographs,
+    )
 
 
 def images_by_id(folder: Path) -> dict[ImageId, str]:
@@ -245,8 +260,10 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
         if not isinstance(image, dict) or not isinstance(image.get("sentences"), list):
             raise InputError(
                 "has no list of sentences (a file of COCO's own schema is dataset=coco)",
-                file=path, record=where, field="sentences",
-            )  # fmt: skip
+                file=path,
+                record=where,
+                field="sentences",
+            )
         wanted = split in (None, "all") or image.get("split") == split
         file_name = image.get("filename")
         if not isinstance(file_name, str):

@@ -134,10 +134,16 @@ def given_captions(
     )
     photographs = tuple(sources[i] for i in items.image_ids)
     dataset = CaptionDataset(
-        NAME, items.image_ids, human, items.references, items.image_ids, human,
+        NAME,
+        items.image_ids,
+        human,
+        items.references,
+        items.image_ids,
+        human,
         parts=_parts(paths, _by_image(objects, known, candidates, "objects"), known),
-        image_source=photographs, pool_source=photographs,
-    )  # fmt: skip
+        image_source=photographs,
+        pool_source=photographs,
+    )
     notes = list(tidy.notes())
     if unused := len(by_image) - sum(i in by_image for i in known):
         notes.append(f"{unused:,} images have references and no candidate: they are left out.")

@@ -37,13 +37,52 @@ _NUMERIC = re.compile(
 _NUMERIC = re.compile(
     r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
 )
-_PUBLISHED = frozenset({
-    "bleu", "bleu1", "bleu2", "bleu3", "bleu4", "sacrebleu", "chrf", "ter", "meteor", "rouge",
-    "rougel", "cider", "ciderd", "spice", "spider", "bertscore", "bertscorep", "bertscorer",
-    "bertscoref1", "moverscore", "wmd", "vifidel", "tiger", "faier", "chair", "chairs", "chairi",
-    "clips", "refclips", "clipscore", "refclipscore", "pacs", "refpacs", "polos", "umic",
-    "vilbertscore", "infometic", "fense", "fleur", "clair", "hicescore", "aloha",
-})  # fmt: skip
+_PUBLISHED = frozenset(
+    {
+        "bleu",
+        "bleu1",
+        "bleu2",
+        "bleu3",
+        "bleu4",
+        "sacrebleu",
+        "chrf",
+        "ter",
+        "meteor",
+        "rouge",
+        "rougel",
+        "cider",
+        "ciderd",
+        "spice",
+        "spider",
+        "bertscore",
+        "bertscorep",
+        "bertscorer",
+        "bertscoref1",
+        "moverscore",
+        "wmd",
+        "vifidel",
+        "tiger",
+        "faier",
+        "chair",
+        "chairs",
+        "chairi",
+        "clips",
+        "refclips",
+        "clipscore",
+        "refclipscore",
+        "pacs",
+        "refpacs",
+        "polos",
+        "umic",
+        "vilbertscore",
+        "infometic",
+        "fense",
+        "fleur",
+        "clair",
+        "hicescore",
+        "aloha",
+    }
+)
 
 # image id as text, caption, and the references where the table has them
 Item = tuple[str, str, tuple[str, ...] | None]
@@ -198,8 +237,10 @@ class _Reader:
             if long:
                 metric = check_name(
                     row.cell(named["metric"], table.path),
-                    file=table.path, record=row.where, field=named["metric"],
-                )  # fmt: skip
+                    file=table.path,
+                    record=row.where,
+                    field=named["metric"],
+                )
                 self._add(item, metric, named["score"], row, table.path)
                 continue
             for name in names:
@@ -216,8 +257,10 @@ class _Reader:
             if (image, system) not in self.by_system:
                 raise InputError(
                     f"of '{system}' no caption of the image '{image}'",
-                    file=path, record=row.where, field=self.named["system"],
-                )  # fmt: skip
+                    file=path,
+                    record=row.where,
+                    field=self.named["system"],
+                )
             caption = self.by_system[image, system]
         field = self.named["references"]
         references = row.fields.get(field)
@@ -242,8 +285,10 @@ class _Reader:
             raise InputError(
                 f"{value:g} is another score of '{name}' for the same image and caption than "
                 f"{known:g} in {place}",
-                file=path, record=row.where, field=field,
-            )  # fmt: skip
+                file=path,
+                record=row.where,
+                field=field,
+            )
 
 
 def _field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
@@ -265,8 +310,10 @@ def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[st
         if captions.setdefault(key, text) != text:
             raise InputError(
                 f"'{key[1]}' has another caption of the image '{key[0]}'",
-                file=table.path, record=row.where, field=caption,
-            )  # fmt: skip
+                file=table.path,
+                record=row.where,
+                field=caption,
+            )
     return captions
 
 
@@ -298,7 +345,7 @@ def _score_columns(
             f"has columns of numbers that are not known metrics: {columns}; say which columns are "
             f"scores: 'metric.scores.columns=[{','.join(numbers)}]'",
             file=path,
-        )  # fmt: skip
+        )
     return list(numbers)
 
 

@@ -101,8 +101,9 @@ def require_columns(table: Table, names: Sequence[str], option: str) -> None:
         raise InputError(
             f"has no column {', '.join(map(repr, lacking))}; it has "
             f"{', '.join(map(repr, first.fields))}; {option} maps names of columns",
-            file=table.path, record=first.where,
-        )  # fmt: skip
+            file=table.path,
+            record=first.where,
+        )
 
 
 def _listed(value: Any, path: Path) -> Iterator[TableRow]:

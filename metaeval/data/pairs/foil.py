@@ -76,8 +76,10 @@ def load_foil(
         if key in true and true[key][0] != image:
             raise InputError(
                 f"a foil of the image {image} has the id {key!r:.60} of a caption of the image "
-                f"{true[key][0]}", file=path, field="image_id",
-            )  # fmt: skip
+                f"{true[key][0]}",
+                file=path,
+                field="image_id",
+            )
     pairs = [
         CaptionPair(str(image), "object", true[key][1], foil, source=coco_source(image))
         for key, image, foil in foils
@@ -89,6 +91,14 @@ def load_foil(
             f"{count_captions(lone)} called foils were left out: nothing true has their id."
         )
     return arrange_pairs(
-        "foil", "FOIL", pairs, sources={path.name: sha256}, notes=notes, captions=captions,
-        near_copies=near_copies, limit=limit, read=len(foils), **places,
-    )  # fmt: skip
+        "foil",
+        "FOIL",
+        pairs,
+        sources={path.name: sha256},
+        notes=notes,
+        captions=captions,
+        near_copies=near_copies,
+        limit=limit,
+        read=len(foils),
+        **places,
+    )

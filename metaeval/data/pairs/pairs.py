@@ -170,14 +170,21 @@ def arrange_pairs(
     names: dict[ImageId, str] = {p.image: p.file for p in chosen if p.file}
     checksums = {**sources, **coco.checksums}
     dataset = CaptionDataset(
-        name, ids, human, items.references, ids, human, checksums,
+        name,
+        ids,
+        human,
+        items.references,
+        ids,
+        human,
+        checksums,
         (*notes, *coco.notes, *_notes(facts, near_copies)),
         parts=annotated_images(
             dict(zip(ids, photographs, strict=True)), names=names, checksums=checksums, **places
         ),
-        image_source=photographs, pool_source=photographs,
+        image_source=photographs,
+        pool_source=photographs,
         records=RecordCount(facts["pairs_in_files"] if read is None else read, len(chosen)),
-    )  # fmt: skip
+    )
     kinds = tuple(dict.fromkeys(p.kind for p in chosen))
     facts["documents"] = len(dataset.corpus())
     return CaptionPairs(name, title, tuple(chosen), dataset, items.of_caption, kinds, facts)

@@ -70,8 +70,11 @@ def load_rococo(
         chosen = _present(chosen, root, places) or chosen[:1]
     files = find_files(
         [f"{kind}.json" for kind in chosen],
-        folder="rococo", source=SOURCE, root=root, data=places.get("data"),
-    )  # fmt: skip
+        folder="rococo",
+        source=SOURCE,
+        root=root,
+        data=places.get("data"),
+    )
     tidy, sources = Tidy(), {}
     pairs: list[CaptionPair] = []
     read = 0
@@ -86,9 +89,17 @@ def load_rococo(
     if left_out := read - len(pairs):
         notes.append(f"{left_out:,} altered captions equal a true one and were left out.")
     return arrange_pairs(
-        "rococo", "RoCOCO", pairs, sources=sources, notes=notes, captions=captions,
-        near_copies=near_copies, limit=limit, read=read, **places,
-    )  # fmt: skip
+        "rococo",
+        "RoCOCO",
+        pairs,
+        sources=sources,
+        notes=notes,
+        captions=captions,
+        near_copies=near_copies,
+        limit=limit,
+        read=read,
+        **places,
+    )
 
 
 def _present(kinds: Sequence[str], root: str | Path | None, places: ImagePlaces) -> list[str]:
@@ -113,8 +124,10 @@ def _pairs(value: Any, kind: str, tidy: Tidy, path: Path) -> Iterator[CaptionPai
         if (source := source_of_file(name)) is None:
             raise InputError(
                 f"'{name}' is not the name of one of COCO's images",
-                file=path, record=where, field="image",
-            )  # fmt: skip
+                file=path,
+                record=where,
+                field="image",
+            )
         given = record["caption"]
         if not isinstance(given, list) or len(given) < 2:
             problem = f"is {json_type(given)}, not a list of true captions and altered ones"
@@ -128,9 +141,14 @@ def _pairs(value: Any, kind: str, tidy: Tidy, path: Path) -> Iterator[CaptionPai
                 continue
             made_from = _made_from(altered, true, place)
             yield CaptionPair(
-                name, kind, normalised(made_from), normalised(altered),
-                made_from=made_from, file=name, source=source,
-            )  # fmt: skip
+                name,
+                kind,
+                normalised(made_from),
+                normalised(altered),
+                made_from=made_from,
+                file=name,
+                source=source,
+            )
 
 
 def normalised(caption: str) -> str:

@@ -60,8 +60,11 @@ def load_sugarcrepe(
     chosen = chosen_kinds(kinds, KINDS)
     files = find_files(
         [f"{kind}.json" for kind in chosen],
-        folder="sugarcrepe", source=SOURCE, root=root, data=places.get("data"),
-    )  # fmt: skip
+        folder="sugarcrepe",
+        source=SOURCE,
+        root=root,
+        data=places.get("data"),
+    )
     return _load(
         "sugarcrepe", "SugarCrepe", chosen, files, None, captions, near_copies, limit, **places
     )
@@ -84,8 +87,11 @@ def load_sugarcrepe_pp(
     chosen = chosen_kinds(kinds, REPLACED_OR_SWAPPED)
     files = find_files(
         [f"{kind}.json" for kind in chosen],
-        folder="sugarcrepe_pp", source=SOURCE_PP, root=root, data=places.get("data"),
-    )  # fmt: skip
+        folder="sugarcrepe_pp",
+        source=SOURCE_PP,
+        root=root,
+        data=places.get("data"),
+    )
     return _load(
         "sugarcrepe_pp",
         "SugarCrepe++",
@@ -117,9 +123,16 @@ def _load(
         value, sources[path.name] = read_json(path)
         pairs += _pairs(value, kind, paraphrase, tidy, path)
     return arrange_pairs(
-        name, title, pairs, sources=sources, notes=tidy.notes(), captions=captions,
-        near_copies=near_copies, limit=limit, **places,
-    )  # fmt: skip
+        name,
+        title,
+        pairs,
+        sources=sources,
+        notes=tidy.notes(),
+        captions=captions,
+        near_copies=near_copies,
+        limit=limit,
+        **places,
+    )
 
 
 def _pairs(
@@ -132,13 +145,19 @@ def _pairs(
         if (source := source_of_file(text["filename"])) is None:
             raise InputError(
                 f"'{text['filename']}' is not the name of one of COCO's images",
-                file=path, record=where, field="filename",
-            )  # fmt: skip
+                file=path,
+                record=where,
+                field="filename",
+            )
         yield CaptionPair(
-            text["filename"], kind, text["caption"], text["negative_caption"],
+            text["filename"],
+            kind,
+            text["caption"],
+            text["negative_caption"],
             paraphrase=text[paraphrase] if paraphrase else None,
-            file=text["filename"], source=source,
-        )  # fmt: skip
+            file=text["filename"],
+            source=source,
+        )
 
 
 def numbered_records(value: Any, path: Path) -> Iterator[tuple[str, dict[str, object]]]:

@@ -90,14 +90,23 @@ def load_pairs_table(
         raise InputError("holds no record", file=path)
     names: dict[ImageId, str] = {p.image: p.file for p in pairs if p.file}
     sources, note = sources_of_ids(
-        dict.fromkeys(p.image for p in pairs), names,
-        declared=image_source, collection=name, **places,
-    )  # fmt: skip
+        dict.fromkeys(p.image for p in pairs),
+        names,
+        declared=image_source,
+        collection=name,
+        **places,
+    )
     arranged = arrange_pairs(
-        name, name, [replace(p, source=sources[p.image]) for p in pairs],
-        sources={path.name: table.sha256}, notes=[*tidy.notes(), *notes, *note], captions=captions,
-        near_copies=near_copies, limit=limit, **places,
-    )  # fmt: skip
+        name,
+        name,
+        [replace(p, source=sources[p.image]) for p in pairs],
+        sources={path.name: table.sha256},
+        notes=[*tidy.notes(), *notes, *note],
+        captions=captions,
+        near_copies=near_copies,
+        limit=limit,
+        **places,
+    )
     return replace(arranged, dataset=replace(arranged.dataset, language=language))
 
 
@@ -115,7 +124,11 @@ def _pairs(record: dict[str, object], tidy: Tidy, path: Path, where: str) -> Ite
     paraphrase = other and tidy.read(other, file=path, record=where, field="paraphrase")
     for caption in false:
         yield CaptionPair(
-            str(image), optional_name(record, "kind", path, where) or "all", true, caption,
-            paraphrase=paraphrase, references=references,
+            str(image),
+            optional_name(record, "kind", path, where) or "all",
+            true,
+            caption,
+            paraphrase=paraphrase,
+            references=references,
             file=optional_text(record, "image_path", path, where),
-        )  # fmt: skip
+        )

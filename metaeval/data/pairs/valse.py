@@ -55,8 +55,11 @@ def load_valse(
     chosen = chosen_kinds(kinds, KINDS)
     files = find_files(
         [f"{kind}.json" for kind in chosen],
-        folder="valse", source=SOURCE, root=root, data=places.get("data"),
-    )  # fmt: skip
+        folder="valse",
+        source=SOURCE,
+        root=root,
+        data=places.get("data"),
+    )
     tidy, sources, invalid = Tidy(), {}, 0
     pairs: list[CaptionPair] = []
     for kind in chosen:
@@ -75,9 +78,17 @@ def load_valse(
             "caption."
         )
     return arrange_pairs(
-        "valse", "VALSE", pairs, sources=sources, notes=notes, captions=captions,
-        near_copies=near_copies, limit=limit, read=len(pairs) + invalid, **places,
-    )  # fmt: skip
+        "valse",
+        "VALSE",
+        pairs,
+        sources=sources,
+        notes=notes,
+        captions=captions,
+        near_copies=near_copies,
+        limit=limit,
+        read=len(pairs) + invalid,
+        **places,
+    )
 
 
 def _votes(record: dict[str, object], path: Path, where: str) -> int:
@@ -99,9 +110,16 @@ def _pair(record: dict[str, object], kind: str, tidy: Tidy, path: Path, where: s
     if (source := source_of_file(text["image_file"])) is None:
         raise InputError(
             f"'{text['image_file']}' is not the name of one of COCO's images",
-            file=path, record=where, field="image_file",
-        )  # fmt: skip
+            file=path,
+            record=where,
+            field="image_file",
+        )
     return CaptionPair(
-        text["image_file"], kind, text["caption"], text["foil"],
-        made_from=text.get("orig_caption"), file=text["image_file"], source=source,
-    )  # fmt: skip
+        text["image_file"],
+        kind,
+        text["caption"],
+        text["foil"],
+        made_from=text.get("orig_caption"),
+        file=text["image_file"],
+        source=source,
+    )

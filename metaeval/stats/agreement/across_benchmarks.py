@@ -140,9 +140,14 @@ def average_rank(
         stability[name] = kendall(means, average).tau
     w, p = _concordance(table, replicates, seed)
     return AverageRank(
-        [everywhere[i] for i in order], average[order], without, stability, w, p,
+        [everywhere[i] for i in order],
+        average[order],
+        without,
+        stability,
+        w,
+        p,
         sorted(some - set(everywhere)),
-    )  # fmt: skip
+    )
 
 
 def _concordance(table: Floats, replicates: int, seed: int) -> tuple[float, float]:

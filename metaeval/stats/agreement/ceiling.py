@@ -407,9 +407,17 @@ def disattenuated_correlation(
     low, high = percentile_interval(drawn, confidence, images)
     corrected_low, corrected_high = percentile_interval(corrected, confidence, images)
     return DisattenuatedCorrelation(
-        float(r[0]), low, high, value, corrected_low, corrected_high, ceiling,
-        float(reliability[0]), n, k,
-    )  # fmt: skip
+        float(r[0]),
+        low,
+        high,
+        value,
+        corrected_low,
+        corrected_high,
+        ceiling,
+        float(reliability[0]),
+        n,
+        k,
+    )
 
 
 def _r_and_icc(sums: Floats, k: int) -> tuple[Floats, Floats]:

@@ -278,7 +278,6 @@ def fitted_control(
     *,
     folds: int = 5,
     penalty: float = 1.0,
-    squares: bool = True,
     seed: int = 0,
 ) -> FittedControl:
     """Predict `target` from `features` by ridge regression, out of fold by image.
@@ -299,16 +298,14 @@ def fitted_control(
         How many folds; at most the number of images is used.
     penalty
         λ of the ridge, on features of mean 0 and standard deviation 1: it counts like λ items.
-    squares
-        Whether the squares of the standardised features are features too.
     seed
         Of the random partition of the images into folds.
 
     Notes
     -----
     Definition
-        β = (ZᵀZ + λI)⁻¹ Zᵀ(y − ȳ), Z standardised on the items of the other folds; the prediction
-        is ȳ + zβ. The constant is not penalised.
+        β = (ZᵀZ + λI)⁻¹ Zᵀ(y − ȳ), Z the features and their squares, standardised on the items of
+        the other folds; the prediction is ȳ + zβ. The constant is not penalised.
     Missing
         An item with a missing feature gets NaN. Missing targets as above.
     Unit
@@ -351,17 +348,16 @@ def fitted_control(
     for k in range(folds):
         train, test = known & (fold != k), complete & (fold == k)
         if train.sum() >= 2 and test.any():
-            predictions[test] = _ridge(x[train], y[train], x[test], penalty, squares)
+            predictions[test] = _ridge(x[train], y[train], x[test], penalty)
     return FittedControl(without_rounding(predictions), fold)
 
 
-def _ridge(x: Floats, y: Floats, new: Floats, penalty: float, squares: bool) -> Floats:
+def _ridge(x: Floats, y: Floats, new: Floats, penalty: float) -> Floats:
+    from sklearn.linear_model import Ridge  # slow to import
+
     x, new = _standardised(x, new)
-    if squares:
-        x, new = _standardised(np.hstack([x, x * x]), np.hstack([new, new * new]))
-    gram = x.T @ x + penalty * np.eye(x.shape[1])
-    beta = np.linalg.lstsq(gram, x.T @ (y - y.mean()), rcond=None)[0]
-    return np.asarray(y.mean() + new @ beta, dtype=np.float64)
+    x, new = _standardised(np.hstack([x, x * x]), np.hstack([new, new * new]))
+    return np.asarray(Ridge(penalty).fit(x, y).predict(new), dtype=np.float64)
 
 
 def _standardised(x: Floats, new: Floats) -> tuple[Floats, Floats]:

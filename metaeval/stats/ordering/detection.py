@@ -102,9 +102,7 @@ def _of_set(
     some = gaps[~np.isnan(gaps)]
     n, nan = len(some), float("nan")
     if not n:
-        return Detection(
-            0, nan, detected_ci, nan, nan, ci, nan, nan, cost_ci, nan, effect_ci
-        )  # fmt: skip
+        return Detection(0, nan, detected_ci, nan, nan, ci, nan, nan, cost_ci, nan, effect_ci)
     wins = won(some)
     spread = float(some.std(ddof=1)) if n > 1 else 0.0
     above, below = int((wins == 1).sum()), int((wins == 0).sum())

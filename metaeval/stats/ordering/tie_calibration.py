@@ -263,6 +263,11 @@ def cross_fitted_tie_calibration(
         counts = bootstrap_counts(len(labels), replicates, seed)
     low, high = percentile_interval(resampled_means(accuracy, counts), confidence, int(known.sum()))
     return CrossFittedTies(
-        float(accuracy[known].mean()), low, high, epsilons,
-        tie_calibration(x, y, unit).accuracy, len(pairs.distance), int(known.sum()),
-    )  # fmt: skip
+        float(accuracy[known].mean()),
+        low,
+        high,
+        epsilons,
+        tie_calibration(x, y, unit).accuracy,
+        len(pairs.distance),
+        int(known.sum()),
+    )

@@ -62,13 +62,16 @@ class BradleyTerry(NamedTuple):
         """All pairs, the stronger one first: what `comparison.compare` takes."""
         return {
             (a, b): resampled_difference(
-                float(self.strength[i]), float(self.strength[j]),
-                self.replicates[:, i], self.replicates[:, j], self.n_images,
+                float(self.strength[i]),
+                float(self.strength[j]),
+                self.replicates[:, i],
+                self.replicates[:, j],
+                self.n_images,
             )
             for i, a in enumerate(self.systems)
             for j, b in enumerate(self.systems)
             if i < j
-        }  # fmt: skip
+        }
 
 
 def bradley_terry(
@@ -159,12 +162,16 @@ def bradley_terry(
     drawn = np.array(
         [
             _fit(
-                columns, y, np.bincount(kind, row[unit], len(y)).astype(np.float64), prior,
-                len(names), (start, tie),
+                columns,
+                y,
+                np.bincount(kind, row[unit], len(y)).astype(np.float64),
+                prior,
+                len(names),
+                (start, tie),
             )[0]
             for row in counts
         ]
-    ).reshape(replicates, columns.shape[1])  # fmt: skip
+    ).reshape(replicates, columns.shape[1])
     k = len(names)
     ranked = np.argsort(-start[:k], kind="stable")
     n_images = len(np.unique(unit))
@@ -174,9 +181,16 @@ def bradley_terry(
         low, high = percentile_interval(drawn[:, place], confidence, n_images)
         covariates[name] = (float(start[place]), low, high)
     return BradleyTerry(
-        [str(names[s]) for s in ranked], start[:k][ranked], ends[:, 0], ends[:, 1],
-        drawn[:, :k][:, ranked], tie, covariates, int(known.sum()), n_images,
-    )  # fmt: skip
+        [str(names[s]) for s in ranked],
+        start[:k][ranked],
+        ends[:, 0],
+        ends[:, 1],
+        drawn[:, :k][:, ranked],
+        tie,
+        covariates,
+        int(known.sum()),
+        n_images,
+    )
 
 
 def _fit(

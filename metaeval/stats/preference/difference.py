@@ -154,11 +154,21 @@ def preference_curve(
     reached = np.flatnonzero(steps[2] >= share - 1e-12)
     ends = _interval_with_infinity(defined_replicates(noticed[1:], n_images), confidence)
     return PreferenceCurve(
-        grid, curves[0], low, high, steps[0], step_low, step_high,
-        float(noticed[0]), *ends,
+        grid,
+        curves[0],
+        low,
+        high,
+        steps[0],
+        step_low,
+        step_high,
+        float(noticed[0]),
+        *ends,
         float(steps[1][reached[0]]) if len(reached) else math.inf,
-        share, float(slopes[0]), len(x), n_images,
-    )  # fmt: skip
+        share,
+        float(slopes[0]),
+        len(x),
+        n_images,
+    )
 
 
 def logistic_slopes(

@@ -360,11 +360,14 @@ class WeightedPairs:
         wanted = block * step + self._y[right]
         blocks = np.arange(int(block.max(initial=-1)) + 1)
         return _Merge(
-            left, right,
-            np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right"),
-            np.searchsorted(keys, blocks * step), np.searchsorted(keys, (blocks + 1) * step),
+            left,
+            right,
+            np.searchsorted(keys, wanted, "left"),
+            np.searchsorted(keys, wanted, "right"),
+            np.searchsorted(keys, blocks * step),
+            np.searchsorted(keys, (blocks + 1) * step),
             np.searchsorted(block, blocks),
-        )  # fmt: skip
+        )
 
     def _block_signs(self) -> npt.NDArray[np.float32]:
         """sign(y_j − y_i) of the items i before j of each block, [blocks, j, i]."""

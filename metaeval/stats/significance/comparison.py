@@ -206,14 +206,24 @@ def mean_difference(
     drawn = bootstrap_of_means(x, y, units, replicates=replicates, confidence=confidence, seed=seed)
     if method == "bootstrap":
         return PairTest(
-            drawn.difference, drawn.low, drawn.high, drawn.p_two_sided, "bootstrap", n,
+            drawn.difference,
+            drawn.low,
+            drawn.high,
+            drawn.p_two_sided,
+            "bootstrap",
+            n,
             smallest_p(replicates, 2),
-        )  # fmt: skip
+        )
     swapped = permutation_of_means(x, y, units, replicates=replicates, seed=seed)
     return PairTest(
-        swapped.difference, drawn.low, drawn.high, swapped.p_two_sided, "permutation", n,
+        swapped.difference,
+        drawn.low,
+        drawn.high,
+        swapped.p_two_sided,
+        "permutation",
+        n,
         _smallest_by_swaps(replicates, n),
-    )  # fmt: skip
+    )
 
 
 def correlation_difference(
@@ -242,14 +252,25 @@ def correlation_difference(
     """
     x, y = on_common_items(a, b)
     drawn = paired_bootstrap(
-        x, y, human, units, statistic=statistic, counts=counts, replicates=replicates,
-        confidence=confidence, seed=seed,
-    )  # fmt: skip
+        x,
+        y,
+        human,
+        units,
+        statistic=statistic,
+        counts=counts,
+        replicates=replicates,
+        confidence=confidence,
+        seed=seed,
+    )
     return PairTest(
-        drawn.difference, drawn.low, drawn.high, drawn.p_two_sided, "bootstrap",
+        drawn.difference,
+        drawn.low,
+        drawn.high,
+        drawn.p_two_sided,
+        "bootstrap",
         _n_units(x + as_scores(human), units),
         smallest_p(replicates if counts is None else len(counts), 2),
-    )  # fmt: skip
+    )
 
 
 def swapped_correlation_difference(
@@ -313,13 +334,18 @@ def gap_differences(
     moved = (table != 0).sum(axis=0)
     return [
         PairTest(
-            float(difference), float(low), float(high), float(value), "permutation", int(units[k]),
+            float(difference),
+            float(low),
+            float(high),
+            float(value),
+            "permutation",
+            int(units[k]),
             _smallest_by_swaps(replicates, int(moved[k])),
         )
         for k, (difference, (low, high), value) in enumerate(
             zip(differences, bounds, p, strict=True)
         )
-    ]  # fmt: skip
+    ]
 
 
 def resampled_difference(
@@ -411,11 +437,22 @@ def compare_each(
     adjusted = adjusted_in_family(dict(enumerate(t.p for t in tests)))
     return [
         TestedDifference(
-            a, b, t.difference, t.low, t.high, t.p, adjusted[k], t.method, family, size, t.n, alpha,
+            a,
+            b,
+            t.difference,
+            t.low,
+            t.high,
+            t.p,
+            adjusted[k],
+            t.method,
+            family,
+            size,
+            t.n,
+            alpha,
             not (math.isnan(t.p) or is_undecidable(t.smallest_p, size, alpha)),
         )
         for k, ((a, b), t) in enumerate(zip(pairs, tests, strict=True))
-    ]  # fmt: skip
+    ]
 
 
 class ControlTest(NamedTuple):
@@ -507,9 +544,13 @@ def against_best_control(
         tests = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
         best = _best_of(values[group], metrics)
         results[group] = ControlTest(
-            control[group], values[group][control[group]], best, values[group][best], tests,
+            control[group],
+            values[group][control[group]],
+            best,
+            values[group][best],
+            tests,
             _shows(values[group][best], values[group][control[group]], tests),
-        )  # fmt: skip
+        )
     return results
 
 

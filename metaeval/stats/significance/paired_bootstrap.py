@@ -360,12 +360,15 @@ def compare_systems(
         results.append(
             [
                 _difference(
-                    observed[:, c], (drawn[0][p][:, c], drawn[1][p][:, c]), gaps[:, c], n_images[c],
+                    observed[:, c],
+                    (drawn[0][p][:, c], drawn[1][p][:, c]),
+                    gaps[:, c],
+                    n_images[c],
                     confidence,
                 )
                 for c in range(observed.shape[1])
             ]
-        )  # fmt: skip
+        )
     return results
 
 

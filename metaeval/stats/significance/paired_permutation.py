@@ -48,9 +48,15 @@ class SwappedKendall:
     """
 
     def __init__(
-        self, a: Floats, b: Floats, unit: Ints, n_units: int, level: Ints, n_levels: int,
+        self,
+        a: Floats,
+        b: Floats,
+        unit: Ints,
+        n_units: int,
+        level: Ints,
+        n_levels: int,
         variant: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         n = len(a)
         values, code = encode(np.concatenate([a, b]))
         # concordant minus discordant partners of each score among all 2n
@@ -103,8 +109,9 @@ class SwappedKendall:
         swapped = self._total[:, None] - shared  # all swaps the other way round
         if self._variant == "c":
             alone = self._alone + keep.astype(np.float64) @ self._alone_gain
-            return self._tau_c(odd, alone, 2 * self._alone + self._alone_gain.sum() - alone,
-                               shared, swapped)  # fmt: skip
+            return self._tau_c(
+                odd, alone, 2 * self._alone + self._alone_gain.sum() - alone, shared, swapped
+            )
         size, other = self._size(shared), self._size(swapped)
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = odd / 2 * (1 / size + 1 / other)

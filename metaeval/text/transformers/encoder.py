@@ -78,9 +78,12 @@ class TextEncoder:
         if not texts:
             return [], []
         ids: list[list[int]] = self.tokenizer(
-            texts, truncation=True, max_length=self.max_tokens,
-            return_attention_mask=False, return_token_type_ids=False,
-        )["input_ids"]  # fmt: skip
+            texts,
+            truncation=True,
+            max_length=self.max_tokens,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+        )["input_ids"]
         full = [j for j, tokens in enumerate(ids) if len(tokens) == self.max_tokens]
         whole = self.tokenizer([texts[j] for j in full])["input_ids"] if full else []
         cut = [False] * len(texts)

@@ -16,25 +16,30 @@ from metaeval.readers.checkpoints import load_torch_checkpoint, safetensors_shap
 from metaeval.readers.files import one_line, user_path
 from metaeval.readers.json_text import read_json
 from metaeval.runs.records import CaptionModel
+from metaeval.text.scene_graphs.rules.function_words import words
 from metaeval.text.transformers.hub import cached_file
 
 # keys that name code, or make the library import or fetch some
-_CODE = frozenset({
-    "auto_map", "quantization_config", "compression_config", "kernel_config", "custom_pipelines",
-    "attn_implementation", "_attn_implementation", "_attn_implementation_internal",
-    "experts_implementation", "_experts_implementation", "use_kernels", "trust_remote_code",
-})  # fmt: skip
+_CODE = words(
+    "auto_map quantization_config compression_config kernel_config custom_pipelines "
+    "attn_implementation _attn_implementation _attn_implementation_internal "
+    "experts_implementation _experts_implementation use_kernels trust_remote_code"
+)
 # texts that configurations of every architecture hold and that nothing is loaded by
-_TEXTS = frozenset({
-    "_name_or_path", "architectures", "transformers_version", "torch_dtype", "dtype",
-    "finetuning_task", "task_specific_params", "id2label", "label2id", "problem_type",
-    "tokenizer_class", "model_type", "output_past", "position_embedding_type", "language",
-})  # fmt: skip
-_LAYER_KEYS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers",
-           "encoder_layers", "decoder_layers")  # fmt: skip
-_SIZE_KEYS = ("hidden_size", "d_model", "n_embd", "dim", "vocab_size", "intermediate_size", "d_ff",
-          "hidden_dim", "max_position_embeddings", "n_positions", "type_vocab_size",
-          "embedding_size", "num_attention_heads", "n_head", "n_heads")  # fmt: skip
+_TEXTS = words(
+    "_name_or_path architectures transformers_version torch_dtype dtype finetuning_task "
+    "task_specific_params id2label label2id problem_type tokenizer_class model_type output_past "
+    "position_embedding_type language"
+)
+_LAYER_KEYS = (
+    *("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers"),
+    *("encoder_layers", "decoder_layers"),
+)
+_SIZE_KEYS = (
+    *("hidden_size", "d_model", "n_embd", "dim", "vocab_size", "intermediate_size", "d_ff"),
+    *("hidden_dim", "max_position_embeddings", "n_positions", "type_vocab_size"),
+    *("embedding_size", "num_attention_heads", "n_head", "n_heads"),
+)
 
 
 def check_config(path: Path, weights: Path) -> None:

@@ -20,7 +20,8 @@ from metaeval.scoring import score_captions
 REFERENCES = ["a dog barks", "a dog is barking loudly", "barking", "a hound barks", "dog barks"]
 RECORDS = [
     {
-        "audio_id": "x1", "references": REFERENCES,
+        "audio_id": "x1",
+        "references": REFERENCES,
         "HC": ["a dog barks", "barking", "g1", "g2", [1, 1, -1, 1]],
         "HI": ["a dog barks", "a cat", "g1", "g9", [1, 1, 1, 1]],
         "HM": ["barking", "a dog", "g2", "m1", [1, -1, 1, -1]],
@@ -28,10 +29,11 @@ RECORDS = [
         "MM_2": None,
     },
     {
-        "audio_id": "x2", "references": ["rain", "rain", "heavy rain"],
+        "audio_id": "x2",
+        "references": ["rain", "rain", "heavy rain"],
         "HC": ["rain", "heavy rain", "g1", "g2", [-1, 0, 0, 0]],
     },
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -117,10 +119,16 @@ def test_published_values_to_the_digit(metric, published, coco_root: Path) -> No
 
 def test_the_page_speaks_of_clips(small: Path, tmp_path: Path) -> None:
     config = compose_config(
-        ["experiment=forced_choice", "dataset=audiocaps_eval", f"dataset.file={small}",
-         "metrics=[rouge_l,random_score]", "stats.replicates=20", "task.permutations=20",
-         f"paths.cache={tmp_path / 'cache'}"]
-    )  # fmt: skip
+        [
+            "experiment=forced_choice",
+            "dataset=audiocaps_eval",
+            f"dataset.file={small}",
+            "metrics=[rouge_l,random_score]",
+            "stats.replicates=20",
+            "task.permutations=20",
+            f"paths.cache={tmp_path / 'cache'}",
+        ]
+    )
     run_configured(config, tmp_path / "OUT")
     page = (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
     assert "Clip</th>" in page  # examples

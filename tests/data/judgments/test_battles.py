@@ -15,25 +15,48 @@ from metaeval.data.judgments.battles import Battles, load_battles, load_captione
 from metaeval.errors import ConfigError, InputError
 
 ROWS = [
-    {"image_id": "a.jpg", "first": "a dog runs", "second": "a cat", "winner": "first",
-     "references": ["a dog", "dog running"]},
-    {"image_id": "a.jpg", "first": "a cat", "second": "a dog runs", "winner": "B",
-     "references": ["a dog", "dog running"]},
-    {"image_id": "b.jpg", "first": "rain", "second": "snow", "winner": "tie",
-     "references": ["Rain."]},
-]  # fmt: skip
+    {
+        "image_id": "a.jpg",
+        "first": "a dog runs",
+        "second": "a cat",
+        "winner": "first",
+        "references": ["a dog", "dog running"],
+    },
+    {
+        "image_id": "a.jpg",
+        "first": "a cat",
+        "second": "a dog runs",
+        "winner": "B",
+        "references": ["a dog", "dog running"],
+    },
+    {
+        "image_id": "b.jpg",
+        "first": "rain",
+        "second": "snow",
+        "winner": "tie",
+        "references": ["Rain."],
+    },
+]
 
 
 def caparena(folder: Path) -> Path:
     """A file of the layout of CapArena: the winner is a system or "equal"; one reference."""
     records = [
-        {"img": f"test_{k}.jpg", "source1": a, "source2": b, "caption1": f"{a} sees {k}",
-         "caption2": f"{b} looks at {k}", "winner": w, "ref": f"this is {k}",
-         "cluster": f"level {1 + k % 2}", "in-400": bool(k)}
+        {
+            "img": f"test_{k}.jpg",
+            "source1": a,
+            "source2": b,
+            "caption1": f"{a} sees {k}",
+            "caption2": f"{b} looks at {k}",
+            "winner": w,
+            "ref": f"this is {k}",
+            "cluster": f"level {1 + k % 2}",
+            "in-400": bool(k),
+        }
         for k, (a, b, w) in enumerate(
             [("x", "y", "x"), ("y", "z", "equal"), ("z", "x", "x"), ("human", "x", "human")]
         )
-    ]  # fmt: skip
+    ]
     path = folder / "caparena_annots_eval.json"
     path.write_text(json.dumps(records))
     return path
@@ -72,9 +95,11 @@ def test_columns_of_other_names_and_values_of_other_meaning(tmp_path: Path) -> N
     path = tmp_path / "votes.csv"
     path.write_text("img,l,r,vote,who\n7,one,two,1,ann\n7,one,two,0,bob\n7,one,two,,ann\n")
     battles = load_battles(
-        path, image_source="other", winners={"1": "first", "0": "second"},
+        path,
+        image_source="other",
+        winners={"1": "first", "0": "second"},
         fields={"image_id": "img", "first": "l", "second": "r", "winner": "vote", "rater": "who"},
-    )  # fmt: skip
+    )
     assert battles.winner is not None
     assert np.isnan(battles.winner[2])
     assert battles.winner[:2].tolist() == [1.0, 0.0]

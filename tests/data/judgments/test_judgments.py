@@ -208,12 +208,22 @@ def test_every_first_caption_of_composite_is_a_reference(coco_root: Path) -> Non
 
 def thumb(folder: Path) -> None:
     rows = [
-        {"SYS": system, "seg_id": seg, "set_id": 5, "hyp": f"A {system} caption.",
-         "image": f"COCO_val2014_{int(seg):012d}.jpg", "P": p, "R": 3.0, "Fl": -0.0, "Inc": -0.0,
-         "Con": -0.1, "human_score": (p + 3) / 2 - 0.1}
+        {
+            "SYS": system,
+            "seg_id": seg,
+            "set_id": 5,
+            "hyp": f"A {system} caption.",
+            "image": f"COCO_val2014_{int(seg):012d}.jpg",
+            "P": p,
+            "R": 3.0,
+            "Fl": -0.0,
+            "Inc": -0.0,
+            "Con": -0.1,
+            "human_score": (p + 3) / 2 - 0.1,
+        }
         for seg in ("974", "2453")
         for system, p in (("Up-Down", 4.0), ("Human", 5.0), ("VinVL-base", 4.5))
-    ]  # fmt: skip
+    ]
     (folder / "mscoco_THumB-1.0.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
     references = [
         {"seg_id": s, "set_id": 5, "refs": ["A dog.", "Some dog."]} for s in ("974", "2453")
@@ -244,15 +254,39 @@ def test_thumb(tmp_path: Path) -> None:
 
 
 RECORDS = [
-    {"image_id": "x", "candidate": "a dog", "references": ["a dog runs", "dog"], "human": 3.0,
-     "system": "S", "image_path": "x.png"},
-    {"image_id": "x", "candidate": "a cat", "references": ["a dog runs", "dog"], "human": 1.0,
-     "system": "T", "image_path": "x.png"},
-    {"image_id": "y", "candidate": "a car", "references": [], "human": None, "system": "S",
-     "image_path": "y.png"},
-    {"image_id": "y", "candidate": "a bus", "references": ["bus"], "human": 2.5, "system": "T",
-     "image_path": "y.png"},
-]  # fmt: skip
+    {
+        "image_id": "x",
+        "candidate": "a dog",
+        "references": ["a dog runs", "dog"],
+        "human": 3.0,
+        "system": "S",
+        "image_path": "x.png",
+    },
+    {
+        "image_id": "x",
+        "candidate": "a cat",
+        "references": ["a dog runs", "dog"],
+        "human": 1.0,
+        "system": "T",
+        "image_path": "x.png",
+    },
+    {
+        "image_id": "y",
+        "candidate": "a car",
+        "references": [],
+        "human": None,
+        "system": "S",
+        "image_path": "y.png",
+    },
+    {
+        "image_id": "y",
+        "candidate": "a bus",
+        "references": ["bus"],
+        "human": 2.5,
+        "system": "T",
+        "image_path": "y.png",
+    },
+]
 
 
 @pytest.mark.parametrize("form", [".jsonl", ".csv", ".parquet"])

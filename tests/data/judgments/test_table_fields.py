@@ -22,8 +22,12 @@ ROWS: list[dict[str, Any]] = [
     {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
     {"imgid": "b.jpg", "mt": "a cat", "refs": ["one cat"], "stars": 1.5},
 ]
-TRUE_AND_FOIL = [("a dog runs", "a cat runs"), ("two red buses", "two red boats"),
-                 ("a man eats", "a man sleeps"), ("one horse", "one cow")]  # fmt: skip
+TRUE_AND_FOIL = [
+    ("a dog runs", "a cat runs"),
+    ("two red buses", "two red boats"),
+    ("a man eats", "a man sleeps"),
+    ("one horse", "one cow"),
+]
 FIELDS = {"image_id": "imgid", "candidate": "mt", "references": "refs", "human": "stars"}
 
 
@@ -119,10 +123,16 @@ def test_marks_of_several_raters_do_not_depend_on_the_order_of_the_records(tmp_p
     """A word is wrong where at least half marked it; only the first record's marks counted."""
     marks = {"x": [0, 1, 0], "y": [0, 0, 1], "z": [0, 1, 0]}
     rows = [
-        {**ROWS[0], "mt": "a dog runs", "who": who, "stars": 3, "words": [bool(m) for m in of],
-         "refs": ["one dog"] if who == "x" else ["one dog", "the dog"]}
+        {
+            **ROWS[0],
+            "mt": "a dog runs",
+            "who": who,
+            "stars": 3,
+            "words": [bool(m) for m in of],
+            "refs": ["one dog"] if who == "x" else ["one dog", "the dog"],
+        }
         for who, of in marks.items()
-    ]  # fmt: skip
+    ]
     read = []
     for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
         path = written(tmp_path / "t.json", [rows[k] for k in order])
@@ -144,8 +154,9 @@ def test_marks_of_several_raters_do_not_depend_on_the_order_of_the_records(tmp_p
 def test_columns_of_raters_are_ratings_of_one_dimension(tmp_path: Path) -> None:
     rows = [{**row, "a": 1, "b": 2 + k, "c": None if k else 3} for k, row in enumerate(ROWS)]
     path = written(tmp_path / "t.jsonl", rows)
-    data = load_table(path, fields={k: v for k, v in FIELDS.items() if k != "human"},
-                      raters=["a", "b", "c"])  # fmt: skip
+    data = load_table(
+        path, fields={k: v for k, v in FIELDS.items() if k != "human"}, raters=["a", "b", "c"]
+    )
     assert [j.human for j in data.judged] == [{"human": (1, 2, 3)}, {"human": (1, 3)}]
     assert data.dimensions == ("human",)
 
@@ -159,9 +170,11 @@ def test_binary_labels_of_which_lower_is_better(labels: tuple[Any, Any], tmp_pat
 
 @pytest.mark.parametrize(
     ("labels", "problem"),
-    [((2.5, True), "is True, earlier ratings are numbers"),
-     (("false", "3"), "is '3', earlier ratings are true or false")],
-)  # fmt: skip
+    [
+        ((2.5, True), "is True, earlier ratings are numbers"),
+        (("false", "3"), "is '3', earlier ratings are true or false"),
+    ],
+)
 def test_ratings_are_numbers_or_labels_not_both(
     labels: tuple[Any, Any], problem: str, tmp_path: Path
 ) -> None:
@@ -178,16 +191,28 @@ def test_references_of_another_file_are_joined_by_image(form: str, tmp_path: Pat
     rows = [{"image_id": i, "candidate": "a dog", "human": 1} for i in ("7.jpg", "000042")]
     path = tmp_path / ("r.csv" if form == "csv" else "r.json")
     if form == "annotations":
-        path.write_text(json.dumps({
-            "images": [{"id": 7}, {"id": 42}],
-            "annotations": [{"id": 1, "image_id": 7, "caption": "seven"},
-                            {"id": 2, "image_id": 42, "caption": "forty-two"}],
-        }))  # fmt: skip
+        path.write_text(
+            json.dumps(
+                {
+                    "images": [{"id": 7}, {"id": 42}],
+                    "annotations": [
+                        {"id": 1, "image_id": 7, "caption": "seven"},
+                        {"id": 2, "image_id": 42, "caption": "forty-two"},
+                    ],
+                }
+            )
+        )
     elif form == "karpathy":
-        path.write_text(json.dumps({"images": [
-            {"filename": f"{i}.jpg", "cocoid": i, "split": s, "sentences": [{"raw": t}]}
-            for i, s, t in ((7, "test", "seven"), (42, "val", "forty-two"))
-        ]}))  # fmt: skip
+        path.write_text(
+            json.dumps(
+                {
+                    "images": [
+                        {"filename": f"{i}.jpg", "cocoid": i, "split": s, "sentences": [{"raw": t}]}
+                        for i, s, t in ((7, "test", "seven"), (42, "val", "forty-two"))
+                    ]
+                }
+            )
+        )
     else:
         path.write_text("image_id,caption\n7,seven\n42,forty-two\n")
     data = load_table(written(tmp_path / "t.jsonl", rows), references=path)
@@ -274,22 +299,38 @@ def test_a_file_in_the_form_of_foil_by_one_command(tmp_path: Path, own_captions:
     """The true caption of each image is one of its references in COCO's file."""
     captions, annotations = [], []
     for k, (true, foil) in enumerate(TRUE_AND_FOIL):
-        captions += [{"image_id": k, "id": 2 * k, "caption": true},
-                     {"image_id": k, "id": 2 * k + 1, "caption": f"{true} there"}]  # fmt: skip
+        captions += [
+            {"image_id": k, "id": 2 * k, "caption": true},
+            {"image_id": k, "id": 2 * k + 1, "caption": f"{true} there"},
+        ]
         for wrong, text in ((False, true), (True, foil)):
             annotations.append(
-                {"id": len(annotations), "image_id": k, "caption": text, "foil": wrong,
-                 "target_word": "ORIG", "foil_word": "ORIG"}
-            )  # fmt: skip
+                {
+                    "id": len(annotations),
+                    "image_id": k,
+                    "caption": text,
+                    "foil": wrong,
+                    "target_word": "ORIG",
+                    "foil_word": "ORIG",
+                }
+            )
     images = [{"id": k, "file_name": f"{k}.jpg"} for k in range(len(TRUE_AND_FOIL))]
     (tmp_path / "foil.json").write_text(json.dumps({"annotations": annotations, "images": images}))
     (tmp_path / "coco.json").write_text(json.dumps({"annotations": captions, "images": images}))
     config = compose_config(
-        ["experiment=judgments", "dataset=table", f"dataset.file={tmp_path / 'foil.json'}",
-         "dataset.human=foil", "dataset.higher_is_better=false", "metrics=[rouge_l]",
-         f"dataset.references={tmp_path / 'coco.json'}", f"dataset.own_captions={own_captions}",
-         "stats.replicates=20", f"paths.cache={tmp_path / 'cache'}"]
-    )  # fmt: skip
+        [
+            "experiment=judgments",
+            "dataset=table",
+            f"dataset.file={tmp_path / 'foil.json'}",
+            "dataset.human=foil",
+            "dataset.higher_is_better=false",
+            "metrics=[rouge_l]",
+            f"dataset.references={tmp_path / 'coco.json'}",
+            f"dataset.own_captions={own_captions}",
+            "stats.replicates=20",
+            f"paths.cache={tmp_path / 'cache'}",
+        ]
+    )
     result = run_configured(config, tmp_path / "OUT")
     assert isinstance(result, JudgmentsResult)
     assert result.facts.judged == len(annotations) // (2 if own_captions == "drop" else 1)

@@ -9,24 +9,48 @@ from typing import Any
 
 IMAGES = (139, 285, 632, 724)
 CAPTIONS = {
-    139: ("A dog runs on the grass.", "The brown dog runs.", "A dog in a park.", "Dog on grass.",
-          "A running animal outside."),
-    285: ("A bear sits in the woods.", "A big bear on the grass.", "Bear in the wild.",
-          "The brown bear looks up.", "A bear sits in  the wood"),
-    632: ("A room with a bed and books.", "A bed in a room.", "Many books near a bed.",
-          "A bedroom with a shelf.", "The bed stands by the window."),
-    724: ("A stop sign on the road.", "A red stop sign.", "The sign says stop.",
-          "A street with a sign.", "Red sign near a truck."),
-}  # fmt: skip
+    139: (
+        "A dog runs on the grass.",
+        "The brown dog runs.",
+        "A dog in a park.",
+        "Dog on grass.",
+        "A running animal outside.",
+    ),
+    285: (
+        "A bear sits in the woods.",
+        "A big bear on the grass.",
+        "Bear in the wild.",
+        "The brown bear looks up.",
+        "A bear sits in  the wood",
+    ),
+    632: (
+        "A room with a bed and books.",
+        "A bed in a room.",
+        "Many books near a bed.",
+        "A bedroom with a shelf.",
+        "The bed stands by the window.",
+    ),
+    724: (
+        "A stop sign on the road.",
+        "A red stop sign.",
+        "The sign says stop.",
+        "A street with a sign.",
+        "Red sign near a truck.",
+    ),
+}
 # image, true, false, true paraphrase
 SAID = (
     (139, "A dog runs on the grass.", "A cat runs on the grass.", "On the grass a dog runs."),
     (139, "The brown dog runs.", "The white dog runs.", "A dog that is brown runs."),
     (285, "A bear sits in the woods.", "A bear sits on the woods.", "In the woods sits a bear."),
-    (632, "A room with a bed and books.", "A room with a desk and books.",
-     "A bed and books are in a room."),
+    (
+        632,
+        "A room with a bed and books.",
+        "A room with a desk and books.",
+        "A bed and books are in a room.",
+    ),
     (724, "A red stop sign.", "A stop sign on a red truck.", "A stop sign that is red."),
-)  # fmt: skip
+)
 
 
 def coco(folder: Path) -> Path:
@@ -49,17 +73,29 @@ def coco(folder: Path) -> Path:
 def rococo(folder: Path) -> Path:
     """Two kinds: altered captions of two images, one of them with six true captions."""
     altered = {
-        139: ("a cat runs on the grass", "the brown horse runs", "a dog in a garden",
-              "cat on grass", "a running animal out there"),
-        285: ("a bear sits in the  bank", "a big desk on the grass", "bear in the wild",
-              "the brown bear looks away", "a bear sits in the soup"),
-    }  # fmt: skip
+        139: (
+            "a cat runs on the grass",
+            "the brown horse runs",
+            "a dog in a garden",
+            "cat on grass",
+            "a running animal out there",
+        ),
+        285: (
+            "a bear sits in the  bank",
+            "a big desk on the grass",
+            "bear in the wild",
+            "the brown bear looks away",
+            "a bear sits in the soup",
+        ),
+    }
     sixth = {139: [], 285: ["Bears are wild."]}
     records = [
-        {"image": f"val2014/COCO_val2014_{i:012d}.jpg",
-         "caption": [*CAPTIONS[i], *sixth[i], *altered[i]]}
+        {
+            "image": f"val2014/COCO_val2014_{i:012d}.jpg",
+            "caption": [*CAPTIONS[i], *sixth[i], *altered[i]],
+        }
         for i in altered
-    ]  # fmt: skip
+    ]
     write(folder / "rococo" / "same_concept.json", records[:1])
     write(folder / "rococo" / "rand_voca.json", records)
     return folder
@@ -81,10 +117,15 @@ def sugarcrepe(folder: Path) -> Path:
 
 def sugarcrepe_pp(folder: Path) -> Path:
     records = [
-        {"id": k, "filename": f"{i:012d}.jpg", "caption": true, "caption2": other,
-         "negative_caption": false}
+        {
+            "id": k,
+            "filename": f"{i:012d}.jpg",
+            "caption": true,
+            "caption2": other,
+            "negative_caption": false,
+        }
         for k, (i, true, false, other) in enumerate(SAID)
-    ]  # fmt: skip
+    ]
     for kind in ("replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att"):
         write(folder / "sugarcrepe_pp" / f"{kind}.json", records)
     return folder

@@ -66,8 +66,9 @@ def test_items_objects_and_photographs(data: Path) -> None:
     }
     assert pairs.kinds == KINDS
     assert {p.image for p in load_sugarcrepe(data=data, limit=2).pairs} == {
-        "000000000139.jpg", "000000000285.jpg",
-    }  # fmt: skip
+        "000000000139.jpg",
+        "000000000285.jpg",
+    }
 
 
 def test_messages_count_images_not_sets_of_references(tmp_path: Path) -> None:
@@ -107,9 +108,12 @@ def test_near_copies() -> None:
 def test_valse(data: Path) -> None:
     def record(name: str, votes: int, **more: str) -> dict[str, object]:
         return {
-            "image_file": name, "caption": "A dog runs on exactly one grass.",
-            "foil": "A dog runs on a number of grasses.", "mturk": {"caption": votes}, **more,
-        }  # fmt: skip
+            "image_file": name,
+            "caption": "A dog runs on exactly one grass.",
+            "foil": "A dog runs on a number of grasses.",
+            "mturk": {"caption": votes},
+            **more,
+        }
 
     original = {"orig_caption": "A dog runs on the grass"}
     pieces = {
@@ -147,9 +151,14 @@ def foil(folder: Path, **changes: object) -> Path:
         key: int, image: int, caption: str, is_foil: bool, word: str
     ) -> dict[str, object]:
         return {
-            "id": key, "image_id": image, "caption": caption, "foil": is_foil, "foil_id": key,
-            "target_word": "dog" if is_foil else "ORIG", "foil_word": word,
-        }  # fmt: skip
+            "id": key,
+            "image_id": image,
+            "caption": caption,
+            "foil": is_foil,
+            "foil_id": key,
+            "target_word": "dog" if is_foil else "ORIG",
+            "foil_word": word,
+        }
 
     listed = [
         annotation(7, 139, CAPTIONS[139][0], False, "ORIG"),
@@ -291,11 +300,18 @@ def test_the_official_files(coco_root: Path) -> None:
     assert len(pairs) == pairs.facts["true_among_references"] == 7511
     assert pairs.facts["images"] == 1560
     assert {k: sum(p.kind == k for p in pairs.pairs) for k in pairs.kinds} == {
-        "replace_obj": 1652, "replace_att": 788, "replace_rel": 1406, "swap_obj": 245,
-        "swap_att": 666, "add_obj": 2062, "add_att": 692,
-    }  # fmt: skip
+        "replace_obj": 1652,
+        "replace_att": 788,
+        "replace_rel": 1406,
+        "swap_obj": 245,
+        "swap_att": 666,
+        "add_obj": 2062,
+        "add_att": 692,
+    }
     val2017 = next(coco_root.rglob("captions_val2017.json"))
     valse = load_valse(data=coco_root, captions=val2017)
     assert {k: sum(p.kind == k for p in valse.pairs) for k in valse.kinds} == {
-        "plurals": 851, "relations": 535, "foil-it": 106,
-    }  # fmt: skip
+        "plurals": 851,
+        "relations": 535,
+        "foil-it": 106,
+    }

@@ -185,8 +185,12 @@ def test_every_word_that_states_a_fact_is_tied_to_the_graph(
         free.update(bare(t) for i, t in enumerate(tokens) if i not in tied)
     assert set(free) <= STATE_NOTHING, set(free) - STATE_NOTHING
     # what is marked as no fact is judgement or manner: nothing that the graph has a word for
-    facts = {w for words in (COLOUR_WORDS, SIZE_WORDS, MATERIAL_WORDS, AGE_WORDS)
-             for ws in words.values() for w in ws}  # fmt: skip
+    facts = {
+        w
+        for words in (COLOUR_WORDS, SIZE_WORDS, MATERIAL_WORDS, AGE_WORDS)
+        for ws in words.values()
+        for w in ws
+    }
     assert not facts & set(no_fact)
     assert {"sturdy", "relaxed", "fresh", "quietly"} <= set(no_fact)
     assert not {"standing", "sitting", "parked", "nearby", "shirt"} & set(no_fact)

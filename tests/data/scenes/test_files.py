@@ -120,15 +120,28 @@ def test_images_are_drawn_once_and_on_demand(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "metaeval.data.scenes", "export", str(tmp_path), "split=val", "n=3",
-         "images=false"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "metaeval.data.scenes",
+            "export",
+            str(tmp_path),
+            "split=val",
+            "n=3",
+            "images=false",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[0] == "val: 3 scenes, 15 captions"
     assert {p.name for p in tmp_path.rglob("*") if p.is_file()} == {
-        "captions_val.json", "instances_val.json", "scene_graphs_val.json",
-    }  # fmt: skip
+        "captions_val.json",
+        "instances_val.json",
+        "scene_graphs_val.json",
+    }
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,13 @@ from metaeval.data.scenes.things import THINGS
 
 BLANK = (1, 2, 3)
 PERSON = {
-    "pose": "stand", "kind": "man", "skin": "light", "hair": "brown", "top": "red",
+    "pose": "stand",
+    "kind": "man",
+    "skin": "light",
+    "hair": "brown",
+    "top": "red",
     "bottom": "blue",
-}  # fmt: skip
+}
 
 
 def drawn(category: str, looks: dict[str, str], flip: bool = False) -> np.ndarray:
@@ -123,8 +127,15 @@ def test_higher_layers_hide_lower_ones() -> None:
     def scene(front: int, back: int) -> SceneGraph:
         looks = (("pose", ""),)
         a = SceneObject("oven", "oven", (("colour", "red"),), (100, 100, 96, 112), 0, looks, front)
-        b = SceneObject("refrigerator", "refrigerator", (("colour", "blue"),), (90, 60, 110, 200),
-                        1, looks, back)  # fmt: skip
+        b = SceneObject(
+            "refrigerator",
+            "refrigerator",
+            (("colour", "blue"),),
+            (90, 60, 110, 200),
+            1,
+            looks,
+            back,
+        )
         options = (("walls", "white"), ("floor", "tile"))
         return SceneGraph(1, 336, 336, "kitchen", "indoors", (), (a, b), (), (), (), options)
 

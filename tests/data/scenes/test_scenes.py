@@ -170,8 +170,12 @@ def test_relations_have_sensible_arguments(scenes: list[SceneGraph]) -> None:
                 assert person
                 assert b.category in ("tie", "backpack")
             elif predicate in ("pulling", "walking", "flying", "sitting at"):
-                allowed = {"pulling": "suitcase", "walking": "dog", "flying": "kite",
-                           "sitting at": "dining table"}  # fmt: skip
+                allowed = {
+                    "pulling": "suitcase",
+                    "walking": "dog",
+                    "flying": "kite",
+                    "sitting at": "dining table",
+                }
                 assert person
                 assert b.category == allowed[predicate]
             elif predicate in ("sitting on", "lying on", "standing on"):

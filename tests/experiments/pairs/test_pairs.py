@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,23 +22,27 @@ from metaeval.experiments.pairs.outcomes import (
     TRUE,
     Groups,
     Outcomes,
+    Ties,
     outcomes_of,
+    refined,
     shares_of,
 )
-from metaeval.experiments.pairs.printout import printout
-from metaeval.experiments.pairs.refinement import refined
 from metaeval.experiments.pairs.statistics import (
+    MEAN,
+    SHOWN,
     PairSample,
+    PairsSettings,
     ShareCounts,
     accuracies,
     against_controls,
     count,
     differences,
+    key_of,
 )
 from metaeval.experiments.pairs.task import TrueAgainstFalse
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.files import read_result
-from metaeval.results.pairs import PairsResult, PairsSettings, Ties
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
@@ -48,7 +53,7 @@ SMALL = ("stats.replicates=60", "task.permutations=100", "report=none")
 NAN = float("nan")
 
 
-def run_in(folder: Path, *overrides: str, out: str = "OUT") -> PairsResult:
+def run_in(folder: Path, *overrides: str, out: str = "OUT") -> MeasuredResult:
     """The experiment as the command composes it, in this process; its result as written."""
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose(
@@ -58,7 +63,7 @@ def run_in(folder: Path, *overrides: str, out: str = "OUT") -> PairsResult:
         )  # fmt: skip
     carry_out(component(config.task, "task"), config, folder / out)
     result = read_result(folder / out / results.STATISTICS)
-    assert isinstance(result, PairsResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
@@ -165,6 +170,12 @@ def test_what_kinds_show_against_controls() -> None:
     )  # fmt: skip
     assert controls["y"].above == ("Metric",)
     assert against_controls(numbers, right, ["Metric"], [], shared) == {}
+    (mean,) = against_controls(
+        numbers, right, ["Metric"], ["Blind", "Random"], shared, in_mean=True
+    ).values()
+    assert (mean.control, mean.control_value) == ("Blind", pytest.approx(2 / 3))
+    assert mean.best_value == pytest.approx((0.9 + 1 + 32 / 60) / 3)
+    assert mean.above == ("Metric",)
 
 
 def test_few_permutations_are_undecidable_over_metrics_times_kinds() -> None:
@@ -213,7 +224,8 @@ def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
     """Accuracies again by pandas from scores.parquet, and in the CSV; printed best first."""
     sugarcrepe(coco(tmp_path))
     result = run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]", "task.fitted=false")
-    assert result.kinds["replace_obj"] == len(SAID) == result.kinds["add_obj"]
+    kinds = result.extra("kinds").columns
+    assert {f"replace_obj ({len(SAID)})", f"add_obj ({len(SAID)})"} < set(kinds)
     pairs = pd.read_parquet(tmp_path / "OUT" / "pairs.parquet")
     scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES).merge(pairs, on="pair")
     assert list(scores.columns[:4]) == ["pair", "metric", "true_x", "false_x"]
@@ -222,23 +234,23 @@ def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
         gap = of_metric["true_x"] - of_metric["false_x"]
         credit = (gap > 0) + (gap == 0) / 2
         by_kind = credit[gap.notna()].groupby(of_metric["kind"]).mean()
-        accuracy = result.metric(str(name)).numbers.accuracy[TRUE]
+        numbers = result.metric(str(name)).numbers
         for kind, value in by_kind.items():
-            assert accuracy.kinds[str(kind)].value == pytest.approx(value, abs=1e-12)
-        assert accuracy.mean.value == pytest.approx(by_kind.mean(), abs=1e-12)
+            assert numbers.value(key_of(TRUE, str(kind))) == pytest.approx(value, abs=1e-12)
+        assert numbers.value(key_of(TRUE)) == pytest.approx(by_kind.mean(), abs=1e-12)
         line = next(x for x in lines if x["metric"] == name and x["kind"] == "mean")
         assert float(line["accuracy"]) == pytest.approx(by_kind.mean(), abs=1e-12)
     # what is added makes a caption longer: the shorter one is always the true one
-    assert result.metric("Brevity").numbers.accuracy[TRUE].kinds["add_obj"].value == 1
-    assert result.metric("Length").numbers.accuracy[TRUE].kinds["add_obj"].value == 0
-    assert result.controls[TRUE]["add_obj"].shows == "nothing"
+    add = key_of(TRUE, "add_obj")
+    assert result.metric("Brevity").numbers.value(add) == 1
+    assert result.metric("Length").numbers.value(add) == 0
+    assert result.controls[add].shows == "nothing"
     printed = capsys.readouterr().out
     assert "pairs on SugarCrepe: 15 pairs of 4 images, 7 kinds; the true caption of 15" in printed
-    assert "add_obj does not test metrics: " in printed
     assert "(Brevity)" in printed
     assert "not run: clipscore (skipped)" in printed
-    assert "pairs of metrics: cannot be decided with 100 permutations for 10 hypotheses" in printed
-    assert "metrics × kinds against a control: cannot be decided with 100" in printed
+    # 7 kinds and 5 metrics: 35 / (R + 1) is below .05 from R = 700 on
+    assert "100 permutations cannot decide 35 hypotheses: set task.permutations=700" in printed
     run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]", "task.fitted=false", out="AGAIN")
     for name in ("pairs.parquet", results.SCORES, results.STATISTICS, "accuracies.csv"):
         assert (tmp_path / "AGAIN" / name).read_bytes() == (tmp_path / "OUT" / name).read_bytes()
@@ -250,22 +262,24 @@ def test_triplets_and_refinement(tmp_path: Path, capsys) -> None:
         tmp_path, "dataset=sugarcrepe_pp", "metrics=[rouge_l,length,brevity]",
         "task.refine=Length", "task.ties=wrong",
     )  # fmt: skip
-    assert result.comparisons == (TRUE, PARAPHRASE, BOTH)
+    assert list(result.comparisons) == [key_of(c) for c in (TRUE, PARAPHRASE, BOTH)]
     scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES)
     rouge = scores[scores["metric"] == "ROUGE-L"]
     both = (rouge["true"] > rouge["false"]) & (rouge["paraphrase"] > rouge["false"])
-    accuracy = result.metric("ROUGE-L").numbers.accuracy
-    assert accuracy[BOTH].mean.value == pytest.approx(both.mean(), abs=1e-12)
+    numbers = result.metric("ROUGE-L").numbers
+    assert numbers.value(key_of(BOTH)) == pytest.approx(both.mean(), abs=1e-12)
     # only the last pair of each kind differs in length, and nothing mirrors it
-    assert result.refinement is not None
-    assert result.refinement.kinds == dict.fromkeys(result.kinds, 4)
-    refined_length = result.metric("Length").numbers.refined
-    assert refined_length is not None
-    assert refined_length[TRUE].mean.value == 0
-    printed = capsys.readouterr().out
-    assert "5 kinds" in printed
-    assert "before and after Length is as often right as wrong" in printed
-    assert "replace_obj (4)" in printed
+    table = result.extra("accuracies").frame()
+    assert set(table.loc[~table["kind"].isin([MEAN, SHOWN]), "refined_n"]) == {4}
+    (line,) = [
+        row
+        for row in result.extra("accuracies").records
+        if (row["comparison"], row["metric"], row["kind"]) == (TRUE, "Length", MEAN)
+    ]
+    assert line["refined_accuracy"] == 0
+    assert "replace_obj (4)" in result.extra("refined_true___false").columns
+    assert any("20 pairs are left when Length" in note for note in result.notes)
+    assert "5 kinds" in capsys.readouterr().out
 
 
 def test_a_wrong_control_or_dataset_is_refused(tmp_path: Path) -> None:
@@ -282,15 +296,16 @@ def test_a_wrong_control_or_dataset_is_refused(tmp_path: Path) -> None:
 
 
 def test_pairs_without_scores_are_counted(tmp_path: Path) -> None:
-    """The count is printed with the number of pairs."""
     sugarcrepe(coco(tmp_path))
-    result = run_in(tmp_path, "metrics=[rouge_l,random_score]", "dataset.kinds=[swap_obj]")
-    metrics = tuple(
-        m.model_copy(update={"statistics": m.numbers.model_copy(update={"n_nan": 1})})
-        for m in result.metrics
-    )
-    text = printout(result.model_copy(update={"metrics": metrics}), tmp_path / "report.html")
-    assert "ROUGE-L: no score for 1 of 2 pairs" in text
+    rows = [{"image_id": "139", "caption": SAID[0][1], "Mine": 0.5}]
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    result = run_in(
+        tmp_path, "dataset.kinds=[swap_obj]", "metric=[scores,random_score]",
+        f"metric.scores.file={path}", "metric.scores.columns=[Mine]",
+    )  # fmt: skip
+    assert result.metric("Mine").numbers.facts["n_nan"] == 1
+    assert "Mine: no score for 1 of 1 pairs" in result.notes
 
 
 def test_the_mean_of_what_is_shown_leaves_out_the_other_kinds(tmp_path: Path) -> None:
@@ -300,11 +315,9 @@ def test_the_mean_of_what_is_shown_leaves_out_the_other_kinds(tmp_path: Path) ->
     shared = PairSample(groups, weights, settings(2000))
     metric = counted(right, shared)["Metric"]
     made = accuracies(metric, shared, np.array([False, True, False]))
-    assert made.mean.value == pytest.approx((0.9 + 1 + 32 / 60) / 3, abs=1e-12)
-    assert made.mean_of_shown is not None
-    assert made.mean_of_shown.value == 1
-    assert made.mean_of_shown.n == 60
-    assert accuracies(metric, shared, np.zeros(3, bool)).mean_of_shown is None
+    assert made[MEAN].estimate.value == pytest.approx((0.9 + 1 + 32 / 60) / 3, abs=1e-12)
+    assert (made[SHOWN].estimate.value, made[SHOWN].estimate.n) == (1, 60)
+    assert SHOWN not in accuracies(metric, shared, np.zeros(3, bool))
 
 
 def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
@@ -323,12 +336,10 @@ def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
         "dataset.image_source=other", "metrics=[length]",
     )  # fmt: skip
     numbers = result.metric("Length").numbers
-    assert numbers.accuracy[TRUE].mean.value == 1.0
-    assert numbers.pooled is not None
-    assert numbers.pooled.auroc.value == pytest.approx(3 / 4)
+    assert numbers.value(key_of(TRUE)) == 1.0
+    assert numbers.value("auroc") == pytest.approx(3 / 4)
     # false captions by ascending length: 1st of 1, 2nd of 3
-    assert numbers.pooled.average_precision.value == pytest.approx((1 + 2 / 3) / 2)
-    assert "pooled AUROC" in printout(result, tmp_path / "statistics.json")
+    assert numbers.value("average_precision") == pytest.approx((1 + 2 / 3) / 2)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from pytest_httpserver import HTTPServer
 from benchmarks.loopback import LoopbackEndpoint
 from metaeval.check.__main__ import check, questions
 from metaeval.metrics.judge.metric import Judge
-from metaeval.reports.pairs.page import write_report
-from metaeval.runs import files
+from metaeval.reports.measured import write_report
+from metaeval.runs import files as run_files
 from metaeval.runs.answers import ANSWERS, AnswerJournal, read_part
 from tests.forked import run_command
 from tests.metrics.judge.judge_cases import KEY, Served, completion
@@ -205,7 +205,7 @@ def test_twenty_kills_of_the_command(tmp_path: Path, cached: bool) -> None:
             lost += in_flight
         assert _start(endpoint, folder, table, cached).wait(timeout=300) == 0
         assert endpoint.requests == N + lost
-    scores = [(tmp_path / f / "run" / files.SCORES).read_bytes() for f in ("whole", "killed")]
+    scores = [(tmp_path / f / "run" / run_files.SCORES).read_bytes() for f in ("whole", "killed")]
     assert scores[0] == scores[1]
     assert len(pd.read_parquet(folder / "run" / ANSWERS)) == N
     print(f"{KILLS} kills: {N + lost} requests = {N} captions + {lost} in flight")

@@ -460,7 +460,7 @@ def test_fitted_control_leaves_out_a_feature_that_is_constant_in_training():
     x, y = rng.normal(3, 1, (60, 2)), rng.normal(size=60)
     x[:, 1] = 0.1
     x[0, 1] = 5
-    made = [fitted_control(f, y, range(60), squares=False).predictions[0] for f in (x, x[:, :1])]
+    made = [fitted_control(f, y, range(60)).predictions[0] for f in (x, x[:, :1])]
     assert made[0] == pytest.approx(made[1])
 
 
@@ -469,7 +469,7 @@ def test_fitted_control_cannot_learn_an_image():
     rng = np.random.default_rng(0)
     image = np.repeat(np.arange(100), 5)
     target = rng.normal(size=100)[image]
-    made = fitted_control(np.eye(100)[image], target, image, squares=False)
+    made = fitted_control(np.eye(100)[image], target, image)
     assert abs(np.corrcoef(made.predictions, target)[0, 1]) < 0.3
 
 

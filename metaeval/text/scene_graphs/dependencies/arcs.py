@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 
 SHIFT = "S"
-Context = tuple[
-    str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str,
-    str, int, int,
-]  # fmt: skip
+Context = tuple[str | int, ...]  # what `context_of` returns
 
 
 @dataclass(slots=True)
@@ -97,19 +94,57 @@ def context_of(state: State, words: Sequence[str], tags: Sequence[str]) -> Conte
     s_case = words[left[s0][-1]] if sl_relation == "case" else ""
     apart = min(b0 - s0, 5) if s0 != none else 0
     return (
-        words[s0], words[s1], words[s2], tags[s0], tags[s1], tags[s2],
-        words[b0], words[b1], tags[b0], tags[b1], tags[b2],
-        sr_relation, sl_relation, bl_relation, s1_relation, tags[sr], tags[sl], tags[bl],
-        case, s_case, count, apart,
-    )  # fmt: skip
+        words[s0],
+        words[s1],
+        words[s2],
+        tags[s0],
+        tags[s1],
+        tags[s2],
+        words[b0],
+        words[b1],
+        tags[b0],
+        tags[b1],
+        tags[b2],
+        sr_relation,
+        sl_relation,
+        bl_relation,
+        s1_relation,
+        tags[sr],
+        tags[sl],
+        tags[bl],
+        case,
+        s_case,
+        count,
+        apart,
+    )
 
 
 def named_features(context: Context) -> list[str]:
     """The names of a context's features."""
     (
-        w0, w1, w2, t0, t1, t2, v0, v1, u0, u1, u2, sr_relation, sl_relation, bl_relation,
-        s1_relation, sr_tag, sl_tag, bl_tag, case, s_case, count, apart,
-    ) = context  # fmt: skip
+        w0,
+        w1,
+        w2,
+        t0,
+        t1,
+        t2,
+        v0,
+        v1,
+        u0,
+        u1,
+        u2,
+        sr_relation,
+        sl_relation,
+        bl_relation,
+        s1_relation,
+        sr_tag,
+        sl_tag,
+        bl_tag,
+        case,
+        s_case,
+        count,
+        apart,
+    ) = context
     return [
         "a",
         f"b{w0} {t0}",
@@ -178,8 +213,9 @@ def _best(model: Linear, context: Context, allowed: tuple[bool, bool, bool]) -> 
     """The action with the highest score, of equal ones the first, among those allowed."""
     sides = "".join(side for side, can in zip("SLR", allowed, strict=True) if can)
     scores = model.scores(named_features(context)).tolist()
-    pairs = [(score, name) for score, name in zip(scores, model.classes, strict=True)
-             if name[0] in sides]  # fmt: skip
+    pairs = [
+        (score, name) for score, name in zip(scores, model.classes, strict=True) if name[0] in sides
+    ]
     return max(pairs, key=lambda pair: pair[0])[1]
 
 

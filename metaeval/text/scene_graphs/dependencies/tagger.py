@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
-from metaeval.text.scene_graphs.rules.function_words import words
+from metaeval.text.scene_graphs.rules.function_words import pairs, words
 
 _TOKEN = re.compile(
     r"[A-Za-z]+(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|m|d|ll)\b"
@@ -77,9 +77,7 @@ _BE = words("is are was were been being am 's 're 'm be")
 _VOWELS = "aeiou"
 
 
-_PRONOUNS = {"his": "he", "him": "he", "her": "she", "their": "they", "them": "they"} | {
-    "us": "we", "me": "i", "an": "a", "n't": "not"
-}  # fmt: skip
+_PRONOUNS = pairs("his/he him/he her/she their/they them/they us/we me/i an/a n't/not")
 
 
 def lemma(word: str, tag: str, exceptions: Mapping[str, str]) -> str:

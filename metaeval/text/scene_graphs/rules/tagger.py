@@ -54,36 +54,31 @@ NOUN_OR_VERB = fn.words(
     " train travel trek trick trim turn twist type use view visit wade walk warm wash watch water"
     " wave wheel win wind work wrap yawn zip zoom"
 )
-IRREGULAR_VERBS = {  # form → (base, tag); a past form that is also a participle is the latter
-    "sat": ("sit", "VBD"), "stood": ("stand", "VBD"), "held": ("hold", "VBN"),
-    "rode": ("ride", "VBD"), "ridden": ("ride", "VBN"), "wore": ("wear", "VBD"),
-    "worn": ("wear", "VBN"), "ate": ("eat", "VBD"), "eaten": ("eat", "VBN"),
-    "lying": ("lie", "VBG"), "laid": ("lay", "VBN"), "lies": ("lie", "VBZ"),
-    "flew": ("fly", "VBD"), "flown": ("fly", "VBN"), "threw": ("throw", "VBD"),
-    "thrown": ("throw", "VBN"), "hung": ("hang", "VBN"), "caught": ("catch", "VBN"),
-    "ran": ("run", "VBD"), "swam": ("swim", "VBD"), "fed": ("feed", "VBN"),
-    "went": ("go", "VBD"), "gone": ("go", "VBN"), "came": ("come", "VBD"),
-    "took": ("take", "VBD"), "taken": ("take", "VBN"), "gave": ("give", "VBD"),
-    "given": ("give", "VBN"), "made": ("make", "VBN"), "put": ("put", "VBN"),
-    "set": ("set", "VBN"), "cut": ("cut", "VBN"), "hit": ("hit", "VBN"),
-    "bitten": ("bite", "VBN"), "lit": ("light", "VBN"), "left": ("leave", "VBN"),
-    "led": ("lead", "VBN"), "met": ("meet", "VBN"), "seen": ("see", "VBN"),
-    "saw": ("see", "VBD"), "shown": ("show", "VBN"), "built": ("build", "VBN"),
-    "bought": ("buy", "VBN"), "broken": ("break", "VBN"), "brought": ("bring", "VBN"),
-    "drawn": ("draw", "VBN"), "drank": ("drink", "VBD"), "drove": ("drive", "VBD"),
-    "driven": ("drive", "VBN"), "fell": ("fall", "VBD"), "fallen": ("fall", "VBN"),
-    "found": ("find", "VBN"), "grown": ("grow", "VBN"), "kept": ("keep", "VBN"),
-    "lain": ("lie", "VBN"), "got": ("get", "VBD"), "swung": ("swing", "VBN"),
-    "torn": ("tear", "VBN"), "tied": ("tie", "VBN"), "tying": ("tie", "VBG"),
-    "written": ("write", "VBN"), "stuck": ("stick", "VBN"), "struck": ("strike", "VBN"),
-    "spread": ("spread", "VBN"), "shot": ("shoot", "VBN"), "slept": ("sleep", "VBD"),
-    "sold": ("sell", "VBN"), "split": ("split", "VBN"), "known": ("know", "VBN"),
-    "bent": ("bend", "VBN"), "knelt": ("kneel", "VBD"), "blown": ("blow", "VBN"),
-    "parked": ("park", "VBN"), "wrapped": ("wrap", "VBN"), "frozen": ("freeze", "VBN"),
-    "woven": ("weave", "VBN"), "wound": ("wind", "VBN"), "swept": ("sweep", "VBN"),
-    "skiing": ("ski", "VBG"), "skied": ("ski", "VBD"), "dying": ("die", "VBG"),
-    "hidden": ("hide", "VBN"), "risen": ("rise", "VBN"), "upturned": ("upturn", "VBN"),
-}  # fmt: skip
+# form → (base, tag); a past form that is also a participle is the latter
+IRREGULAR_VERBS = {
+    form: (base, tag)
+    for tag, forms in {
+        "VBD": fn.pairs(
+            "sat/sit stood/stand rode/ride wore/wear ate/eat flew/fly threw/throw ran/run "
+            "swam/swim went/go came/come took/take gave/give saw/see drank/drink drove/drive "
+            "fell/fall got/get slept/sleep knelt/kneel skied/ski"
+        ),
+        "VBN": fn.pairs(
+            "held/hold ridden/ride worn/wear eaten/eat laid/lay flown/fly thrown/throw hung/hang "
+            "caught/catch fed/feed gone/go taken/take given/give made/make put/put set/set "
+            "cut/cut hit/hit bitten/bite lit/light left/leave led/lead met/meet seen/see "
+            "shown/show built/build bought/buy broken/break brought/bring drawn/draw "
+            "driven/drive fallen/fall found/find grown/grow kept/keep lain/lie swung/swing "
+            "torn/tear tied/tie written/write stuck/stick struck/strike spread/spread shot/shoot "
+            "sold/sell split/split known/know bent/bend blown/blow parked/park wrapped/wrap "
+            "frozen/freeze woven/weave wound/wind swept/sweep hidden/hide risen/rise "
+            "upturned/upturn"
+        ),
+        "VBG": fn.pairs("lying/lie tying/tie skiing/ski dying/die"),
+        "VBZ": fn.pairs("lies/lie"),
+    }.items()
+    for form, base in forms.items()
+}
 # End in -ing, and are things.
 ING_NOUNS = fn.words(
     "awning bedding building ceiling clothing covering crossing dining drawing dressing duckling"
@@ -144,26 +139,21 @@ PLURAL_LEMMAS = fn.words(
     "binoculars cattle clothes deer electronics fish fries graffiti jeans pants people pliers"
     " police scissors series sheep shorts species tongs trousers"
 )
-IRREGULAR_PLURALS = {
-    "men": "man", "women": "woman", "children": "child", "teeth": "tooth", "feet": "foot",
-    "mice": "mouse", "geese": "goose", "knives": "knife", "shelves": "shelf", "leaves": "leaf",
-    "loaves": "loaf", "calves": "calf", "wolves": "wolf", "halves": "half", "wives": "wife",
-    "lives": "life", "scarves": "scarf", "gentlemen": "gentleman", "policemen": "policeman",
-    "firemen": "fireman", "snowmen": "snowman", "businessmen": "businessman", "skis": "ski",
-    "taxis": "taxi", "bikinis": "bikini", "cookies": "cookie", "movies": "movie",
-    "ties": "tie", "pies": "pie", "veggies": "veggy", "smoothies": "smoothie", "selfies": "selfie",
-    "buses": "bus", "busses": "bus", "shoes": "shoe", "toes": "toe", "canoes": "canoe",
-    "tomatoes": "tomato", "potatoes": "potato", "axes": "axe", "geishas": "geisha",
-    "horses": "horse", "houses": "house", "noses": "nose", "roses": "rose", "vases": "vase",
-    "cases": "case", "suitcases": "suitcase", "purses": "purse", "bases": "base", "hoses": "hose",
-    "blouses": "blouse", "fuses": "fuse", "cheeses": "cheese", "nurses": "nurse",
-    "briefcases": "briefcase", "bookcases": "bookcase", "houseboats": "houseboat",
-    "toothbrushes": "toothbrush", "headaches": "headache", "cellos": "cello", "courses": "course",
-    "grandchildren": "grandchild", "sandwiches": "sandwich", "aches": "ache", "ones": "one",
-    "moustaches": "moustache", "dozens": "dozen", "women's": "woman", "zombies": "zombie",
-    "brownies": "brownie", "puppies": "puppy", "hoodies": "hoodie", "pinkies": "pinky",
-    "senses": "sense", "universities": "university", "caches": "cache", "quiches": "quiche",
-}  # fmt: skip
+IRREGULAR_PLURALS = fn.pairs(
+    "men/man women/woman children/child teeth/tooth feet/foot mice/mouse geese/goose "
+    "knives/knife shelves/shelf leaves/leaf loaves/loaf calves/calf wolves/wolf halves/half "
+    "wives/wife lives/life scarves/scarf gentlemen/gentleman policemen/policeman firemen/fireman "
+    "snowmen/snowman businessmen/businessman skis/ski taxis/taxi bikinis/bikini cookies/cookie "
+    "movies/movie ties/tie pies/pie veggies/veggy smoothies/smoothie selfies/selfie buses/bus "
+    "busses/bus shoes/shoe toes/toe canoes/canoe tomatoes/tomato potatoes/potato axes/axe "
+    "geishas/geisha horses/horse houses/house noses/nose roses/rose vases/vase cases/case "
+    "suitcases/suitcase purses/purse bases/base hoses/hose blouses/blouse fuses/fuse "
+    "cheeses/cheese nurses/nurse briefcases/briefcase bookcases/bookcase houseboats/houseboat "
+    "toothbrushes/toothbrush headaches/headache cellos/cello courses/course "
+    "grandchildren/grandchild sandwiches/sandwich aches/ache ones/one moustaches/moustache "
+    "dozens/dozen women's/woman zombies/zombie brownies/brownie puppies/puppy hoodies/hoodie "
+    "pinkies/pinky senses/sense universities/university caches/cache quiches/quiche"
+)
 
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-'’/][a-z0-9]+)*|'s|[.,;:!?&]")
