@@ -37,7 +37,7 @@ INSTALLERS: dict[str, tuple[str, str]] = {
     ),
     "wordnet": ("metaeval.metrics.meteor.nltk_metric", "WordNet 3.0 for nltk's METEOR (11 MB)"),
     "bertscore": ("metaeval.text.transformers.install", "roberta-large for BERTScore (1.4 GB)"),
-    "clip": ("metaeval.metrics.clipscore.install", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
+    "clip": ("metaeval.metrics.clipscore.weights", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
     "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),
     "coco": ("metaeval.data.coco.files", "the annotations of COCO 2017 (253 MB)"),
 }

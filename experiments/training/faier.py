@@ -24,7 +24,7 @@ from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
 
 if TYPE_CHECKING:
-    from metaeval.metrics.faier.training.settings import FaierSettings
+    from metaeval.metrics.faier.variants import FaierSettings
     from metaeval.runs.store import Store
 
 _SPREAD = 1.0  # of the words' first vectors, as torch's own numbers have it
@@ -60,7 +60,7 @@ class TrainFaier(GroundedTraining):
         model: Annotated[
             Mapping[str, Any],
             OptionsOf(
-                "metaeval.metrics.faier.training.settings.FaierSettings",
+                "metaeval.metrics.faier.variants.FaierSettings",
                 also_none=("similarity_margin", "unreferenced"),
                 without=("variant",),
             ),
@@ -86,7 +86,7 @@ class TrainFaier(GroundedTraining):
 
     def losses(self) -> FaierSettings:
         """What is made small; ConfigError for what makes no sense."""
-        from metaeval.metrics.faier.training.settings import FaierSettings
+        from metaeval.metrics.faier.variants import FaierSettings
 
         options = filled_in(self.model, self.vectors is not None)
         return FaierSettings(self.variant, **options)

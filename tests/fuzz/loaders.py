@@ -36,8 +36,8 @@ from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError
 from metaeval.metrics.bertscore.metric import baseline_f1
+from metaeval.metrics.scan.metric import choose_weights
 from metaeval.metrics.scan.network import Scan, ScanShape, load_checkpoint
-from metaeval.metrics.scan.weights import choose_weights
 from metaeval.metrics.vifidel.metric import read_labels
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.images import open_image

@@ -95,7 +95,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "answers of our own process and their copies in the cache; asks whether a file is a zip",
     ),
     "metaeval/text/scene_graphs/triplets.py": ({"json.loads"}, "copies in the cache"),
-    "metaeval/metrics/vifidel/detector.py": ({"json.loads"}, "copies in the cache"),
+    "metaeval/metrics/vifidel/metric.py": ({"json.loads"}, "copies in the cache"),
     "metaeval/vision/regions/detector.py": ({"json.loads"}, "copies in the cache"),
     "metaeval/text/word_vectors/base.py": (
         {"gzip.open", "mmap.mmap"},
@@ -145,7 +145,7 @@ UNREACHED = {
     "metaeval/data/coco/install_images.py": "an archive that the user installs from",
     "metaeval/data/scenes/render.py": "pictures in the cache, drawn anew where they are damaged",
     "metaeval/text/transformers/install.py": "a download, its checksum looked at",
-    "metaeval/metrics/vifidel/detector.py": "an image's bytes, for their checksum",
+    "metaeval/metrics/vifidel/metric.py": "an image's bytes, for their checksum",
     "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/network.py": "images and checkpoints as in other loaders",
     "reports/captioners/run.py": "files of our own runs",

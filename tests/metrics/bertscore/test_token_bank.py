@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.metrics.bertscore.token_bank import TokenBank
+from metaeval.metrics.bertscore.sentences import TokenBank
 
 
 @pytest.mark.parametrize("memory", [1e9, 9e6, 0], ids=["memory", "some of both", "files"])

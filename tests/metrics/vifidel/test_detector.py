@@ -17,8 +17,7 @@ from PIL import Image
 from torchvision.models import detection
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.vifidel.detector import Detector
-from metaeval.metrics.vifidel.metric import ObjectSources
+from metaeval.metrics.vifidel.metric import Detector, ObjectSources
 from metaeval.runs.store import MemoryStore
 from metaeval.vision.faster_rcnn import FasterRcnn
 from tests.metrics.vifidel.vifidel_cases import dataset

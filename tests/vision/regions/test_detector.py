@@ -19,7 +19,7 @@ from torchvision.models import detection
 
 from metaeval.data.dataset import ImageId
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.vifidel.detector import Detector
+from metaeval.metrics.vifidel.metric import Detector
 from metaeval.runs.store import MemoryStore
 from metaeval.vision.faster_rcnn import FasterRcnn
 from metaeval.vision.regions import detector

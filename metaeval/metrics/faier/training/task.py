@@ -11,10 +11,9 @@ import torch
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
 from metaeval.metrics.faier.network import FaierNetwork, Nodes
-from metaeval.metrics.faier.training import loss, step
-from metaeval.metrics.faier.training.settings import FaierSettings
+from metaeval.metrics.faier.training import step
 from metaeval.metrics.faier.training.step import Splits
-from metaeval.metrics.faier.variants import VARIANTS
+from metaeval.metrics.faier.variants import VARIANTS, FaierSettings
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity
@@ -120,8 +119,8 @@ class FaierTask:
         total = torch.zeros((), device=self.device)
         right, wrong = [], []
         for split, levels in enumerate(by_split):
-            negatives = loss.hardest_negatives(levels, self._margin(batch, split))
-            parts = loss.by_level(
+            negatives = step.hardest_negatives(levels, self._margin(batch, split))
+            parts = step.by_level(
                 levels,
                 torch.cat([here, negatives.image, here]),
                 torch.cat([here, here, negatives.caption]),
@@ -135,7 +134,7 @@ class FaierTask:
             right.append(scores[0])
             wrong += [scores[1], scores[2]]
         if settings.across:
-            term = loss.across_loss(torch.cat(right), torch.cat(wrong), settings.margin)
+            term = step.across_loss(torch.cat(right), torch.cat(wrong), settings.margin)
             total = total + settings.across * term
         return total / (b * len(by_split))
 

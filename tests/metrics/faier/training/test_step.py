@@ -8,11 +8,10 @@ import torch
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import NO_REFERENCE
-from metaeval.metrics.faier.training import loss as faier_loss
 from metaeval.metrics.faier.training import step
-from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.step import RaggedVectors, Splits
 from metaeval.metrics.faier.training.task import FaierTask
+from metaeval.metrics.faier.variants import FaierSettings
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages
@@ -63,7 +62,7 @@ def test_scores_and_gradients_of_a_step(options: dict[str, bool]) -> None:
     image, caption = torch.tensor([0, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1])
     for scores, levels in zip(by_hand, quick, strict=True):
         expected = scores[caption, image].sum(dim=1)
-        found = faier_loss.by_level(levels, image, caption).sum(dim=0)
+        found = step.by_level(levels, image, caption).sum(dim=0)
         # float64: the same sums in another order
         assert torch.allclose(found, expected, atol=1e-11, rtol=0)
         table = sum(step.score_matrix(each.images, each.captions) for each in levels)
@@ -95,7 +94,7 @@ def test_the_hardest_negatives() -> None:
     table = sum(step.score_matrix(each.images, each.captions) for each in quick[0]).numpy()
     own = torch.tensor([[0.0, 9.0, 0.1], [0.2, 0.0, 7.0], [8.0, 0.3, 0.0]], dtype=torch.double)
     for margin in (0.2, own):
-        found = faier_loss.hardest_negatives(quick[0], margin)
+        found = step.hardest_negatives(quick[0], margin)
         asked = own.numpy() if margin is own else np.full((3, 3), margin)
         for i in range(3):
             wrong = [k for k in range(3) if k != i]
@@ -115,19 +114,17 @@ def test_the_losses_by_hand() -> None:
     # .2 − 1 + .9 = .1 and .2 − 2 + 2.5 = .7; 0 and .2 − 2 + 1.9 = .1
     none = torch.zeros(2, dtype=torch.int64)
     worst, scores = (
-        faier_loss.HardestNegatives(none, none, 0.2, 0.2),
+        step.HardestNegatives(none, none, 0.2, 0.2),
         torch.stack([own, image, caption]),
     )
     assert worst.triplet_loss(scores) == pytest.approx(0.1 + 0.7 + 0.1)
     # half the margin: 0 and .6; 0 and 0
     assert worst.triplet_loss(scores, 0.5) == pytest.approx(0.6)
     # .3 − 1 + .9 = .2, .1 − 2 + 2.5 = .6; 1.4 − 1 = .4, 0
-    worst = faier_loss.HardestNegatives(
-        none, none, torch.tensor([0.3, 0.1]), torch.tensor([1.4, 0.1])
-    )
+    worst = step.HardestNegatives(none, none, torch.tensor([0.3, 0.1]), torch.tensor([1.4, 0.1]))
     assert worst.triplet_loss(scores) == pytest.approx(0.2 + 0.6 + 0.4)
     # 1 against .9, 2.5: .1, 1.7; 2 against them: 0, .7; the mean over two wrong scores
-    assert faier_loss.across_loss(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
+    assert step.across_loss(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
 
 
 def test_ragged_vectors() -> None:
