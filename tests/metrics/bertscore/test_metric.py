@@ -1,4 +1,4 @@
-"""BERTScore against bert-score's own BERTScorer, and against its own contract."""
+"""BERTScore against bert-score's own BERTScorer and its own contract; the bank of vectors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import bert_score
 import numpy as np
 import pytest
+import torch
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import build, compose_config
@@ -23,6 +24,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer, baseline_f1
+from metaeval.metrics.bertscore.sentences import TokenBank
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -394,3 +396,38 @@ def test_captions_that_the_model_cuts_are_counted(name: str) -> None:
     assert scored.n_cached == len(captions)
     short = score_captions(metric, data, captions[:1], images[:1], store)
     assert [count.n for count in short.counts] == [0]
+
+
+@pytest.mark.parametrize("memory", [1e9, 9e6, 0], ids=["memory", "some of both", "files"])
+def test_what_goes_in_comes_out(memory: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    bank, kept = TokenBank(torch.device("cpu"), memory), {3: [], 50: []}
+    for length, n in ((3, 5), (50, 200), (3, 2), (50, 151), (3, 2000)):
+        vectors = torch.randn(n, length, 384, generator=generator)
+        first = sum(len(v) for v in kept[length])
+        assert bank.add(vectors) == range(first, first + n)
+        kept[length].append(vectors)
+    rng = np.random.default_rng(0)
+    for length, parts in kept.items():
+        every = torch.cat(parts)
+        numbers = rng.integers(0, len(every), size=100)
+        assert torch.equal(bank.get(length, numbers), every[torch.from_numpy(numbers)])
+    assert (bank.n_spilled == 0) == (memory == 1e9)
+    folder = bank._folder
+    bank.close()
+    assert folder is None or not folder.exists()
+
+
+@pytest.mark.parametrize("memory", [1e9, 0], ids=["memory", "files"])
+def test_what_is_forgotten_makes_room_and_the_rest_stays(memory: float) -> None:
+    bank = TokenBank(torch.device("cpu"), memory)
+    vectors = torch.randn(3000, 4, 384, generator=torch.Generator().manual_seed(1))
+    bank.add(vectors)
+    n_blocks = len(bank._blocks[4])
+    bank.forget(4, 1000, np.array([2999, 1000, 2500]))
+    expected = torch.cat([vectors[:1000], vectors[[2999, 1000, 2500]]])
+    assert torch.equal(bank.get(4, np.arange(1003)), expected)
+    assert bank.add(vectors[:1997]) == range(1003, 3000)
+    assert torch.equal(torch.stack(bank.sentences(4)[:1003]), expected)
+    assert len(bank._blocks[4]) == n_blocks
+    bank.close()

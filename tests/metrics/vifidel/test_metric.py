@@ -1,4 +1,10 @@
-"""VIFIDEL and WMD: worked by hand, against scikit-learn and POT, and at every edge."""
+"""VIFIDEL and WMD: by hand, against scikit-learn and POT, on a device, with a detector.
+
+On a device both sides compute in float64 from the same vectors; the device solver rounds costs to
+2^-45 of the greatest. Scores lie in [0, 1]; 1e-12 is far above what both can differ by. What a
+trained detector finds is torchvision's business; ours is that what it finds arrives, is counted
+once per box above the threshold, is kept, and that nothing is fetched.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +13,29 @@ import math
 import pickle
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import ot
 import pytest
+import torch
+from PIL import Image
+from torchvision.models import detection
 
+from metaeval.compute import device as devices
+from metaeval.compute import transport, transport_device
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.metrics.base import Metric
+from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel
 from metaeval.metrics.vifidel.wmd import Wmd, WmdScorer
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
+from metaeval.vision.faster_rcnn import FasterRcnn
 from tests.metrics.vifidel.vifidel_cases import VECTORS, bound, dataset, ready, vector_file
 from tests.precision import assert_same_scores
 
@@ -354,3 +371,151 @@ def test_alone_as_together_and_unchanged(tmp_path: Path) -> None:
     assert pickle.dumps(metric) == before
     with pytest.raises(ConfigError, match=r"Wmd\.p: 3 is not"):
         Wmd(vector_file(tmp_path), p=3)
+
+
+class Files:
+    """Image files as a dataset's part "images" gives them."""
+
+    def __init__(self, paths: dict[int, Path]) -> None:
+        self._paths = paths
+
+    def path(self, image_id: int) -> Path | None:
+        return self._paths.get(image_id)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / "random.pth"
+    network = detection.fasterrcnn_resnet50_fpn(weights=None, weights_backbone=None)
+    torch.save(network.state_dict(), path)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> CaptionDataset:
+    """An image of noise and one without a file."""
+    path = tmp_path / "0.png"
+    noise = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(path)
+    without = dataset([["dog"], ["dog"]], [["a dog"]] * 2)
+    return replace(without, parts={**without.parts, "images": lambda: Files({0: path})})
+
+
+@pytest.mark.slow
+def test_detections_are_counted_and_cached(
+    data: CaptionDataset, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = detection.fasterrcnn_resnet50_fpn(
+        weights=None, weights_backbone=None, box_score_thresh=0.0115
+    )
+    network.load_state_dict(torch.load(weights, weights_only=True))
+    names = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
+    pixels = np.asarray(Image.open(data.part("images").path(0)), dtype=np.float32) / 255
+    with torch.inference_mode():
+        boxes = network.eval()([torch.from_numpy(pixels).permute(2, 0, 1)])[0]
+    expected = Counter(names[number] for number in boxes["labels"].tolist())
+    assert expected  # 1 of 91 classes by chance: even an untrained network sees something
+
+    detector = Detector(str(weights), threshold=0.0115, device="cpu")
+    store = MemoryStore()
+    sources = ObjectSources(["gold", "detector"], detector)
+    labels = sources.labels(data, store)
+    assert labels[0] == expected | Counter(["dog"])
+    assert labels[1] == Counter(["dog"])  # no file, nothing detected
+    assert sources.identity().split("+")[1].startswith("fasterrcnn-")
+
+    strict = Detector(str(weights), threshold=1.0, device="cpu")
+    assert strict.labels(data, store)[0] == Counter()  # another threshold is computed again
+    again = Detector(str(weights), threshold=0.0115, device="cpu")
+    monkeypatch.setattr(FasterRcnn, "labels", None)
+    assert again.labels(data, store)[0] == expected
+
+
+def test_missing_parts_are_reported(data: CaptionDataset, tmp_path: Path) -> None:
+    detector = Detector(str(tmp_path / "no.pth"))
+    absent = ObjectSources(["detector"], detector).missing(data)
+    assert "detector weights" in absent.reason
+    assert "metric.vifidel.detector.weights" in absent.remedy
+    blind = replace(data, parts={"images": Absent("images", "no images here")}, _loaded={})
+    assert "no images here" in str(detector.missing(blind))
+
+
+def test_weights_are_looked_for_where_torchvision_keeps_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    url = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.url
+    assert (
+        Detector().network().weights
+        == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
+    )
+
+
+N_IMAGES, N_CAPTIONS = 60, 1000
+NAMES = [f"word{i}" for i in range(30)]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(params=["VIFIDEL, p = 1", "VIFIDEL, p = 2", "WMD"])
+def metric(request: pytest.FixtureRequest, tmp_path: Path) -> Metric:
+    """From random vectors; word29 has none."""
+    rng = np.random.default_rng(0)
+    vectors = vector_file(tmp_path, {name: tuple(rng.normal(size=5)) for name in NAMES[:-1]})
+    if request.param == "WMD":
+        return Wmd(vectors)
+    return Vifidel(vectors, p=int(request.param[-1]))
+
+
+def words(rng: np.random.Generator, least: int, most: int) -> list[str]:
+    return list(rng.choice(NAMES, rng.integers(least, most)))
+
+
+def scores(metric: Metric) -> npt.NDArray[np.float64]:
+    """Of captions of zero to seven words in images of zero to five objects and references."""
+    rng = np.random.default_rng(1)
+    labels = [words(rng, 0, 6) for _ in range(N_IMAGES)]
+    references = [
+        [" ".join(words(rng, 0, 7)) for _ in range(rng.integers(0, 6))] for _ in range(N_IMAGES)
+    ]
+    scorer = metric.bind(dataset(labels, references))
+    scorer.prepare()
+    captions = [" ".join(words(rng, 0, 8)) for _ in range(N_CAPTIONS)]
+    return scorer.score(captions, rng.integers(0, N_IMAGES, N_CAPTIONS))
+
+
+def test_device_scores_equal_processor_scores(
+    metric: Metric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = scores(metric)
+    solved: list[int] = []
+    solve = transport_device.solve
+
+    def counted(cost: torch.Tensor, *rest: object) -> torch.Tensor:
+        solved.append(cost.shape[2])
+        return solve(cost, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(devices, "transport_device", lambda name: CPU)
+    monkeypatch.setattr(transport_device, "solve", counted)
+    monkeypatch.setattr(transport, "FEWEST", 1)
+    np.testing.assert_allclose(scores(metric), expected, rtol=0, atol=1e-12)
+    assert sum(solved) > N_CAPTIONS / 2
+    assert np.isnan(expected).any()
+    assert (expected[:, 0] == 0).any()
+
+
+def test_batches_shrink_and_scores_stay(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An allocator that fails above 20 problems."""
+    expected, sizes = scores(metric), []
+    distances = transport.distances
+
+    def limited(cost: torch.Tensor, *rest: torch.Tensor, on_device: bool) -> object:
+        sizes.append(cost.shape[2])
+        if cost.shape[2] > 20:
+            raise torch.cuda.OutOfMemoryError("20 problems at most")
+        return distances(cost, *rest, on_device=on_device)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(devices, "transport_device", lambda name: CPU)
+    monkeypatch.setattr(transport, "distances", limited)
+    np.testing.assert_allclose(scores(metric), expected, rtol=0, atol=1e-12)
+    assert max(sizes) > 20
