@@ -46,7 +46,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python benchmarks/rule_based.py
+	$(BIN)/python -m benchmarks.speed rule_based
 
 numbers: $(READY)
 	$(BIN)/python -m benchmarks.numbers $(NUMBERS_ARGS)

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,6 @@ def score(
 
 def bertscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
     """BERTScore with roberta-large's architecture and random weights, as fast as real ones."""
-    from benchmarks.bertscore import random_roberta
     from metaeval.metrics.bertscore.metric import BertScore
 
     data = scenes(16 if tiny else 2000)
@@ -140,6 +139,31 @@ def bertscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
             checked=32,
             tolerance=TOLERANCE if dtype == "float32" else HALF,
         )
+
+
+def random_roberta(
+    folder: Path, layers: int = 24, texts: Iterable[str] = ("two dogs in the park",)
+) -> str:
+    """A folder with roberta-large's architecture, random weights, and a vocabulary of the texts."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel
+
+    torch.manual_seed(0)
+    shape = {"hidden_size": 1024, "num_hidden_layers": layers, "num_attention_heads": 16}
+    config = RobertaConfig(
+        **shape,
+        intermediate_size=4096,
+        vocab_size=50265,
+        max_position_embeddings=514,
+        type_vocab_size=1,
+    )
+    RobertaModel(config).save_pretrained(folder)
+    tokenizer = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer.train_from_iterator(texts, vocab_size=5000, special_tokens=special)
+    tokenizer.save_model(str(folder))
+    return str(folder)
 
 
 def clipscore(device: str, tiny: bool, dtype: str = "float32") -> Row:

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from benchmarks.side_by_side import cost_of
 
 CANDIDATES, RATERS = 5, 3  # judged captions of an image, ratings of a caption
 VERSIONS = 4  # captions of an image in experiment=replace
@@ -140,29 +141,15 @@ def measure(
         *write_input(source, experiment, images, n),
         *(f"paths.cache={folder / f'cache-{n}'}", f"hydra.run.dir={out}", *overrides),
     ]
-    errors = folder / "errors.txt"
-    with errors.open("w") as err, (folder / "printed.txt").open("w") as printed:
-        pid = os.posix_spawn(
-            command[0],
-            command,
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, printed.fileno(), 1),
-                (os.POSIX_SPAWN_DUP2, err.fileno(), 2),
-            ],
-        )
-        _, status, used = os.wait4(pid, 0)
+    cost = cost_of(command)
     source.unlink()
-    if status:
-        sys.exit(f"{' '.join(command)}\n{errors.read_text()[-3000:]}")
     stages = json.loads((out / "run.json").read_text())["stages"]
+    page = out / "report.html"
     return {
-        "cpu": used.ru_utime + used.ru_stime,
-        "memory": used.ru_maxrss / 2**20,
+        "cpu": cost.processor,
+        "memory": cost.peak / 1024,
         "stages": {stage["name"]: stage["seconds"] for stage in stages},
-        "report": (out / "report.html").stat().st_size / 1e6
-        if (out / "report.html").exists()
-        else 0,
+        "report": page.stat().st_size / 1e6 if page.exists() else 0,
     }
 
 

@@ -1,7 +1,6 @@
 """The built-in scene-graph parser against SPICE's own, on COCO references.
 
     python benchmarks/scene_graph.py tuples [--captions 2000] [--parser rules] [--held-out] [--raw]
-    python benchmarks/scene_graph.py scores RUN … [--parser rules] [--images 300]
     python benchmarks/scene_graph.py sentences OUT [--dev]
 
 Data: METAEVAL_DATA. `--store FILE` is a content store to take CoreNLP's parses from and add to.
@@ -11,10 +10,6 @@ does the built-in one find (recall), and how much of what it finds does SPICE's 
 SPICE's is not a gold standard; it is what SPICE is defined by. The references are val2017's; with
 `--held-out` the Karpathy test split's without the images of val2017, which `lexicon` was not tuned
 on but `perceptron` is trained on.
-
-`scores` takes the captions and references of finished runs (`experiment=replace`, `shuffle`). It
-compares the references' tuples, and SPICE with both parsers: Kendall's tau-b between the scores of
-all captions, and each one's rank correlation (Spearman's) with the level of corruption.
 
 `sentences` writes the training sentences for SceneGraphTrees.java, from images of the Karpathy test
 split that are not in val2017: every caption, tokenised four times in five, and after every second
@@ -32,15 +27,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from scipy.stats import kendalltau, spearmanr
 
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.spice.metric import Graph, f_scores, load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
-from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import CaptionGraph, open_parser
 from metaeval.text.scene_graphs.spice_service import Tuples
 from metaeval.text.tokenizers.base import get as get_tokenizer
@@ -78,52 +69,6 @@ def print_agreement(ours: list[Tuples], theirs: list[Tuples]) -> None:
         precision, recall = shared / proposed, shared / wanted
         f = 2 * shared / (proposed + wanted)
         print(f"{kind:12}{precision:10.3f}{recall:8.3f}{f:8.3f}{wanted:11,}")
-
-
-def scores(arguments: argparse.Namespace) -> None:
-    """SPICE by both parsers on the captions of finished runs."""
-    synonyms = load_synonyms(spice_service.spice_file(spice_service.METEOR_JAR))
-    for run in arguments.runs:
-        captions = pd.read_parquet(run / "captions.parquet")
-        groups = pd.read_parquet(run / "references.parquet").set_index("image_id")["references"]
-        groups = groups.iloc[: arguments.images]
-        captions = captions[captions.image_id.isin(groups.index)]
-        texts = list(dict.fromkeys([*captions.caption, *(r for g in groups for r in g)]))
-        tokens = dict(zip(texts, tokenise(texts), strict=True))
-        values, parses = {}, {}
-        for parser in ("corenlp", arguments.parser):
-            every = parse([tokens[text] for text in texts], parser, arguments)
-            parses[parser] = parsed = dict(zip(texts, every, strict=True))
-            images = {
-                image: Graph([t for r in group for t in parsed[r] or []], synonyms)
-                for image, group in groups.items()
-            }
-            values[parser] = np.array(
-                [
-                    f_scores(Graph(parsed[caption] or [], synonyms), images[image])[0]
-                    for caption, image in zip(captions.caption, captions.image_id, strict=True)
-                ]
-            )
-        distinct = {tokens[r]: r for group in groups for r in group}
-        print(f"{run.name}: tuples of {len(distinct)} references, {arguments.parser}")
-        ours, theirs = (
-            [parses[parser][r] or [] for r in distinct.values()]
-            for parser in (arguments.parser, "corenlp")
-        )
-        print_agreement(ours, theirs)
-        print_correlation(run, captions, values["corenlp"], values[arguments.parser])
-
-
-def print_correlation(
-    run: Path, captions: pd.DataFrame, theirs: np.ndarray, ours: np.ndarray
-) -> None:
-    tau = kendalltau(theirs, ours).statistic
-    rho = [spearmanr(-captions.level, v).statistic for v in (theirs, ours)]
-    print(
-        f"{run.name}: {len(captions)} captions: tau-b {tau:.3f}; mean {theirs.mean():.4f} and "
-        f"{ours.mean():.4f}; rho with the level {rho[0]:.4f} and {rho[1]:.4f}, apart "
-        f"{rho[1] - rho[0]:+.4f}"
-    )
 
 
 def sentences(arguments: argparse.Namespace) -> None:
@@ -193,17 +138,12 @@ def main() -> None:
     one.add_argument("--held-out", action="store_true", help="not of val2017")
     one.add_argument("--raw", action="store_true", help="not tokenised")
     one.set_defaults(do=tuples)
-    two = commands.add_parser("scores")
-    two.add_argument("runs", type=Path, nargs="+", help="directories of finished runs")
-    two.add_argument("--images", type=int, help="only the first so many images of each")
-    two.set_defaults(do=scores)
-    for command in (one, two):
-        command.add_argument("--store", type=Path, help="a content store of CoreNLP's parses")
-        command.add_argument("--parser", default="perceptron", help="perceptron or lexicon")
-    three = commands.add_parser("sentences")
-    three.add_argument("out", type=Path)
-    three.add_argument("--dev", action="store_true", help="those that training leaves out")
-    three.set_defaults(do=sentences)
+    one.add_argument("--store", type=Path, help="a content store of CoreNLP's parses")
+    one.add_argument("--parser", default="perceptron", help="perceptron or lexicon")
+    two = commands.add_parser("sentences")
+    two.add_argument("out", type=Path)
+    two.add_argument("--dev", action="store_true", help="those that training leaves out")
+    two.set_defaults(do=sentences)
     arguments = parser.parse_args()
     arguments.do(arguments)
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import mean, pstdev
 
-from benchmarks.side_by_side import coco_captions, options_parser
+from benchmarks.side_by_side import coco_captions
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent
 from metaeval.data.scenes import SceneGraph, generate
@@ -81,7 +81,6 @@ def comparison(graphs: Sequence[SceneGraph]) -> str:
 
 
 def main() -> None:
-    options_parser(__doc__).parse_args()
     print(comparison(list(generate("val"))))
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
-from metaeval.options import Rate, checked
+from metaeval.options import PositiveInt, Rate, checked
 from metaeval.runs.records import Edit, Version
 from metaeval.text.language import language_of
 
@@ -115,11 +115,12 @@ class Corruption(ABC):
     flaw: ClassVar[str | None] = None
     needs: frozenset[str] = frozenset()
     languages: ClassVar[frozenset[str] | None] = None
+    rate: float | None = None  # the share of words that it changes
 
     @property
     def label(self) -> str:
         """The set's name in tables and figures: "Replace 25%"."""
-        return self.title
+        return self.title if self.rate is None else f"{self.title} {100 * self.rate:g}%"
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -217,6 +218,7 @@ class RatedCorruption(Corruption):
     """
 
     severity_by_rate: ClassVar[tuple[tuple[float, Severity], ...]] = ()
+    rate: float
 
     @checked
     def __init__(self, rate: Rate) -> None:
@@ -226,9 +228,29 @@ class RatedCorruption(Corruption):
                 self.severity = severity
 
     @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"rate": self.rate}
+
+
+class RepeatedCorruption(Corruption):
+    """A corruption of English captions at one place, or at several.
+
+    Parameters
+    ----------
+    times
+        In how many places, at most; a caption that offers fewer is changed where it can be.
+    """
+
+    languages = frozenset({"en"})
+
+    @checked
+    def __init__(self, times: PositiveInt = 1) -> None:
+        self.times = times
+
+    @property
     def label(self) -> str:
-        return f"{self.title} {100 * self.rate:g}%"
+        return self.title if self.times == 1 else f"{self.title} ×{self.times}"
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return {"rate": self.rate}
+        return {"times": self.times}

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
-from metaeval.corruptions.graded.random import donated
+from metaeval.corruptions.graded.random import FromOtherImage
 from metaeval.corruptions.tokens import join, split, words
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId
-from metaeval.options import Rate, checked
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES, Edit
 from metaeval.text.sentences import sentence_starts
 
@@ -137,22 +136,13 @@ class SwapSentences(SentenceCorruption):
         return [sentences[moved.get(i, i)] for i in range(len(sentences))]
 
 
-class OtherSentence(SentenceCorruption):
+class OtherSentence(SentenceCorruption, FromOtherImage):
     """A sentence of another image's caption stands in the place of one of the caption's own."""
 
     name = "other_sentence"
     title = "Another image's sentence"
     severity = "critical"
     flaw = OTHER_CAPTION
-
-    @checked
-    def __init__(self, rate: Rate) -> None:
-        super().__init__(rate)
-        self._donated: Mapping[ImageId, str] = {}
-
-    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
-        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
-        return super().apply(dataset, seed)
 
     def facts(self) -> Mapping[str, object]:
         return {"donors": len(self._donated)}

@@ -45,7 +45,7 @@ def too_few_draws(n_ranked: int, permutations: int, alpha: float) -> str:
     )
 
 
-class Replicates(NamedTuple):
+class ResampledValue(NamedTuple):
     """A statistic, its replicates, and how many units and items took part."""
 
     value: float
@@ -84,13 +84,13 @@ class Resampled(ABC):
     ) -> None:
         self.measure, self.columns = measure, columns
         self.confidence, self.alpha, self.method = confidence, alpha, method
-        self._known: dict[bytes, Replicates] = {}
+        self._known: dict[bytes, ResampledValue] = {}
 
     @abstractmethod
-    def resampled(self, column: Floats) -> Replicates:
+    def resampled(self, column: Floats) -> ResampledValue:
         """The statistic of scores or outcomes [items]."""
 
-    def of(self, column: Floats) -> Replicates:
+    def of(self, column: Floats) -> ResampledValue:
         """As `resampled`; equal columns are computed once."""
         key = column.tobytes()
         if key not in self._known:
@@ -163,7 +163,7 @@ class Means(Resampled):
         super().__init__(measure, outcomes, confidence=confidence, alpha=alpha)
         self.units, self.counts = units, counts.astype(np.float64)
 
-    def resampled(self, column: Floats) -> Replicates:
+    def resampled(self, column: Floats) -> ResampledValue:
         """The mean."""
         scored = ~np.isnan(column)
         n_units = self.counts.shape[1]
@@ -172,7 +172,7 @@ class Means(Resampled):
         with np.errstate(invalid="ignore"):
             replicates = (self.counts @ total) / (self.counts @ items)
         value = float(column[scored].mean()) if scored.any() else float("nan")
-        return Replicates(value, replicates, int((items > 0).sum()), int(scored.sum()))
+        return ResampledValue(value, replicates, int((items > 0).sum()), int(scored.sum()))
 
 
 class GroupMeans(Resampled):
@@ -196,10 +196,10 @@ class GroupMeans(Resampled):
         super().__init__(measure, outcomes, confidence=confidence, alpha=alpha, method=method)
         self.groups, self.means = groups, Means(measure, outcomes, units, counts)
 
-    def resampled(self, column: Floats) -> Replicates:
+    def resampled(self, column: Floats) -> ResampledValue:
         """The mean of the groups' means."""
         parts = [self.means.resampled(np.where(group, column, np.nan)) for group in self.groups]
-        return Replicates(
+        return ResampledValue(
             float(np.mean([part.value for part in parts])),
             np.mean([part.replicates for part in parts], axis=0),
             min(part.n_units for part in parts),

@@ -11,13 +11,14 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import Measured, MeasuredResult, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure, RunResult
-from metaeval.results.sentences import sentences, text_of
+from metaeval.results.sentences import sentences, system_text, text_of
 from metaeval.runs.records import BATCH_DEPENDENT
 
 
 def printout(result: MeasuredResult, file: Path) -> str:
     """A line a metric, best first, controls last; then the sentences; then what to open next."""
-    lines = [*table_lines(result), *sentences(result), *not_run(result)]
+    table = systems_lines(result) if result.systems else table_lines(result)
+    lines = [*table, *extra_lines(result), *sentences(result), *not_run(result)]
     return "\n".join([*lines, f"{file.stem}: {file}"])
 
 
@@ -46,6 +47,49 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
     lines += [{"metric": "(people)", **people}] if people else []
     unit = " and ".join(units)
     yield from text_table(lines, f"{group}, {unit}" if group else unit)
+
+
+def extra_lines(result: MeasuredResult) -> Iterator[str]:
+    """The tables that a page shows without a click."""
+    for extra in result.extras:
+        if extra.kind == "table" and extra.rows and not extra.folded:
+            first, *columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+            lines = [
+                {"metric": str(r[first]), **{c: _printed_cell(r[c]) for c in columns}}
+                for r in extra.records
+            ]
+            yield from text_table(lines, extra.title)
+
+
+def _printed_cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def systems_lines(result: MeasuredResult) -> Iterator[str]:
+    """A line for everything that systems are ranked by, a column a system; then what marks mean."""
+    arrows = {"better": "↑", "worse": "↓", "": ""}
+    tested = [systems for systems in result.systems.values() if systems.is_decidable]
+    marks = {
+        name: {s: f"{text}{arrows[systems.against(s)]}" for s, text in systems.letters().items()}
+        for name, systems in result.systems.items()
+    }
+    width = max(len(mark) for of_name in marks.values() for mark in of_name.values())
+    lines = []
+    for name, systems in result.systems.items():
+        line = {"metric": name}
+        for system in next(iter(result.systems.values())).scores:
+            line[system] = f"{system_text(systems, system)} {marks[name][system]:<{width}}"
+        lines.append(line)
+    yield from text_table(lines, "")
+    if tested:
+        method = tested[-1].comparisons.pairs[0].tests[0].method
+        text = f"systems of a line that share a letter are not separated ({method}, Holm, p < "
+        text += f"{tested[-1].comparisons.alpha:.2g})"
+        if tested[-1].baseline is not None:
+            text += f"; ↑ ↓ significantly better or worse than {tested[-1].baseline}"
+        yield text
 
 
 def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult[Measured]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 import sys
 import time
@@ -60,6 +61,12 @@ class RunRecord:
         """Set fields of `info`; they are validated."""
         current = {name: getattr(self.info, name) for name in RunInfo.model_fields}
         self.info = RunInfo(**{**current, **fields})
+
+    def inside(self, folder: str) -> RunRecord:
+        """The record for files in a folder of the run; it writes no `run.json`."""
+        inner = copy.copy(self)
+        inner.out = self.out / folder
+        return inner
 
     def mark_unfinished(self) -> None:
         """Write "unfinished", unless the folder holds a finished run."""

@@ -8,6 +8,7 @@ import gc
 import io
 import logging
 import os
+import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -62,6 +63,7 @@ def main() -> None:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
     spell_out_what_cannot_be_printed()
     if sys.argv[1:2] == ["list"]:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # python -m metaeval list options | head
         sys.exit(choices.main(sys.argv[2:]))
     if "--version" in sys.argv[1:]:
         print(f"metaeval {__version__}")

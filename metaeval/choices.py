@@ -12,8 +12,6 @@ has its metric in `metrics=[my_metric]` wherever it is installed. It is imported
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -214,11 +212,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     if given.config_dir is not None:
         installation.add_config_folder(given.config_dir)
-    try:
-        print(_options_page() if given.what == "options" else _choices(LISTED[given.what]))
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader needs no more: python -m metaeval list options | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(_options_page() if given.what == "options" else _choices(LISTED[given.what]))
     return 0
 
 

@@ -262,13 +262,11 @@ def complete_metrics(config: DictConfig) -> None:
                     config.metric[name].update(options)
 
 
-def build(name: str, config: DictConfig) -> Metric:
-    """The metric called `name`, as configured; wrong options raise ConfigError."""
-    return _built(name, config, ())
+def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric:
+    """The metric called `name`, as configured; wrong options raise ConfigError.
 
-
-def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
-    """`build`, for a metric that the metrics `within` are made of."""
+    `within` are the metrics that are made of it.
+    """
     node = copy.deepcopy(config.metric[name])
     with open_dict(node):
         citation = tuple(node.pop(CITATION, ()))
@@ -286,7 +284,7 @@ def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
             meant = did_you_mean(part, metric_names())
             raise ConfigError(f"metric.{name}.of: unknown metric '{part}'{meant}")
         add_metric(config, part)
-        parts.append(_built(part, config, (*within, name)))
+        parts.append(build(part, config, (*within, name)))
     made: Metric = component(node, f"metric.{name}", parts=parts)
     _cite(made, [*citation, *(key for part in parts for key in part.citation)])
     return made

@@ -63,7 +63,8 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
 
     Those of a file that it builds on come first (`scan@_here_`).
     """
-    text = _file(name).read_text(encoding="utf-8")
+    path = _file(name)
+    text = path.read_text(encoding="utf-8")
     content = yaml.safe_load(text)
     group, _, choice = name.partition("/")
     prefix = PREFIX.get(group, f"{group}.").format(choice) if prefix is None else prefix
@@ -71,7 +72,7 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
     for base in content.get("defaults", ()):
         if isinstance(base, str) and base.endswith("@_here_"):
             found |= options(f"{group}/{base.removesuffix('@_here_')}", prefix)
-    path: list[str] = []
+    keys: list[str] = []
     for line in text.splitlines():
         if found and (more := _CONTINUED.match(line)):
             last = found.popitem()[1]
@@ -79,11 +80,11 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
         if (match := _LINE.match(line)) is None:
             continue
         indent, key, value, comment = match.groups()
-        path = [*path[: len(indent) // 2], key]
-        if path[0] in ("defaults", "hydra", "citation") or key.startswith("_") or not value.strip():
+        keys = [*keys[: len(indent) // 2], key]
+        if keys[0] in ("defaults", "hydra", "citation") or key.startswith("_") or not value.strip():
             continue
-        full = prefix + ".".join(path)
-        words = described(annotation(content, path, group))
+        full = prefix + ".".join(keys)
+        words = described(annotation(content, keys, group))
         values = "" if words.startswith("a component") else words
         source = _REFERENCE.fullmatch(value.strip())
         before = found.get(full, Option(full, "", "", f"as `{source[1]}`" if source else ""))

@@ -270,11 +270,7 @@ def _signatures(maker: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
         if (init := vars(ancestor).get("__init__")) is not None and inspect.isfunction(init):
             yield init
     if not any("__init__" in vars(a) for a in maker.__mro__[:-1]):
-        yield _takes_nothing
-
-
-def _takes_nothing() -> None:
-    """The signature of a class without `__init__`."""
+        yield lambda: None  # a class without `__init__` takes nothing
 
 
 @cache

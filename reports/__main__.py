@@ -14,16 +14,10 @@ from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports import measured
-from metaeval.reports.attack import page as attack
-from metaeval.reports.captioners import page as captioners
 from metaeval.reports.graded import page as graded
-from metaeval.reports.judgments import page as judgments
-from metaeval.reports.localisation import page as localisation
-from metaeval.reports.references import page as references
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.score import page as score
-from metaeval.reports.sensitivity import page as sensitivity
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
 from metaeval.results.files import read_info, write_info
@@ -34,19 +28,19 @@ from metaeval.runs.print_style import PrintStyle, print_style
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 # experiment → its writer, and the options of this command that it has
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
-    "attack": (attack.write_report, frozenset()),
+    "attack": (measured.write_report, frozenset({"figures"})),
     "arena": (measured.write_report, frozenset({"figures"})),
-    "captioners": (captioners.write_report, frozenset({"photos"})),
+    "captioners": (measured.write_report, frozenset({"figures", "photos"})),
     "forced_choice": (measured.write_report, frozenset({"figures"})),
-    "judgments": (judgments.write_report, frozenset()),
+    "judgments": (measured.write_report, frozenset({"figures"})),
     "pairs": (measured.write_report, frozenset({"figures"})),
     "reproduce": (reproduction.write_report, frozenset()),
-    "localisation": (localisation.write_report, frozenset()),
+    "localisation": (measured.write_report, frozenset({"figures"})),
     "retrieval": (measured.write_report, frozenset({"figures"})),
-    "references": (references.write_report, frozenset()),
+    "references": (measured.write_report, frozenset({"figures"})),
     "sample_size": (sample_size.write_report, frozenset()),
     "score": (score.write_report, frozenset()),
-    "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
+    "sensitivity": (measured.write_report, frozenset({"figures"})),
     "trust": (trust.write_report, frozenset()),
     **dict.fromkeys(("graded", "replace", "shuffle"), GRADED),
 }

@@ -6,7 +6,7 @@ other experiment has `default_blocks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from markupsafe import Markup
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
+from metaeval.reports.blocks.judges import judges
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
@@ -45,6 +46,8 @@ class PageOptions(NamedTuple):
         Images whose scores are explained.
     max_bytes
         The most bytes of embedded captions and scores.
+    judgments
+        Folders of runs of experiment=judgments.
     """
 
     figures: bool = True
@@ -52,6 +55,7 @@ class PageOptions(NamedTuple):
     photos: int = 0
     explanations: int = 12
     max_bytes: int = 5_000_000
+    judgments: tuple[str, ...] = ()
 
 
 def write_report(
@@ -62,6 +66,7 @@ def write_report(
     photos: NonNegativeInt = 0,
     explanations: NonNegativeInt = 12,
     max_bytes: PositiveInt = 5_000_000,
+    judgments: Sequence[str] = (),
 ) -> Path:
     """Write `report.html`, `tables/` and `figures/` of a finished run, from its files alone.
 
@@ -69,8 +74,8 @@ def write_report(
     InputError for a file that is missing or damaged.
     """
     run = load_run_files(Path(run_dir), MeasuredResult)
-    options = PageOptions(figures, examples, photos, explanations, max_bytes)
-    blocks = [b for b in blocks_of(run.result.experiment)(run, options) if b.html]
+    options = PageOptions(figures, examples, photos, explanations, max_bytes, tuple(judgments))
+    blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
     if figures:
         for block in blocks:
@@ -89,6 +94,23 @@ def write_report(
     return page.write_page(run.directory / files.REPORT, html)
 
 
+def joined(blocks: Iterable[Block]) -> list[Block]:
+    """Folded blocks of the same title, of several dimensions for instance, as one."""
+    made: dict[str, Block] = {}
+    for block in blocks:
+        key = block.title if block.folded else block.key
+        before = made.get(key)
+        if before is None:
+            made[key] = block
+        else:
+            made[key] = before._replace(
+                html=before.html + block.html,
+                tables=before.tables + block.tables,
+                figures={**before.figures, **block.figures},
+            )
+    return list(made.values())
+
+
 def blocks_of(experiment: str) -> Callable[[Run, PageOptions], list[Block]]:
     """The function that lists the blocks of an experiment's page."""
     room = f"metaeval.reports.{ROOMS.get(experiment, experiment)}"
@@ -104,7 +126,11 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
         texts.answer(run),
         charts.ranking(run),
         *tables.measures_tables(run),
-        *(extra_block(run, extra) for extra in run.result.extras if extra.kind != "data"),
+        *(
+            extra_block(run, extra)
+            for extra in run.result.extras
+            if extra.rows and extra.kind != "data"
+        ),
         *closing_blocks(run),
     ]
 
@@ -114,7 +140,7 @@ def closing_blocks(run: Run) -> list[Block]:
     first = [measures[0] for measures in run.result.groups().values()]
     return [
         *(tables.differences(run, measure) for measure in first),
-        texts.judges(run),
+        judges(run),
         texts.notes(run),
         texts.cite(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),

@@ -337,9 +337,16 @@ def test_a_run_that_cannot_be_says_why(tmp_path: Path, monkeypatch: pytest.Monke
         metaeval.run("replace", metrics=["blue"], dataset="scenes", quiet=True)
     with pytest.raises(StrictError, match="scan skipped"):
         metaeval.run(
-            "replace", metrics=["scan"], metric__scan__weights="typo", strict=True, quiet=True,
-            dataset="scenes", dataset__limit=4, stats__replicates=5, report="none",
-        )  # fmt: skip
+            "replace",
+            metrics=["scan"],
+            metric__scan__weights="typo",
+            strict=True,
+            quiet=True,
+            dataset="scenes",
+            dataset__limit=4,
+            stats__replicates=5,
+            report="none",
+        )
     with pytest.raises(InputError, match="run directory not found"):
         metaeval.load_run(tmp_path / "none")
     with pytest.raises(InputError, match=r"contains no run\.json"):
@@ -396,10 +403,17 @@ def test_a_run_takes_records_and_a_table(tmp_path: Path, monkeypatch: pytest.Mon
         {"imgid": f"i{k}", "mt": " ".join(["word"] * (1 + k % 7)), "refs": ["a word"], "stars": k}
         for k in range(4000)
     ]
-    options = {"report": "none", "task__fitted": False, "stats__replicates": 10,
-               "task__permutations": 10, "metrics": ["length"], "quiet": True}  # fmt: skip
-    one = metaeval.run("judgments", dataset="table", dataset__file=records, out=tmp_path / "1",
-                       **options)  # fmt: skip
+    options = {
+        "report": "none",
+        "task__fitted": False,
+        "stats__replicates": 10,
+        "task__permutations": 10,
+        "metrics": ["length"],
+        "quiet": True,
+    }
+    one = metaeval.run(
+        "judgments", dataset="table", dataset__file=records, out=tmp_path / "1", **options
+    )
     two = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "2", **options)
     assert one.info.dataset is not None
     assert one.scores["score"].tolist() == two.scores["score"].tolist()

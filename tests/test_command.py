@@ -254,9 +254,15 @@ def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
 
 def test_a_metric_that_the_list_leaves_out_is_a_name_like_any_other(tmp_path: Path) -> None:
     done = metaeval(
-        "experiment=replace", *SMALL, "metrics=[faier_noref,bleu]", "metric.bleu.max_n=1",
-        "device=cpu", "report=none", "hydra.run.dir=OUT", cwd=tmp_path,
-    )  # fmt: skip
+        "experiment=replace",
+        *SMALL,
+        "metrics=[faier_noref,bleu]",
+        "metric.bleu.max_n=1",
+        "device=cpu",
+        "report=none",
+        "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert [r["column"]["name"] for r in records if r["column"]["part_of"] is None] == [

@@ -56,10 +56,18 @@ def test_a_program_with_packages_of_these_names_uses_the_library(tmp_path: Path)
 def test_the_command_runs_a_metric_from_the_users_experiments_package(tmp_path: Path) -> None:
     users_packages(tmp_path)
     done = python(
-        tmp_path, "-m", "metaeval", "experiment=replace", "dataset=scenes", "dataset.limit=20",
-        "metric=[bleu,callable]", "metric.callable.function=experiments.mymetric.score",
-        "report=none", "hydra.run.dir=out", f"paths.cache={tmp_path / 'cache'}",
-    )  # fmt: skip
+        tmp_path,
+        "-m",
+        "metaeval",
+        "experiment=replace",
+        "dataset=scenes",
+        "dataset.limit=20",
+        "metric=[bleu,callable]",
+        "metric.callable.function=experiments.mymetric.score",
+        "report=none",
+        "hydra.run.dir=out",
+        f"paths.cache={tmp_path / 'cache'}",
+    )
     assert done.returncode == 0, done.stderr
     scores = metaeval.load_run(tmp_path / "out").scores
     users = scores[scores["metric"] == "score"]

@@ -491,8 +491,15 @@ def run(experiment: str, given: Input, folder: Path) -> Numbers:
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The leaves of a result. What has a name is at its name, a comparison at "a ~ b"."""
-    if isinstance(value, Mapping):
+    """The leaves of a result. What has a name is at its name, a comparison at "a ~ b", and a cell
+    of a table at the texts of its row."""
+    if isinstance(value, Mapping) and {"columns", "rows"} <= value.keys():
+        for row in value["rows"]:
+            texts = [cell for cell in row if isinstance(cell, str)]
+            for column, cell in zip(value["columns"], row, strict=True):
+                if not isinstance(cell, str):
+                    yield (*path, *texts, column), cell
+    elif isinstance(value, Mapping):
         for key, member in value.items():
             yield from leaves(member, (*path, str(key)))
     elif isinstance(value, list | tuple):
@@ -511,7 +518,7 @@ def name_of(member: Any) -> str:
         return ""
     if "a" in member and "b" in member:
         return f"{member['a']} ~ {member['b']}"
-    names = (member.get(key) for key in ("column", "name", "lower", "id", "n_references"))
+    names = (member.get(key) for key in ("column", "name", "key", "lower", "id", "n_references"))
     named = next((name for name in names if name is not None), "")
     return str(named["name"] if isinstance(named, Mapping) else named)
 
@@ -624,8 +631,13 @@ DRAWN = frozenset(
         "power",
     }
 )
-# what depends on how many hypotheses are tested, or is a rank among the metrics
-OF_FAMILY = frozenset({"p_adjusted", "decidable", "family", "detectable", "images_needed"})
+# what depends on how many hypotheses are tested, or on which other metrics there are
+OF_FAMILY = frozenset(
+    {
+        *("p_adjusted", "decidable", "family", "detectable", "images_needed"),
+        *("mean_tau_b", "mean rank"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -779,7 +791,7 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
         **dict.fromkeys(("agreement", "decided", "equal_length", "systems_accuracy"), MIRRORED),
         **dict.fromkeys(("systems_spearman", "systems_kendall_tau_b"), NEGATED),
     },
-    "captioners": {"systems": NEGATED},
+    "captioners": {"scores": NEGATED},
     "forced_choice": dict.fromkeys(("agreement_4", "agreement_4_HC", "agreement_4_MM"), MIRRORED),
     **{
         name: {**ORDER, "auc": MIRRORED} for name in ("graded", "replace", "shuffle", "sample_size")
@@ -787,15 +799,20 @@ SIGNS: dict[str, dict[str, Callable[[float], float]]] = {
     "judgments": {
         **dict.fromkeys(("pearson", "spearman", "kendall_tau_b", "kendall_tau_c"), NEGATED),
         **dict.fromkeys(("length_controlled", "difference_pearson", "disattenuated"), NEGATED),
-        "score": NEGATED,
     },
-    "localisation": {"auc": MIRRORED},
-    "pairs": {"kinds": MIRRORED, "mean": MIRRORED, "auroc": MIRRORED},
-    "references": ORDER,
+    "localisation": {"localisation_auc": MIRRORED},
+    "pairs": {
+        **dict.fromkeys(("accuracy_true___false", "accuracy_true___false_object"), MIRRORED),
+        "auroc": MIRRORED,
+    },
+    "references": {
+        f"{key}_{n}": NEGATED
+        for key in ("rank_order_rho", "rank_order_rho_within")
+        for n in range(5)
+    },
     "score": {"mean": NEGATED, "median": NEGATED},
     "sensitivity": {
-        **dict.fromkeys(("harm", "kinds", "severity", "severity_order", "auc"), MIRRORED),
-        **dict.fromkeys(("cost", "effect"), NEGATED),
+        **dict.fromkeys(("mean_auc", "severity_order", "kind_order", "severity_major"), MIRRORED),
     },
 }
 UNSIGNED = {
@@ -815,7 +832,7 @@ def test_a_metric_with_the_other_sign_has_the_opposite_numbers(
     expected = {
         (*path[:-1], ends.get(path[-1], path[-1])): None if value is None else turned(value)
         for path, value in own.items()
-        if path[0] == "metrics"
+        if path[0] in ("metrics", "systems")
         and (turned := next((SIGNS[experiment][p] for p in path if p in SIGNS[experiment]), None))
         and (path[-1] in ("value", "low", "high") or path[-1] in SIGNED)
     }
@@ -857,11 +874,12 @@ def test_true_and_false_captions_can_be_exchanged(
 ) -> None:
     after = run("pairs", mirrored(INPUTS["pairs"]), tmp_path / "run")
     expected = {
-        path: value if path[-1] == "ties" else 1 - value
+        path: 1 - value
         for path, value in base("pairs").items()
         if path[:1] == ("metrics",)
         and path[1] in ("ROUGE-L", "overlap", "minus", "Length")
-        and (path[-1] in ("value", "ties") and ("accuracy" in path or "auroc" in path))
+        and path[-1] == "value"
+        and path[-2].startswith(("accuracy", "auroc"))
     }
     assert expected
     assert not differing(expected, {path: after[path] for path in expected}, 1e-9)

@@ -38,13 +38,29 @@ def run(tmp_path: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
     home = {"HF_HOME": str(tmp_path / "hf"), "HOME": str(tmp_path)}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     done = subprocess.run(
-        [sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes", *arguments,
-         "dataset.limit=5", "stats.replicates=10", "report=none", "hydra.run.dir=OUT"],
+        [
+            sys.executable,
+            "-m",
+            "metaeval",
+            "experiment=replace",
+            "dataset=scenes",
+            *arguments,
+            "dataset.limit=5",
+            "stats.replicates=10",
+            "report=none",
+            "hydra.run.dir=OUT",
+        ],
         cwd=tmp_path,
-        env={**environment, **home, "PYTHONPATH": str(guard),
-             "METAEVAL_CACHE": str(tmp_path / "cache")},
-        capture_output=True, text=True, timeout=900,
-    )  # fmt: skip
+        env={
+            **environment,
+            **home,
+            "PYTHONPATH": str(guard),
+            "METAEVAL_CACHE": str(tmp_path / "cache"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
     return done, trace
 
 

@@ -30,7 +30,7 @@ from metaeval.options import (
     did_you_mean,
     options_of,
     problems,
-)  # fmt: skip
+)
 from metaeval.schema import check_config
 
 NONSENSE: Any = {"no": ["such", "thing"]}  # no option is anything like it
@@ -88,13 +88,28 @@ ONE_TOO = {"dataset.n_references", "task.vision.layers"}
 SIGNED = {"task.losses.anchor"}
 # `null` means something there, though it is not the default
 NULLABLE = {
-    "paths.data", "metric.cider.data", "metric.cider.cache", "regions.cache", "dataset.split",
-    "corruption.reseeded", "metric.vifidel.noise", "metric.gold_labels.noise",
-    "dataset.n", "dataset.file", "dataset.captions", "dataset.title",
-    "dataset.layout", "dataset.image_source",
-    "dataset.protocol", "dataset.statistic", "metric.faier.references", "variant", "vectors.path",
-    "vectors.md5", "vectors.url",
-}  # fmt: skip
+    "paths.data",
+    "metric.cider.data",
+    "metric.cider.cache",
+    "regions.cache",
+    "dataset.split",
+    "corruption.reseeded",
+    "metric.vifidel.noise",
+    "metric.gold_labels.noise",
+    "dataset.n",
+    "dataset.file",
+    "dataset.captions",
+    "dataset.title",
+    "dataset.layout",
+    "dataset.image_source",
+    "dataset.protocol",
+    "dataset.statistic",
+    "metric.faier.references",
+    "variant",
+    "vectors.path",
+    "vectors.md5",
+    "vectors.url",
+}
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -228,11 +243,11 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
         ("device=gpu", "device: 'gpu' is not auto, cpu, cuda or cuda:1"),
         ("regions._target_=no.such", "regions._target_: 'no.such' cannot be imported: No module"),
-        ("report=judgments", "report: metaeval.reports.judgments.page.write_report reads "),
+        ("report=judgments", "report: metaeval.reports.measured.write_report reads "),
         ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
         ("report._partial_=5", "report._partial_: 5 is not true or false"),
     ],
-)  # fmt: skip
+)
 def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
     config = compose_config(["experiment=replace", "dataset=scenes", override])
     assert refused(config).startswith(line)
@@ -248,7 +263,7 @@ def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
         (["experiment=replace", "stats.replicate=1"], "stats.replicate: unknown option; "),
         (["experiment=replace", "seed=[0"], "Hydra cannot read 'seed=[0' (no viable alternative "),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_composed_is_a_line_too(overrides: list[str], line: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         compose_config(overrides)
@@ -289,9 +304,12 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("override", "limits"),
-    [("stats.replicates=999999999999", "[0, 100000]"), ("stats.tie_seeds=1000000", "[1, 10000]"),
-     ("task.permutations=999999999999", "[1, 1000000]")],
-)  # fmt: skip
+    [
+        ("stats.replicates=999999999999", "[0, 100000]"),
+        ("stats.tie_seeds=1000000", "[1, 10000]"),
+        ("task.permutations=999999999999", "[1, 1000000]"),
+    ],
+)
 def test_numbers_of_draws_have_a_limit(override: str, limits: str) -> None:
     experiment = "captioners" if override.startswith("task") else "replace"
     with pytest.raises(ConfigError, match=f"^{override.split('=')[0]}: .*{re.escape(limits)}"):

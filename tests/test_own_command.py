@@ -49,9 +49,15 @@ def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_a_failing_metric_leaves_its_traceback_and_a_line(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     done = command(
-        "metaeval", "experiment=replace", *SMALL, "metric=[rouge_l,callable]", "report=none",
-        "metric.callable.function=mine.breaks", "hydra.run.dir=OUT", cwd=tmp_path,
-    )  # fmt: skip
+        "metaeval",
+        "experiment=replace",
+        *SMALL,
+        "metric=[rouge_l,callable]",
+        "report=none",
+        "metric.callable.function=mine.breaks",
+        "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     line = "metaeval: breaks failed: RuntimeError: the tenth bolt is loose (the traceback is in"
     assert [text for text in done.stderr.splitlines() if text.startswith(line)]
@@ -69,10 +75,15 @@ def test_a_failing_metric_leaves_its_traceback_and_a_line(tmp_path: Path) -> Non
 def test_two_columns_of_one_name_are_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     done = command(
-        "metaeval", "experiment=replace", *SMALL, "metric=[cider,callable]",
-        "metric.callable.function=mine.words", "metric.callable.name=CIDEr", "hydra.run.dir=OUT",
+        "metaeval",
+        "experiment=replace",
+        *SMALL,
+        "metric=[cider,callable]",
+        "metric.callable.function=mine.words",
+        "metric.callable.name=CIDEr",
+        "hydra.run.dir=OUT",
         cwd=tmp_path,
-    )  # fmt: skip
+    )
     assert done.returncode == 2
     assert done.stderr == (
         "metaeval: two columns are called 'CIDEr', of the metrics 'cider' and 'callable': give one "
@@ -136,10 +147,16 @@ def test_an_installed_package_makes_its_metric_a_name(
         "brought_package:words, of the installed package brought-package"
     )
     done = command(
-        "metaeval", "experiment=graded", "dataset=brought_dataset",
-        "corruption=brought_corruption", "metrics=[rouge_l,brought_words]", "report=none",
-        "stats.replicates=20", "hydra.run.dir=OUT", cwd=work,
-    )  # fmt: skip
+        "metaeval",
+        "experiment=graded",
+        "dataset=brought_dataset",
+        "corruption=brought_corruption",
+        "metrics=[rouge_l,brought_words]",
+        "report=none",
+        "stats.replicates=20",
+        "hydra.run.dir=OUT",
+        cwd=work,
+    )
     assert done.returncode == 0, done.stderr
     statistics = files.read_json(work / "OUT" / files.STATISTICS)
     assert [
@@ -161,9 +178,16 @@ def test_a_folder_with_users_configuration(tmp_path: Path) -> None:
     listed = command("metaeval", "list", "metrics", "--config-dir", "conf", cwd=tmp_path)
     assert "how long it is" in listed.stdout
     done = command(
-        "metaeval", "--config-dir", "conf", "experiment=replace", *SMALL, "metrics=[rouge_l,long]",
-        "report=none", "hydra.run.dir=OUT", cwd=tmp_path,
-    )  # fmt: skip
+        "metaeval",
+        "--config-dir",
+        "conf",
+        "experiment=replace",
+        *SMALL,
+        "metrics=[rouge_l,long]",
+        "report=none",
+        "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
     assert [r["column"]["name"] for r in statistics["metrics"]] == ["ROUGE-L", "Long"]
@@ -187,9 +211,14 @@ def test_the_report_is_written_again_next_to_a_package_of_that_name(tmp_path: Pa
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports/__init__.py").write_text("raise SystemExit('the wrong package')")
     run = metaeval.run(
-        "replace", metrics=["rouge_l"], out=tmp_path / "OUT", quiet=True,
-        dataset="scenes", dataset__limit=12, stats__replicates=20,
-    )  # fmt: skip
+        "replace",
+        metrics=["rouge_l"],
+        out=tmp_path / "OUT",
+        quiet=True,
+        dataset="scenes",
+        dataset__limit=12,
+        stats__replicates=20,
+    )
 
     def page() -> str:
         """Without what the first page could not know: when its run ended, and its own seconds."""
@@ -227,10 +256,17 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
         "    return [len(c) / os.path.getsize(i) for c, i in zip(captions, images)]\n"
     )
     done = command(
-        "metaeval", "experiment=captioners", "dataset=own", "dataset.images=images",
-        "captions=systems", "metric=[rouge_l,callable,length]", "stats.replicates=20",
-        "metric.callable.function=mine.size", "hydra.run.dir=OUT", cwd=tmp_path,
-    )  # fmt: skip
+        "metaeval",
+        "experiment=captioners",
+        "dataset=own",
+        "dataset.images=images",
+        "captions=systems",
+        "metric=[rouge_l,callable,length]",
+        "stats.replicates=20",
+        "metric.callable.function=mine.size",
+        "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
     metrics = {m["column"]["name"]: m for m in statistics["metrics"]}
@@ -243,9 +279,13 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
     assert statistics["against_human"] == []
     assert (tmp_path / "OUT" / files.REPORT).is_file()
     spoil = command(
-        "metaeval", "experiment=shuffle", "dataset=own", "dataset.images=images",
-        "hydra.run.dir=OUT2", cwd=tmp_path,
-    )  # fmt: skip
+        "metaeval",
+        "experiment=shuffle",
+        "dataset=own",
+        "dataset.images=images",
+        "hydra.run.dir=OUT2",
+        cwd=tmp_path,
+    )
     assert spoil.returncode == 2
     assert spoil.stderr.startswith("metaeval: the images of images have no captions to corrupt;")
     scores = metaeval.score(
@@ -290,9 +330,15 @@ def test_a_parameter_called_citation_is_refused(tmp_path: Path) -> None:
     node = "# @package metric.mine\n# a metric\n_target_: mine.Mine\ncitation: [y]\n"
     (tmp_path / "conf" / "metric" / "mine.yaml").write_text(node)
     done = command(
-        "metaeval", "--config-dir", "conf", "experiment=replace", *SMALL, "metric=[mine]",
-        "hydra.run.dir=OUT", cwd=tmp_path,
-    )  # fmt: skip
+        "metaeval",
+        "--config-dir",
+        "conf",
+        "experiment=replace",
+        *SMALL,
+        "metric=[mine]",
+        "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )
     assert done.returncode == 2
     assert done.stderr == (
         "metaeval: metric.mine: mine.Mine has a parameter 'citation', the name of the keys of what "

@@ -19,10 +19,25 @@ from tests.score_in_process import ColumnScores, in_process
 
 # How names begin of metrics whose scores pass through a network, or word vectors that one made.
 NETWORKS = (
-    "aier", "bertscore", "by_sentence", "clipscore", "faier", "fier", "learn_to_eval", "lm", "mean",
-    "moverscore", "pacscore", "refclipscore", "refpacscore", "scan", "sentence_similarity", "tiger",
-    "vifidel", "wmd",
-)  # fmt: skip
+    "aier",
+    "bertscore",
+    "by_sentence",
+    "clipscore",
+    "faier",
+    "fier",
+    "learn_to_eval",
+    "lm",
+    "mean",
+    "moverscore",
+    "pacscore",
+    "refclipscore",
+    "refpacscore",
+    "scan",
+    "sentence_similarity",
+    "tiger",
+    "vifidel",
+    "wmd",
+)
 # declare nothing of themselves, or need an endpoint
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 
@@ -119,7 +134,9 @@ def test_networks_pass_their_tests_under_other_kernels(kernels: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "-m", "not slow and not gpu", *tests],
-        env={**os.environ, **KERNELS[kernels]}, capture_output=True, text=True,
-    )  # fmt: skip
+        env={**os.environ, **KERNELS[kernels]},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout

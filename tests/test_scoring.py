@@ -229,8 +229,11 @@ def test_the_result_of_a_column_is_what_became_of_it() -> None:
 class Counting(LengthScorer):
     """Counts the words of a caption beyond its second, and the images of reference "e f"."""
 
-    counted: Mapping[str, str] = {"words cut": "words", "short captions": "captions",
-                                  "small images": "images"}  # fmt: skip
+    counted: Mapping[str, str] = {
+        "words cut": "words",
+        "short captions": "captions",
+        "small images": "images",
+    }
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]

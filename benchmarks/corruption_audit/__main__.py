@@ -6,8 +6,6 @@
     python -m benchmarks.corruption_audit record FILE --unread
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
-    python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
-    python -m benchmarks.corruption_audit other-scenes     # on others, not used to fix anything
     python -m benchmarks.corruption_audit second           # error rates of the second reading
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
@@ -20,6 +18,8 @@ A, and a changed version of that as B. The reader does not know what was done an
 
 The order is random, by a hash of the item. `verdicts.jsonl` holds the verdicts, one line an
 item: a digest of its two texts, so that an item whose texts have changed since counts as not read.
+`scene_verdicts.csv` has verdicts on the changes of the first 40 scenes in the same form; a test
+holds the corruptions against them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corruption_audit.examples import write_examples
-from benchmarks.corruption_audit.scenes import print_others, print_rows
 from benchmarks.corruption_audit.second import print_second
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.coco.load import load_coco
@@ -44,6 +43,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.sensitivity.suite import suite
 
 VERDICTS = Path(__file__).with_name("verdicts.jsonl")
+SCENE_VERDICTS = Path(__file__).with_name("scene_verdicts.csv")
 EACH, SEED = 10, 0
 LETTERS = {"l": "lower", "s": "same", "x": "neither"}
 
@@ -137,7 +137,7 @@ def read_verdicts() -> dict[str, str]:
 def to_read(listed: list[dict[str, Any]], unread: bool) -> list[dict[str, Any]]:
     """All items, or those without a verdict."""
     known = read_verdicts() if unread else {}
-    return [item for item in listed if key_of(item) not in known]
+    return [item for item in listed if key_of(item["a"], item["b"]) not in known]
 
 
 def print_items(unread: bool) -> None:
@@ -146,9 +146,9 @@ def print_items(unread: bool) -> None:
         print(f"{n}. {' | '.join(item['known'])}\n  A {item['a']}\n  B {item['b']}")
 
 
-def key_of(item: dict[str, Any]) -> str:
+def key_of(a: str, b: str) -> str:
     """What a verdict is about: both texts, and nothing of what was done."""
-    return _rank(f"{item['a']}\0{item['b']}")[:16]
+    return _rank(f"{a}\0{b}")[:16]
 
 
 def record(letters: str, unread: bool) -> None:
@@ -162,8 +162,10 @@ def record(letters: str, unread: bool) -> None:
     if len(given) != len(listed):
         sys.exit(f"{len(given)} verdicts for {len(listed)} items")
     verdicts = read_verdicts()
-    verdicts |= {key_of(i): LETTERS[c] for i, c in zip(listed, given, strict=True)}
-    kept = [key_of(item) for item in every if key_of(item) in verdicts]
+    verdicts |= {key_of(i["a"], i["b"]): LETTERS[c] for i, c in zip(listed, given, strict=True)}
+    kept = [
+        key_of(item["a"], item["b"]) for item in every if key_of(item["a"], item["b"]) in verdicts
+    ]
     lines = [json.dumps({"item": key, "verdict": verdicts[key]}) for key in dict.fromkeys(kept)]
     VERDICTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -174,7 +176,7 @@ def report() -> int:
     agreed: dict[str, list[bool]] = defaultdict(list)
     unread = 0
     for item in items():
-        verdict = verdicts.get(key_of(item))
+        verdict = verdicts.get(key_of(item["a"], item["b"]))
         unread += verdict is None
         if verdict is not None:
             agreed[item["corruption"]].append(verdict == item["expected"])
@@ -196,16 +198,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "what",
-        choices=[
-            "items",
-            "record",
-            "report",
-            "table",
-            "scenes",
-            "other-scenes",
-            "examples",
-            "second",
-        ],
+        choices=["items", "record", "report", "table", "examples", "second"],
     )
     parser.add_argument(
         "file",
@@ -222,10 +215,6 @@ def main() -> int:
         print_second()
     elif options.what == "table":
         print_table()
-    elif options.what == "scenes":
-        return print_rows()
-    elif options.what == "other-scenes":
-        return print_others()
     elif options.what == "examples":
         write_examples(options.file, options.each)
     elif options.what == "record":

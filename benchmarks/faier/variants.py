@@ -12,10 +12,10 @@ they say otherwise); the weights must not have learned from it.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.side_by_side import options_parser
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.training.dev import HeldOut
@@ -72,7 +72,7 @@ def line(row: tuple[Any, ...]) -> str:
 
 
 def main() -> None:
-    parser = options_parser(__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
     parser.add_argument("--references", default="0,1,2,3,4")
     options, others = parser.parse_known_args()

@@ -13,9 +13,10 @@ that are. Further arguments choose the data (dataset=coco_val2017 unless they sa
 
 from __future__ import annotations
 
+import argparse
+
 import torch
 
-from benchmarks.side_by_side import options_parser
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.reproduce.object_words import known_words, load, table
@@ -23,7 +24,7 @@ from metaeval.weights import pretrained
 
 
 def main() -> None:
-    parser = options_parser(__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
     parser.add_argument("--weights", default=pretrained.AUTO)
     options, overrides = parser.parse_known_args()

@@ -75,7 +75,7 @@ def differences(rng: np.random.Generator) -> Interval:
 def noticed(rng: np.random.Generator) -> Interval:
     gap = shared(rng)
     preferred = rng.random(len(gap)) < 1 / (1 + np.exp(-1.5 * gap))
-    made = preference_curve(gap, preferred, IMAGE, replicates=REPLICATES, isotonic_replicates=1)
+    made = preference_curve(gap, preferred, IMAGE, replicates=REPLICATES)
     return made.noticed_low, made.noticed_high, math.log(3) / 1.5
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
-from metaeval.experiments.judgments.printout import SYMBOL
+from metaeval.experiments.judgments.sample import Correlation
+from metaeval.results.base import Estimate
 from metaeval.results.files import read_result
-from metaeval.results.judgments import (
-    Correlation,
-    CorrelationEstimates,
-    JudgmentsResult,
-    JudgmentStatistics,
-)
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
@@ -31,23 +26,32 @@ def flickr8k(results: Sequence[Result]) -> str:
     for metric in SHOWN:
         cells = [metric]
         for run, statistic in zip(runs, STATISTICS, strict=True):
-            (dimension,) = run.dimensions
             columns = {m.name: m for m in run.metrics if m.ok}
             if metric not in columns:
                 break
-            value = columns[metric].numbers.human[dimension].estimate(statistic).value
-            known = run.published.values.get(dimension, {}).get(metric)
+            value = columns[metric].numbers.value(statistic)
+            known = printed(run).get(metric, {}).get(statistic)
             cells += [times_100(value, 3), as_published(known)]
         else:
             lines.append(row(*cells))
     return "\n".join(lines)
 
 
-def read_ratings(result: Result) -> JudgmentsResult:
+def read_ratings(result: Result) -> MeasuredResult:
     """The result of a run of experiment=judgments."""
     run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, JudgmentsResult)
+    assert isinstance(run, MeasuredResult)
     return run
+
+
+def printed(run: MeasuredResult) -> Mapping[str, Mapping[str, float]]:
+    """Metric → key → the value that a paper prints."""
+    return {m: values for source in run.published for m, values in source.values.items()}
+
+
+def quoted_of(run: MeasuredResult) -> dict[str, str]:
+    """Dimension → the key of the protocol's correlation."""
+    return {dimension: measures[0].key for dimension, measures in run.groups().items()}
 
 
 def read_choices(result: Result) -> MeasuredResult:
@@ -74,49 +78,50 @@ def ratings(results: Sequence[Result]) -> str:
     how many captions a row rests.
     """
     run = read_ratings(results[0])
-    statistic, published = run.protocol.statistic, run.published.values
+    published, quoted = printed(run), quoted_of(run)
+    has_printed = {key for values in published.values() for key in values}
     heads = []
-    for name in run.dimensions:
-        heads += [name, "published"] if name in published else [name]
+    for name, key in quoted.items():
+        heads += [name, "published"] if key in has_printed else [name]
     lines = head("", *heads, "captions")
 
-    def order(metric: MetricResult[JudgmentStatistics]) -> float:
-        return -(metric.numbers.human[run.dimensions[0]].estimate(statistic).value or 0.0)
+    def order(metric: MetricResult[Measured]) -> float:
+        return -(metric.numbers.value(next(iter(quoted.values()))) or 0.0)
 
     for metric in sorted((m for m in run.metrics if m.ok), key=order):
         cells = [italic(metric)]
-        for name in run.dimensions:
-            estimate = metric.numbers.human[name].estimate(statistic)
-            low, high = times_100(estimate.low), times_100(estimate.high)
-            cells.append(f"{times_100(estimate.value)} [{low}, {high}]")
-            if name in published:
-                known = published[name].get(metric.name)
-                cells.append(as_published(known))
-        lines.append(row(*cells, f"{metric.numbers.n:,}"))
+        for key in quoted.values():
+            cells.append(with_ends(metric.numbers[key]))
+            if key in has_printed:
+                cells.append(as_published(published.get(metric.name, {}).get(key)))
+        lines.append(row(*cells, f"{metric.numbers.facts['n']:,}"))
     return "\n".join(lines)
+
+
+def with_ends(estimate: Estimate) -> str:
+    """A correlation with its interval, times 100."""
+    low, high = times_100(estimate.low), times_100(estimate.high)
+    return f"{times_100(estimate.value)} [{low}, {high}]"
 
 
 def machines(results: Sequence[Result]) -> str:
     """As `ratings`, without people's captions, without parts of columns and published values."""
     run = read_ratings(results[0])
-    statistic = run.protocol.statistic
-    (view,) = run.views
-    lines = head("", *run.dimensions, "captions")
+    statistic = str(run.settings["statistic"])
+    keys = {
+        dimension: key.replace(statistic, f"{statistic}_without Human", 1)
+        for dimension, key in quoted_of(run).items()
+    }
+    first = next(iter(keys.values()))
+    lines = head("", *keys, "captions")
 
-    def part(metric: MetricResult[JudgmentStatistics], dimension: str) -> CorrelationEstimates:
-        return metric.numbers.human[dimension].views[view]
-
-    def order(metric: MetricResult[JudgmentStatistics]) -> float:
-        return -(part(metric, run.dimensions[0]).estimate(statistic).value or 0.0)
+    def order(metric: MetricResult[Measured]) -> float:
+        return -(metric.numbers.value(first) or 0.0)
 
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
     for metric in sorted(ran, key=order):
-        parts = [part(metric, name) for name in run.dimensions]
-        estimates = [each.estimate(statistic) for each in parts]
-        cells = [
-            f"{times_100(e.value)} [{times_100(e.low)}, {times_100(e.high)}]" for e in estimates
-        ]
-        lines.append(row(italic(metric), *cells, f"{parts[0].n:,}"))
+        cells = [with_ends(metric.numbers[key]) for key in keys.values()]
+        lines.append(row(italic(metric), *cells, f"{metric.numbers[first].n:,}"))
     return "\n".join(lines)
 
 
@@ -133,33 +138,29 @@ def composite(results: Sequence[Result]) -> str:
     and no row where it has no value at all.
     """
     runs = [read_ratings(result) for result in results]
-    last = runs[-1]
-    (dimension,) = last.dimensions  # Composite has one dimension: correctness
-    published, views = last.published.values.get(dimension, {}), list(last.views)
+    last, tau = runs[-1], "kendall_tau_c"  # Composite has one dimension: correctness
+    counts = dict(last.extra("counts").rows)
+    views = [m.key.removeprefix(f"{tau}_") for m in last.groups(False)["Parts of the captions"]]
     ran = [m for run in runs for m in run.metrics if m.ok and m.column.part_of is None]
     metrics = list({m.name: m for m in reversed(ran)}.values())  # both runs have fitted controls
     lines = head("", "all", "published", *views, "captions")
 
-    def order(metric: MetricResult[JudgmentStatistics]) -> tuple[bool, float]:
-        on_last = metric.numbers.human[dimension].views[views[-1]]
-        return metric.column.control, -(on_last.kendall_tau_c.value or 0.0)
+    def order(metric: MetricResult[Measured]) -> tuple[bool, float]:
+        return metric.column.control, -(metric.numbers.value(f"{tau}_{views[-1]}") or 0.0)
 
     for metric in sorted(metrics, key=order):
-        n, agreement = metric.numbers.n, metric.numbers.human[dimension]
-        parts = [agreement.views[view] for view in views]
-        complete = [part.n == last.views[view] for view, part in zip(views, parts, strict=True)]
-        if not any(complete):
+        n, numbers = metric.numbers.facts["n"], metric.numbers
+        parts = {view: numbers[f"{tau}_{view}"] for view in views}
+        complete = {view: part.n == counts[f"Captions, {view}"] for view, part in parts.items()}
+        if not any(complete.values()):
             continue
-        known = published.get(metric.name)
+        known = printed(last).get(metric.name, {}).get(tau)
         lines.append(
             row(
                 italic(metric),
-                times_100(agreement.kendall_tau_c.value, 3) if n == last.facts.judged else "–",
+                times_100(numbers.value(tau), 3) if n == last.facts["Captions"] else "–",
                 as_published(known),
-                *(
-                    times_100(part.kendall_tau_c.value) if whole else "–"
-                    for part, whole in zip(parts, complete, strict=True)
-                ),
+                *(times_100(parts[view].value) if complete[view] else "–" for view in views),
                 f"{n:,}",
             )
         )
@@ -173,19 +174,18 @@ def common_captions(results: Sequence[Result]) -> str:
     fewer than half of the captions) have no row.
     """
     run = read_ratings(results[0])
-    (dimension,) = run.dimensions
-    ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
-    common = {m.name: m.numbers.human[dimension].common for m in ran}
-    (n,) = {rows.n for rows in common.values() if rows is not None}
-    lines = head("", f"{SYMBOL[run.protocol.statistic]} on the same {n:,} captions", "scored")
+    quoted = run.declared[0]
+    common = f"{quoted.key}_common"
+    ran = [m for m in run.metrics if m.ok and common in m.numbers.values]
+    (n,) = {metric.numbers[common].n for metric in ran}
+    lines = head("", f"{quoted.title} on the same {n:,} captions", "scored")
 
-    def order(metric: MetricResult[JudgmentStatistics]) -> tuple[bool, float]:
-        rows = common[metric.name]
-        return metric.column.control, -((rows.value if rows else None) or 0.0)
+    def order(metric: MetricResult[Measured]) -> tuple[bool, float]:
+        return metric.column.control, -(metric.numbers.value(common) or 0.0)
 
     for metric in sorted(ran, key=order):
-        if (rows := common[metric.name]) is not None:
-            lines.append(row(italic(metric), times_100(rows.value), f"{metric.numbers.n:,}"))
+        value = times_100(metric.numbers.value(common))
+        lines.append(row(italic(metric), value, f"{metric.numbers.facts['n']:,}"))
     return "\n".join(lines)
 
 
@@ -229,13 +229,12 @@ PASCAL = "dataset=pascal50s dataset.labels="
 def noticed(results: Sequence[Result]) -> str:
     """The score difference that people prefer in 75 % of the pairs, and what labels are worth."""
     run = read_ratings(results[0])
-    (dimension,) = run.dimensions
     lines = head("", "Δ at 75 %", "95 % interval", "100 labels are worth", "95 % interval")
     for metric in run.metrics:
-        further = metric.numbers.human[dimension].further if metric.ok else None
-        if further is None or further.noticed is None or metric.column.control:
+        values = metric.statistics.values if metric.statistics is not None else {}
+        if "noticed" not in values or metric.column.control:
             continue
-        gap, worth = further.noticed, further.labels_worth
+        gap, worth = values["noticed"], values["labels_worth"]
         lines.append(
             row(
                 metric.name,

@@ -13,7 +13,7 @@ from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.corruptions.base import KINDS
 from metaeval.results.files import read_result
-from metaeval.results.sensitivity import SensitivityResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 FLUENCY = "Bigram model per word"  # the control shown next to each metric
@@ -77,20 +77,21 @@ def by_kind(columns: Sequence[str]) -> Callable[[Sequence[Result]], str]:
 
     def write(results: Sequence[Result]) -> str:
         run = read_result(results[0].folder / files.STATISTICS)
-        assert isinstance(run, SensitivityResult)
+        assert isinstance(run, MeasuredResult)
         shown = [*columns, *([] if FLUENCY in columns else [FLUENCY])]
         numbers = [run.metric(column).numbers for column in shown]
+        sets = run.extra("sets").records
         lines = head("the caption, against one with changed …", "changes", *map(_title, shown))
         for kind in KINDS:
-            n = sum(e.kind == kind and not e.experimental for e in run.sets)
+            n = sum(e["kind"] == kind and not e["experimental"] for e in sets)
             if not n:
                 continue
-            means = (m.kinds.get(kind) for m in numbers)
+            means = (m.value(f"kind_{kind}") for m in numbers)
             title = "*nothing of its meaning (harmless)*" if kind == "harmless" else kind
-            lines.append(row(title, str(n), *(three(m.value if m else None) for m in means)))
-        rewrites = [three(m.hard_positives.rewrites.value) for m in numbers]
+            lines.append(row(title, str(n), *map(three, means)))
+        rewrites = [three(m.value("hard_positives")) for m in numbers]
         lines.append(row("a harmless rewrite, against a false near-copy", "", *rewrites))
-        no_ops = [three(m.hard_positives.no_ops.value) for m in numbers]
+        no_ops = [three(m.value("no_ops")) for m in numbers]
         lines.append(row("a change of less than two words, against one", "", *no_ops))
         return "\n".join(lines)
 

@@ -57,12 +57,7 @@ def replace_rho(result: Result) -> dict[str, float | None]:
 def composite_tau(result: Result) -> dict[str, float | None]:
     """Column → Kendall's τ-c with correctness."""
     run = read_ratings(result)
-    (dimension,) = run.dimensions
-    return {
-        m.name: m.numbers.human[dimension].estimate("kendall_tau_c").value
-        for m in run.metrics
-        if m.ok
-    }
+    return {m.name: m.numbers.value("kendall_tau_c") for m in run.metrics if m.ok}
 
 
 TABLES = (

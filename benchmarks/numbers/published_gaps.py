@@ -14,6 +14,7 @@ Not tried: BERTScore, whose model in the paper (roberta-large) has to be on the 
 
 from __future__ import annotations
 
+import argparse
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.side_by_side import available, options_parser
+from benchmarks.side_by_side import available
 from metaeval.config import component, compose_config
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.corruptions.graded.random import Random
@@ -280,7 +281,8 @@ def cell(spread: CorruptionSeeds, published: float) -> tuple[str, bool]:
 
 
 def main() -> None:
-    parser = options_parser(__doc__, "limit")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--limit", type=int, help="only the first N images")
     parser.add_argument("metrics", nargs="*", metavar="METRIC", help="BLEU-1, METEOR, …")
     parser.add_argument("--seeds", type=int, default=5, help="corruption seeds, two or more")
     options = parser.parse_args()

@@ -8,11 +8,11 @@ from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.corruptions.base import KINDS
 from metaeval.results.files import read_result
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.sensitivity import SensitivityResult, SensitivityStatistics
 from metaeval.runs import files
 
-Metric = MetricResult[SensitivityStatistics]
+Metric = MetricResult[Measured]
 
 PROFILE = Command(
     "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=perceptron"
@@ -21,12 +21,12 @@ AUDIT = "-m benchmarks.corruption_audit"
 HARMFUL = KINDS[:-1]
 
 
-def _ran(result: Result) -> tuple[list[Metric], SensitivityResult]:
+def _ran(result: Result) -> tuple[list[Metric], MeasuredResult]:
     """The metrics that ran and are not parts, those that see most first, controls last."""
     run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, SensitivityResult)
+    assert isinstance(run, MeasuredResult)
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
-    return sorted(ran, key=lambda m: (m.column.control, -(m.numbers.harm.value or 0.0))), run
+    return sorted(ran, key=lambda m: (m.column.control, -(m.numbers.value("mean_auc") or 0.0))), run
 
 
 def _title(metric: Metric) -> str:
@@ -47,21 +47,21 @@ def metrics(results: Sequence[Result]) -> str:
         "undecided: harm",
         "harmless",
     )
-    expected = {entry.set: entry.expected for entry in run.sets}
+    expected = {entry["set"]: entry["expected"] for entry in run.extra("sets").records}
+    cells = run.extra("profile").records
     for metric in ran:
         numbers = metric.numbers
-        positives = numbers.hard_positives
-        verdicts = {name: cell.verdict for name, cell in numbers.profile.items()}
+        verdicts = {c["set"]: c["verdict"] for c in cells if c["metric"] == metric.name}
         undecided = [expected[name] for name, v in verdicts.items() if v == "unsure"]
-        low, high = positives.rewrites.low, positives.rewrites.high
+        rewrites = numbers["hard_positives"]
         lines.append(
             row(
                 _title(metric),
-                three(numbers.harm.value),
-                three(numbers.harmless.value),
-                three(numbers.severity_order.value),
-                f"{three(positives.rewrites.value)} [{three(low)}, {three(high)}]",
-                three(positives.no_ops.value),
+                three(numbers.value("mean_auc")),
+                three(numbers.value("harmless")),
+                three(numbers.value("severity_order")),
+                f"{three(rewrites.value)} [{three(rewrites.low)}, {three(rewrites.high)}]",
+                three(numbers.value("no_ops")),
                 str(sum(v in ("blind", "prefers") for v in verdicts.values())),
                 str(undecided.count("lower")),
                 str(undecided.count("same")),
@@ -73,12 +73,13 @@ def metrics(results: Sequence[Result]) -> str:
 def kinds(results: Sequence[Result]) -> str:
     """Mean AUC by kind of change, of the kinds that occur."""
     ran, run = _ran(results[0])
-    made = {entry.kind for entry in run.sets if entry.n_applied and not entry.experimental}
+    sets = run.extra("sets").records
+    made = {e["kind"] for e in sets if e["n_applied"] and not e["experimental"]}
     shown = [kind for kind in HARMFUL if kind in made]
     lines = head("metric", *shown)
     for metric in ran:
-        means = (metric.numbers.kinds.get(kind) for kind in shown)
-        lines.append(row(_title(metric), *(three(m.value if m else None) for m in means)))
+        means = (metric.numbers.value(f"kind_{kind}") for kind in shown)
+        lines.append(row(_title(metric), *map(three, means)))
     return "\n".join(lines)
 
 
@@ -92,5 +93,4 @@ TABLES = (
     Table("corruptions-second", (Command(f"{AUDIT} second"),), as_printed),
     Table("corruptions-made", (Command(f"{AUDIT} table"),), as_printed),
     Table("corruptions-audit", (Command(f"{AUDIT} report"),), as_printed),
-    Table("corruptions-scenes", (Command(f"{AUDIT} scenes"),), as_printed),
 )

@@ -14,9 +14,8 @@ from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
 from metaeval.results.files import read_result
-from metaeval.results.judgments import JudgmentStatistics
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
@@ -370,22 +369,23 @@ def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
     run = read_result(results[0].folder / files.STATISTICS)
-    assert isinstance(run, SensitivityResult)
-    of_name = {entry.name: entry.set for entry in run.sets}
+    assert isinstance(run, MeasuredResult)
+    of_name = {entry["name"]: entry["set"] for entry in run.extra("sets").records}
+    profile = {(c["metric"], c["set"]): c for c in run.extra("profile").records}
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
-    counts = {name: ran[0].numbers.profile[of_set].n for name, of_set in of_name.items()}
+    counts = {name: profile[ran[0].name, of_set]["n"] for name, of_set in of_name.items()}
     names = [f"{kind}: fall, % ({', '.join(sets)})" for kind, sets in COMPONENTS.items()]
     lines = head("metric", *(cell for name in names for cell in (name, "sees")))
     for metric in ran:
         cells = []
         for sets in COMPONENTS.values():
-            of_sets = [metric.numbers.profile[of_name[name]] for name in sets]
+            of_sets = [profile[metric.name, of_name[name]] for name in sets]
             n = [counts[name] for name in sets]
-            falls = [f for cell in of_sets if (f := cell.share_of_another) is not None]
+            falls = [f for cell in of_sets if (f := cell["share_of_another"]) is not None]
             # the share is undefined for a control that ignores another image's caption
             known = len(falls) == len(of_sets)
             share = f"{100 * np.average(falls, weights=n):.1f}".replace("-", "−") if known else "–"
-            seen = [cell.auc.value for cell in of_sets if cell.auc.value is not None]
+            seen = [cell["auc"] for cell in of_sets if cell["auc"] is not None]
             cells += [share, three(np.average(seen, weights=n))]
         lines.append(row(italic(metric), *cells))
     images = ", ".join(f"{name} {counts[name]:,}" for sets in COMPONENTS.values() for name in sets)
@@ -411,12 +411,12 @@ def _accuracies(result: Result) -> dict[str, float | None]:
     return {name: shares.get("MM") for name, shares in _by_category(result).items()}
 
 
-def _with_people(metric: MetricResult[JudgmentStatistics] | None) -> str:
+def _with_people(metric: MetricResult[Measured] | None) -> str:
     """Spearman's ρ with people's correctness, and over how many captions."""
     if metric is None:
         return "–"
-    agreement = metric.numbers.human["correctness"]
-    return f"{three(agreement.spearman.value)} ({agreement.n:,})"
+    rho = metric.numbers["spearman"]
+    return f"{three(rho.value)} ({rho.n:,})"
 
 
 def _percent(value: float | None) -> str:

@@ -15,7 +15,18 @@ from metaeval.runs.records import OTHER_CAPTION
 _ROUNDS = 20  # orders tried to keep equal captions apart
 
 
-class Random(Corruption):
+class FromOtherImage(Corruption):
+    """A corruption that uses the caption of another image, which the seed chooses."""
+
+    _donated: Mapping[ImageId, str] = {}
+
+    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
+        # captions depend on each other here: the seed is needed beforehand
+        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
+        return super().apply(dataset, seed)
+
+
+class Random(FromOtherImage):
     """Every image gets the human caption of another image; each caption is used once.
 
     A derangement of the whole dataset's human captions: all its images are put in the order of a
@@ -32,14 +43,6 @@ class Random(Corruption):
     severity = "critical"
     flaw = OTHER_CAPTION
     kind = "whole caption"
-
-    def __init__(self) -> None:
-        self._donated: dict[ImageId, str] = {}
-
-    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
-        # the one corruption in which captions depend on each other: the seed is needed beforehand
-        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
-        return super().apply(dataset, seed)
 
     def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
         """One for all: no caption draws anything once the donors are known."""

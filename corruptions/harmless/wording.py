@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, Severity
 from metaeval.corruptions.language.base import (
+    KnowsImages,
     LanguageCorruption,
     Places,
     reword,
@@ -18,11 +18,10 @@ from metaeval.corruptions.language.base import (
 )
 from metaeval.corruptions.language.content.logic import existential
 from metaeval.corruptions.language.content.numbers import number_of
-from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.corruptions.tokens import words
-from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.runs.records import Edit
 from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
@@ -195,7 +194,7 @@ class DefiniteArticle(Harmless, LanguageCorruption):
             yield reword(0, 1, "the")
 
 
-class OwnReference(Harmless, Corruption):
+class OwnReference(Harmless, KnowsImages):
     """Another caption of the same image.
 
     Metrics compare with it: a metric that looks for copies scores it higher. Experimental: it is
@@ -206,15 +205,9 @@ class OwnReference(Harmless, Corruption):
     title = "Another caption of the image"
     experimental = True
 
-    def __init__(self) -> None:
-        self._known: Mapping[ImageId, Known] = {}
-
-    def fit(self, dataset: CaptionDataset) -> None:
-        self._known = known_images(dataset)
-
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         words = caption.text.lower().split()
-        known = self._known.get(caption.image_id, Known())
+        known = self.known(caption)
         others = [r for r in known.references if r.lower().split() != words]
         if not others:
             return Corrupted(caption.text, False, realised=0.0, reason="has no other caption")

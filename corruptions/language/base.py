@@ -15,22 +15,38 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
+from metaeval.corruptions.base import (
+    Caption,
+    Corrupted,
+    Corruption,
+    RatedCorruption,
+    RepeatedCorruption,
+)
 from metaeval.corruptions.language.known import Known, known_images
 from metaeval.corruptions.language.parsed import NounPhrase, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
 from metaeval.corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.options import PositiveInt, checked
 from metaeval.runs.records import Edit
 
 Change = tuple[Rewording, ...]
 Places = Iterable[list[Change]]  # per place, the changes to choose from; of none, no place
 
-_NOTHING_KNOWN = Known()
+
+class KnowsImages(Corruption):
+    """A corruption that asks what the references and the annotated objects say of an image."""
+
+    _known: Mapping[ImageId, Known] = {}
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        self._known = known_images(dataset)
+
+    def known(self, caption: Caption) -> Known:
+        """What is known of the image of a caption."""
+        return self._known.get(caption.image_id, Known())
 
 
-class LanguageCorruption(Corruption):
+class LanguageCorruption(KnowsImages, RepeatedCorruption):
     """Changes a caption at one place or more; precision comes before coverage.
 
     What is known of the image (references, annotated objects) keeps it from writing what may be
@@ -42,34 +58,16 @@ class LanguageCorruption(Corruption):
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
 
-    languages = frozenset({"en"})
-
     unchanged_reason: ClassVar[str] = "has no place for the change"
     settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
-
-    @checked
-    def __init__(self, times: PositiveInt = 1) -> None:
-        self.times = times
-        self._known: Mapping[ImageId, Known] = {}
-
-    @property
-    def label(self) -> str:
-        return self.title if self.times == 1 else f"{self.title} ×{self.times}"
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        return {"times": self.times}
-
-    def fit(self, dataset: CaptionDataset) -> None:
-        self._known = known_images(dataset)
 
     @abstractmethod
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         """Where the caption can be changed, and to what."""
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        known = self._known.get(caption.image_id, _NOTHING_KNOWN)
-        places = [changes for changes in self.places(parse(caption.text), known) if changes]
+        offered = self.places(parse(caption.text), self.known(caption))
+        places = [changes for changes in offered if changes]
         chosen: list[Rewording] = []
         touched: set[int] = set()
         n = 0

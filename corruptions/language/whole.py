@@ -14,11 +14,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
-from metaeval.corruptions.graded.random import donated
-from metaeval.corruptions.language.base import rewritten_whole
+from metaeval.corruptions.base import Caption, Corrupted, Corruption, Severity
+from metaeval.corruptions.graded.random import FromOtherImage
+from metaeval.corruptions.language.base import KnowsImages, rewritten_whole
 from metaeval.corruptions.language.categories import mentions
-from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NO_THINGS, parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 
@@ -115,13 +115,16 @@ _GENERIC = (
 )
 
 
-class Generic(Corruption):
+class _Whole(Corruption):
+    kind = "whole caption"
+    severity: Severity | None = "critical"
+
+
+class Generic(_Whole):
     """A caption that is true of every image and not specific to this one."""
 
     name = "generic"
     title = "Generic caption"
-    kind = "whole caption"
-    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return rewritten_whole(
@@ -129,24 +132,21 @@ class Generic(Corruption):
         )
 
 
-class Empty(Corruption):
+class Empty(_Whole):
     """No caption at all."""
 
     name = "empty"
     title = "Empty caption"
-    kind = "whole caption"
-    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return rewritten_whole(caption.text, "", "is empty already")
 
 
-class ObjectList(Corruption):
+class ObjectList(_Whole):
     """The nouns of the caption, one after another, without anything else."""
 
     name = "object_list"
     title = "List of objects"
-    kind = "whole caption"
     severity = "major"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
@@ -164,22 +164,14 @@ class ObjectList(Corruption):
         return rewritten_whole(caption.text, ", ".join(nouns), "is a list already")
 
 
-class ShuffledReferences(Corruption):
+class ShuffledReferences(KnowsImages, _Whole):
     """Words of all references and the caption in random order, as many as the caption has."""
 
     name = "shuffled_references"
     title = "References' words shuffled"
-    kind = "whole caption"
-    severity = "critical"
-
-    def __init__(self) -> None:
-        self._known: Mapping[ImageId, Known] = {}
-
-    def fit(self, dataset: CaptionDataset) -> None:
-        self._known = known_images(dataset)
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        known = self._known.get(caption.image_id, Known())
+        known = self.known(caption)
         words = [
             token.strip(".,!?\"'").lower()
             for text in (caption.text, *known.references)
@@ -191,20 +183,11 @@ class ShuffledReferences(Corruption):
         return rewritten_whole(caption.text, text, "has too few words")
 
 
-class JoinCaptions(Corruption):
+class JoinCaptions(FromOtherImage, _Whole):
     """The caption, and another image's behind it."""
 
     name = "join_captions"
     title = "Another image's caption added"
-    kind = "whole caption"
-    severity = "critical"
-
-    def __init__(self) -> None:
-        self._donated: dict[ImageId, str] = {}
-
-    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
-        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
-        return super().apply(dataset, seed)
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         other = self._donated.get(caption.image_id, "")
@@ -215,16 +198,14 @@ class JoinCaptions(Corruption):
         return rewritten_whole(caption.text, f"{joint} {other}", "no other caption")
 
 
-class _FromCorpus(Corruption):
+class _FromCorpus(KnowsImages, _Whole):
     """Makes captions from all human captions of the dataset's file."""
 
-    def __init__(self) -> None:
-        self._corpus: Corpus | None = None
-        self._known: Mapping[ImageId, Known] = {}
+    _corpus: Corpus | None = None
 
     def fit(self, dataset: CaptionDataset) -> None:
+        super().fit(dataset)
         self._corpus = corpus_of(dataset)
-        self._known = known_images(dataset)
 
     def facts(self) -> Mapping[str, object]:
         return {"corpus_captions": len(self._corpus.captions)} if self._corpus else {}
@@ -246,11 +227,9 @@ class SimilarImage(_FromCorpus):
 
     name = "similar_image"
     title = "Most similar image's caption"
-    kind = "whole caption"
-    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        known = self._known.get(caption.image_id, Known())
+        known = self.known(caption)
         for text in self.corpus.most_similar(caption.image_id, caption.text):
             if self.corpus.surely_named(text) - known.present - {"person"}:
                 return rewritten_whole(caption.text, text, "the same caption")
@@ -267,11 +246,9 @@ class Nonsense(_FromCorpus):
 
     name = "nonsense"
     title = "Fluent nonsense"
-    kind = "whole caption"
-    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        known = self._known.get(caption.image_id, Known())
+        known = self.known(caption)
         for _ in range(20):
             text = self.corpus.sentence(rng)
             if 5 <= len(text.split()) <= 20 and self._strange(text, known):
@@ -290,8 +267,6 @@ class FrequentNgrams(_FromCorpus):
 
     name = "frequent_ngrams"
     title = "Frequent n-grams glued"
-    kind = "whole caption"
-    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         grams: Sequence[str] = self.corpus.frequent

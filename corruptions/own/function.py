@@ -61,10 +61,6 @@ class FunctionCorruption(Corruption):
         self.expected = expected  # type: ignore[misc]
 
     @property
-    def label(self) -> str:
-        return self.title if self.rate is None else f"{self.title} {100 * self.rate:g}%"
-
-    @property
     def parameters(self) -> Mapping[str, object]:
         return {"function": self.title, **({} if self.rate is None else {"rate": self.rate})}
 
@@ -121,10 +117,6 @@ class Mixture(Corruption):
             self.expected = "lower"  # type: ignore[misc]
         else:
             self.expected = "same"  # type: ignore[misc]
-
-    @property
-    def label(self) -> str:
-        return self.title if self.rate is None else f"{self.title} {100 * self.rate:g}%"
 
     @property
     def parameters(self) -> Mapping[str, object]:

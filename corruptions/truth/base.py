@@ -14,12 +14,11 @@ from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.base import Caption, Corrupted, RepeatedCorruption
 from metaeval.corruptions.language.rewriting import Rewording, reworded
 from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import NOUNS
 from metaeval.data.scenes.things import THINGS
-from metaeval.options import PositiveInt, checked
 
 STATEMENTS = ("noun", "attribute", "count", "relation", "state", "setting")
 # What the background shows of COCO's categories although no object is annotated.
@@ -171,7 +170,7 @@ class Harmed(Corrupted):
     added: int = 0
 
 
-class TruthCorruption(Corruption):
+class TruthCorruption(RepeatedCorruption):
     """Changes a caption in one or more places so that it is false (or less) of its image.
 
     Parameters
@@ -180,22 +179,8 @@ class TruthCorruption(Corruption):
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
 
-    languages = frozenset({"en"})
     needs = frozenset({"scene_graphs"})
-
     effect: ClassVar[Effect | None] = "contradiction"
-
-    @checked
-    def __init__(self, times: PositiveInt = 1) -> None:
-        self.times = times
-
-    @property
-    def label(self) -> str:
-        return self.title if self.times == 1 else f"{self.title} ×{self.times}"
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        return {"times": self.times}
 
     @abstractmethod
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:

@@ -293,7 +293,6 @@ def _noticed(arena: BattleArrays, gap: Floats) -> Estimate:
         arena.winner,
         arena.image,
         counts=arena.counts[:NOTICED_REPLICATES],
-        isotonic_replicates=0,
         points=2,
         confidence=arena.settings.confidence,
     )

@@ -1,28 +1,146 @@
-"""From what the searches found to the result."""
+"""What searches found, as numbers: of each metric, of transfer, and of pairs of metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest
 
 from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
-from metaeval.results.attack import (
-    AttackStatistics,
-    BestOfN,
-    CurvePoint,
-    GenericCaption,
-    Inflation,
-)
+from metaeval.experiments.means import Means
 from metaeval.results.base import Estimate
-from metaeval.search.beam import SearchLimits, Trace, Trial
-from metaeval.stats.resampling.bootstrap import percentile_interval
+from metaeval.results.measured import Extra, Measured
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure
+from metaeval.search.beam import SearchLimits, Trace, Trial, search
+from metaeval.search.pool import Pool, chance_of_choice
+from metaeval.search.target import Target
+from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 
+COPIED, LENGTH = "references copied", "same length"
+CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
+DRAWN = (1, 2, 4, 8, 16, 32, 64)
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Curve = Mapping[int, Estimate]  # number of calls, or of changed words → value
 _REPLICATES = 1000
+RESISTS, GAIN = "resists", "gain"
+
+
+class Inflation(NamedTuple):
+    """How far above the human caption a score can be raised when truth does not matter.
+
+    Attributes
+    ----------
+    known, unknown
+        The mean gain after each number of calls, by an attacker that knows the references and by
+        one that does not, in units of the metric's spread between human captions of an image.
+    words, human_words
+        The mean number of words of the best captions with the references known, and of the human
+        captions.
+    """
+
+    known: Curve
+    unknown: Curve
+    words: float | None
+    human_words: float
+
+
+class BestOfN(NamedTuple):
+    """What a metric chooses from n captions of a pool of 64: expectations over all draws.
+
+    `own` is the metric's score of the chosen caption minus the human caption's, in units of
+    `spread`, `others` the same by the other metrics (no controls; the mean over them), and `true`
+    the share of chosen captions without a false statement.
+    """
+
+    n: int
+    own: Estimate
+    others: Estimate
+    true: Estimate
+
+
+class AttackStatistics(NamedTuple):
+    """How well one metric was attacked.
+
+    Attributes
+    ----------
+    n_images
+        Images with a provably false caption and a score for the human caption.
+    spread
+        Standard deviation of the score between human captions of one image; the unit of gains.
+    success
+        Constraint → share of images on which a provably false caption scores above the human one,
+        after each number of calls.
+    by_edits
+        The same with all calls, for at most this number of changed words, by the main search.
+    gain
+        Mean score of the best false caption minus the human caption's, in units of `spread`.
+    harm
+        Mean share of false statements in the successful captions; `None` without scene graphs.
+    calls_to_success
+        The median number of calls until the first success, over the images with a success.
+    n_calls
+        How many captions the metric scored in all searches.
+    inflation
+        `None` where it was not searched.
+    generic, outranks
+        The generic caption that the metric scores highest on half of the images, and the share of
+        the other half on which it scores above the human caption.
+    best_of_n
+        What is chosen when the metric picks the best of n captions; empty where not measured.
+    resisted, gains
+        [images] 1 where the main search failed, and the gain; NaN for an image without them.
+    """
+
+    n_images: int
+    spread: float
+    success: Mapping[str, Curve]
+    by_edits: Curve
+    gain: Estimate
+    harm: float | None
+    calls_to_success: float | None
+    n_calls: int
+    inflation: Inflation | None
+    generic: str
+    outranks: Estimate
+    best_of_n: tuple[BestOfN, ...]
+    resisted: Floats
+    gains: Floats
+
+    @property
+    def main(self) -> str:
+        """The constraint of the main results: "fluent", or "unconstrained" without a fluency."""
+        return "fluent" if "fluent" in self.success else "unconstrained"
+
+    def final(self, constraint: str | None = None) -> Estimate:
+        """The success rate with all calls, under the constraint of the main results or another."""
+        return list(self.success[constraint or self.main].values())[-1]
+
+
+class Defence(NamedTuple):
+    """Two metrics of which the lower rank counts: a caption must rank high by both.
+
+    Attributes
+    ----------
+    metrics
+        Their names.
+    transferred
+        Share of images on which the false caption found against either metric is preferred by
+        both; of the two searches, the more successful one.
+    searched
+        Success rate of a search against the pair itself; `None` where it was not made.
+    """
+
+    metrics: tuple[str, str]
+    transferred: Estimate
+    searched: Estimate | None = None
 
 
 def share(successes: npt.NDArray[np.bool_]) -> Estimate:
@@ -68,8 +186,8 @@ def attack_statistics(
         calls = [traces[i].first(partial(succeeds, i)) for i in rows]
         return np.array([c if c is not None else np.inf for c in calls], dtype=np.float64)
 
-    def curve(first: Floats) -> tuple[CurvePoint, ...]:
-        return tuple(CurvePoint(at=k, value=share(first <= max(1, k))) for k in budgets)
+    def curve(first: Floats) -> Curve:
+        return {k: share(first <= max(1, k)) for k in budgets}
 
     def has_length(trial: Trial, i: int) -> bool:
         return abs(len(trial.draft.words) - lengths[i]) <= 1
@@ -77,21 +195,24 @@ def attack_statistics(
     main = main_traces(outcome)
     first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
     success = {constraint: curve(calls) for constraint, calls in first.items()}
-    success["same length"] = curve(first_successes(main, has_length))
+    success[LENGTH] = curve(first_successes(main, has_length))
 
     def has_edits(k: int) -> Callable[[Trial, int], bool]:
         return lambda trial, _: trial.draft.edits <= k
 
-    by_edits = tuple(
-        CurvePoint(at=k, value=share(np.isfinite(first_successes(main, has_edits(k)))))
-        for k in range(limits.edits + 1)
-    )
+    by_edits = {
+        k: share(np.isfinite(first_successes(main, has_edits(k)))) for k in range(limits.edits + 1)
+    }
     calls = first["fluent" if "fluent" in first else "unconstrained"]
+    resisted, gains_of = np.full((2, len(human)), np.nan)
+    resisted[rows] = calls > max(1, budgets[-1])
     calls = calls[np.isfinite(calls)]
     tried = [(i, trial) for i in rows if (trial := best[i]) is not None]
     gains = np.array([(trial.score - human[i]) / spread for i, trial in tried])
+    gains_of[[i for i, _ in tried]] = gains
     won = [trial for i, trial in tried if wins(trial, human[i], material, i)]
     harms = [trial.draft.harm for trial in won if trial.draft.harm is not None]
+    generic, outranks = _generic(outcome, material)
     traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     return AttackStatistics(
         n_images=len(rows),
@@ -103,8 +224,11 @@ def attack_statistics(
         calls_to_success=float(np.median(calls)) if len(calls) else None,
         n_calls=sum(len(trace.trials) for several in traces for trace in several),
         inflation=_inflation(outcome, spread, lengths, budgets, material.seed),
-        generic=_generic(outcome, material),
+        generic=generic,
+        outranks=outranks,
         best_of_n=chosen,
+        resisted=resisted,
+        gains=gains_of,
     )
 
 
@@ -157,30 +281,28 @@ def _inflation(
     if not outcome.known:
         return None
 
-    def curve(traces: Sequence[Trace]) -> tuple[CurvePoint, ...]:
-        points = []
+    def curve(traces: Sequence[Trace]) -> Curve:
+        points = {}
         for calls in budgets:
             best = [trace.best(calls) for trace in traces]
             gains = [
                 (t.score - outcome.human[i]) / spread if t is not None else np.nan
                 for i, t in enumerate(best)
             ]
-            points.append(CurvePoint(at=calls, value=mean(np.array(gains), seed)))
-        return tuple(points)
+            points[calls] = mean(np.array(gains), seed)
+        return points
 
     longest = [trace.best(max(budgets)) for trace in outcome.known]
     words = [len(trial.draft.words) for trial in longest if trial is not None]
     return Inflation(
         known=curve(outcome.known),
         unknown=curve(outcome.unknown),
-        words=(
-            float(np.mean(words)) if words else None,
-            float(np.mean(lengths[: len(outcome.known)])),
-        ),
+        words=float(np.mean(words)) if words else None,
+        human_words=float(np.mean(lengths[: len(outcome.known)])),
     )
 
 
-def _generic(outcome: AttackOutcome, material: Material) -> GenericCaption:
+def _generic(outcome: AttackOutcome, material: Material) -> tuple[str, Estimate]:
     """The generic caption with the highest mean on the even images, judged on the odd ones."""
     captions = generic_captions(material.dataset)
     even = outcome.generic[:, ::2]
@@ -188,4 +310,323 @@ def _generic(outcome: AttackOutcome, material: Material) -> GenericCaption:
     chosen = int(np.argmax(np.where(n, np.nansum(even, axis=1) / np.maximum(n, 1), -np.inf)))
     scores, human = outcome.generic[chosen, 1::2], outcome.human[1::2]
     known = ~np.isnan(scores) & ~np.isnan(human)
-    return GenericCaption(caption=captions[chosen], outranks=share(scores[known] > human[known]))
+    return captions[chosen], share(scores[known] > human[known])
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """Which metrics prefer the false captions that were found against one metric.
+
+    Attributes
+    ----------
+    usable
+        [n] Images of which a false caption was found and the metric has a score.
+    fooled
+        [n] Images on which the search against the metric itself succeeded.
+    prefers
+        Column of another metric → [n] whether it scores the false caption above the human one.
+    known
+        The same → [n] whether it has both scores.
+    """
+
+    usable: Flags
+    fooled: Flags
+    prefers: Mapping[str, Flags]
+    known: Mapping[str, Flags]
+
+
+def transfer(preferences: Mapping[str, Preferences]) -> dict[tuple[str, str], Estimate]:
+    """(source, target) → of the captions that fool the source, the share that fools the target."""
+    return {
+        (source, target): share(
+            preference.prefers[target][preference.fooled & preference.known[target]]
+        )
+        for source, preference in preferences.items()
+        for target in preference.prefers
+    }
+
+
+def defences(preferences: Mapping[str, Preferences], metrics: Sequence[str]) -> list[Defence]:
+    """Each pair of metrics under the captions found against either; least successful first."""
+    pairs = []
+    for pair in combinations(metrics, 2):
+        both = []
+        for source in pair:
+            preference = preferences[source]
+            won = preference.fooled & np.logical_and.reduce([preference.prefers[t] for t in pair])
+            both.append(share(won[preference.usable]))
+        worst = max(both, key=lambda e: e.value or 0.0)
+        pairs.append(Defence(metrics=pair, transferred=worst))
+    return sorted(pairs, key=lambda d: (d.transferred.value or 0.0, d.metrics))
+
+
+def attack_pair(
+    targets: tuple[Target, Target],
+    attacked: tuple[AttackOutcome, AttackOutcome],
+    material: Material,
+    limits: SearchLimits,
+    images: int,
+) -> Flags:
+    """[n] Whether the search finds a false caption that both metrics prefer to the human one.
+
+    The search maximises the smaller of the two gains, in units of each metric's spread; that is
+    above 0 where both metrics prefer the caption.
+    """
+    rows = sorted({*usable(attacked[0], material)} & {*usable(attacked[1], material)})[:images]
+    index = np.array(rows, dtype=np.intp)
+    data = material.dataset
+
+    def score(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Floats:
+        gains = [
+            (target.score(texts, index[places]) - outcome.human[index[places]]) / spread_of(outcome)
+            for target, outcome in zip(targets, attacked, strict=True)
+        ]
+        return np.minimum(*gains)
+
+    def allowed(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Flags:
+        assert material.fluency is not None
+        return material.fluency.allowed(texts, index[places])
+
+    traces = search(
+        score, [material.false[i] for i in rows], [material.near[i] for i in rows], material.far,
+        [data.image_ids[i] for i in rows], limits, material.seed, "false",
+        allowed if material.fluency is not None else None,
+        lambda trial, k: trial.score > 0 and material.is_false(trial, rows[k]),
+    )  # fmt: skip
+    return np.array([
+        any(t.admitted and t.score > 0 and material.is_false(t, i) for t in trace.trials)
+        for i, trace in zip(rows, traces, strict=True)
+    ])  # fmt: skip
+
+
+def best_of_n(
+    chooser: str,
+    attacked: Mapping[str, AttackOutcome],
+    others: Sequence[str],
+    pool: Pool,
+    seed: int,
+) -> tuple[BestOfN, ...]:
+    """What the metric `chooser` picks from n captions of the pool; `others` judge its choice."""
+    if not len(pool.index):
+        return ()
+    gains = {
+        name: (attacked[name].pool - attacked[name].human[pool.index, None])
+        / spread_of(attacked[name])
+        for name in {chooser, *others}
+    }
+    points = []
+    for n in DRAWN:
+        chances = np.stack([chance_of_choice(row, n) for row in attacked[chooser].pool])
+        judged = [_expected(chances, gains[name]) for name in others if name != chooser]
+        points.append(
+            BestOfN(
+                n=n,
+                own=mean(_expected(chances, gains[chooser]), seed),
+                others=mean(
+                    np.mean(judged, axis=0) if judged else np.full(len(pool.index), np.nan), seed
+                ),
+                true=mean((chances * pool.true).sum(axis=1), seed),
+            )
+        )
+    return tuple(points)
+
+
+def _expected(chances: Floats, values: Floats) -> Floats:
+    """[images] The expected value of the chosen caption, over the captions that have one."""
+    known = ~np.isnan(values)
+    weight = (chances * known).sum(axis=1)
+    total = np.where(known, chances * values, 0.0).sum(axis=1)
+    result: Floats = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
+    return result
+
+
+def fooled_key(constraint: str) -> str:
+    """The key of the measure: how often a search under this constraint succeeds.
+
+    >>> fooled_key("references copied")
+    'fooled_references_copied'
+    """
+    return f"fooled_{constraint.replace(' ', '_')}"
+
+
+def declared(calls: int) -> tuple[Measure, ...]:
+    """The measures of an attack with so many calls."""
+    fooled = (
+        Measure(fooled_key(c), f"images fooled, {c}", shown=False, unit="share", best="lowest")
+        for c in CONSTRAINTS
+    )
+    return (
+        Measure(RESISTS, f"images not fooled, {calls:,} calls", unit="share"),
+        Measure(GAIN, "gain of a false caption, in spreads", best="lowest"),
+        *fooled,
+        Measure("inflation", "inflation, references known", shown=False, best="lowest"),
+        Measure("inflation_unknown", "inflation, unknown", shown=False, best="lowest"),
+        Measure("generic", "generic outranks", shown=False, unit="share", best="lowest"),
+    )
+
+
+def measured(numbers: AttackStatistics) -> Measured:
+    """The measures and facts of one metric."""
+    final = numbers.final()
+    low, high = (None if end is None else 1 - end for end in (final.high, final.low))
+    values = {
+        RESISTS: Estimate(
+            value=None if final.value is None else 1 - final.value, low=low, high=high, n=final.n
+        ),
+        GAIN: numbers.gain,
+        **{fooled_key(constraint): numbers.final(constraint) for constraint in numbers.success},
+        "generic": numbers.outranks,
+    }
+    words = None
+    if (inflation := numbers.inflation) is not None:
+        values["inflation"] = list(inflation.known.values())[-1]
+        values["inflation_unknown"] = list(inflation.unknown.values())[-1]
+        words = inflation.words
+    return Measured(
+        values=values,
+        facts={
+            "search": numbers.main,
+            "n_images": numbers.n_images,
+            "spread": numbers.spread,
+            "harm": numbers.harm,
+            "calls_to_success": numbers.calls_to_success,
+            "n_calls": numbers.n_calls,
+            "words": words,
+            "human_words": None if inflation is None else inflation.human_words,
+            "generic": numbers.generic,
+        },
+    )
+
+
+def means_of(attacked: Mapping[str, AttackStatistics], counts: Counts) -> dict[str, Means]:
+    """Key of a shown measure → the tests of its means over images."""
+    units = np.arange(counts.shape[1])
+    of_key = {
+        RESISTS: {name: numbers.resisted for name, numbers in attacked.items()},
+        GAIN: {name: numbers.gains for name, numbers in attacked.items()},
+    }
+    return {key: Means(key, outcomes, units, counts) for key, outcomes in of_key.items()}
+
+
+def extras_of(
+    metrics: Sequence[MetricResult[Measured]],
+    attacked: Mapping[str, AttackStatistics],
+    controls: Mapping[str, Estimate],
+    preferences: Mapping[str, Preferences],
+    pairs: Sequence[Defence],
+) -> Iterator[Extra]:
+    """The curves and tables of the page, the most fooled metric first and controls last."""
+    columns = {m.name: m.column for m in metrics if m.name in attacked}
+    order = sorted(
+        columns, key=lambda name: (columns[name].control, -(attacked[name].final().value or 0.0))
+    )
+    numbers = {name: attacked[name] for name in order}
+
+    def line(name: str, panel: str, x_title: str, curve: Curve) -> list[dict[str, Any]]:
+        point = {"panel": panel, "x_title": x_title, "line": name, "control": columns[name].control}
+        return [
+            {**point, "x": x, "y": e.value, "low": e.low, "high": e.high, "n": e.n}
+            for x, e in curve.items()
+        ]
+
+    by_calls = [
+        point
+        for name, of in numbers.items()
+        for constraint, curve in of.success.items()
+        for point in line(name, f"images fooled, {constraint}", "calls", curve)
+    ]
+    yield Extra.of("calls", "Images fooled, by the number of calls", by_calls, kind="curves")
+    yield Extra.of(
+        "words",
+        "Images fooled, by the number of changed words",
+        [p for name, of in numbers.items() for p in line(name, "", "changed words", of.by_edits)],
+        kind="curves",
+    )
+    best_of_n = [
+        point
+        for name, of in numbers.items()
+        for panel, field in (
+            ("true captions", "true"),
+            ("gain by other metrics", "others"),
+            ("own gain", "own"),
+        )
+        for point in line(name, panel, "n", {p.n: getattr(p, field) for p in of.best_of_n})
+    ]
+    yield Extra.of("best_of_n", "What the best of n captions is", best_of_n, kind="curves")
+    yield Extra.of(
+        "fooled",
+        "Images fooled, after all calls",
+        [
+            {"metric": name, "n": of.n_images, **{c: of.final(c) for c in of.success}}
+            for name, of in numbers.items()
+        ],
+    )
+    yield Extra.of(
+        "goals",
+        "Gain, inflation and generic captions",
+        [_goals(name, of) for name, of in numbers.items()],
+    )
+    yield from _several(order, numbers, preferences, pairs)
+    yield Extra.of(
+        "controls",
+        "Uninformative scores under the same search",
+        [{"score": name, "images fooled": e, "n": e.n} for name, e in controls.items()],
+    )
+
+
+def _goals(name: str, numbers: AttackStatistics) -> dict[str, Any]:
+    inflation = numbers.inflation
+    record: dict[str, Any] = {
+        "metric": name,
+        "gain": numbers.gain,
+        "false statements": numbers.harm,
+    }
+    if inflation is not None:
+        record["references known"] = list(inflation.known.values())[-1]
+        record["words"], record["words of people"] = inflation.words, inflation.human_words
+        record["references unknown"] = list(inflation.unknown.values())[-1]
+    return record | {
+        "generic outranks": numbers.outranks,
+        "calls to success": numbers.calls_to_success,
+        "captions scored": numbers.n_calls,
+    }
+
+
+def _several(
+    order: Sequence[str],
+    numbers: Mapping[str, AttackStatistics],
+    preferences: Mapping[str, Preferences],
+    pairs: Sequence[Defence],
+) -> Iterator[Extra]:
+    """Transfer from metric to metric, and pairs of metrics."""
+    shares = transfer(preferences)
+    names = [name for name in order if name in preferences]
+    yield Extra(
+        name="transfer",
+        title="Transfer: what fools the row, and also the column",
+        kind="matrix",
+        columns=("metric", *names) if names else (),
+        rows=tuple((a, *(shares[a, b].value for b in names)) for a in names),
+    )
+    yield Extra.of(
+        "transfer_intervals",
+        "Transfer, with intervals",
+        [{"source": a, "target": b, "share": e, "n": e.n} for (a, b), e in shares.items()],
+        kind="data",
+    )
+    yield Extra.of(
+        "defences",
+        "Pairs of metrics that must both prefer a caption",
+        [
+            {
+                "first": pair.metrics[0],
+                "second": pair.metrics[1],
+                "searched": pair.searched or Estimate(value=None),
+                "transferred": pair.transferred,
+                "first alone": numbers[pair.metrics[0]].final(),
+                "second alone": numbers[pair.metrics[1]].final(),
+            }
+            for pair in pairs
+        ],
+        folded=True,
+    )

@@ -16,7 +16,6 @@ from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.errors import ConfigError, MetaevalError
-from metaeval.experiments.attack.printout import printout
 from metaeval.experiments.attack.searches import (
     AttackOutcome,
     Material,
@@ -26,16 +25,18 @@ from metaeval.experiments.attack.searches import (
     gather_material,
     swapped_dataset,
 )
-from metaeval.experiments.attack.several import (
+from metaeval.experiments.attack.statistics import (
+    Defence,
     Preferences,
     attack_pair,
-    best_of_n,
-    defences,
-    transfer,
-)
-from metaeval.experiments.attack.statistics import (
     attack_statistics,
     best_false,
+    best_of_n,
+    declared,
+    defences,
+    extras_of,
+    means_of,
+    measured,
     share,
     usable,
     wins,
@@ -48,20 +49,14 @@ from metaeval.experiments.captions import (
     write_references,
     write_versions,
 )
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.results.attack import (
-    AttackResult,
-    AttackSettings,
-    AttackStatistics,
-    Defence,
-    SuccessfulAttack,
-)
 from metaeval.results.base import Estimate
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Edit, Version
@@ -71,6 +66,7 @@ from metaeval.search.beam import SearchLimits, Trial
 from metaeval.search.falsehoods import rule_of
 from metaeval.search.fluency import CENTRAL, Fluency
 from metaeval.search.target import Target, headline_column
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
@@ -129,7 +125,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
 
     name = "attack"
     title = "Attack: can it be fooled?"
-    report = "attack"
+    report = "measured"
     question = (
         "Whoever optimises a metric searches for captions that it likes. Does a search find "
         "captions that are provably false and score above the human caption, how cheaply, and do "
@@ -301,7 +297,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             outcomes = scores.attacked[first], scores.attacked[second]
             try:
                 won = attack_pair(targets, outcomes, scores.material, self.limits, self.pool_images)
-                pairs[k] = pair.model_copy(update={"searched": share(won)})
+                pairs[k] = pair._replace(searched=share(won))
             except CacheError:
                 raise
             except MetaevalError as error:  # the budget of a judge is spent
@@ -337,47 +333,76 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
 
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
-    ) -> AttackResult:
+    ) -> MeasuredResult:
+        stats, material = record.config.stats, scores.material
+        columns = {s.family: s.columns[headline_column(s.columns)] for s in scores.scored}
         others = [
-            s.family
-            for s in scores.scored
-            if s.family in scores.attacked and not s.columns[headline_column(s.columns)].control
+            family
+            for family in columns
+            if family in scores.attacked and not columns[family].control
         ]
-        metrics: list[MetricResult[AttackStatistics]] = []
+        attacked = {}
         for scored in scores.scored:
             outcome = scores.attacked.get(scored.family)
-            numbers = None
             if outcome is not None and scored.status == "ok":
-                material = scores.material
                 chosen = best_of_n(
                     scored.family, scores.attacked, others, material.pool, material.seed
                 )
-                numbers = attack_statistics(outcome, material, self.limits, self.budgets, chosen)
-            metrics.append(scored.result(headline_column(scored.columns), numbers))
-        fluency = scores.material.fluency
-        return AttackResult(
+                attacked[columns[scored.family].name] = attack_statistics(
+                    outcome, material, self.limits, self.budgets, chosen
+                )
+        metrics = tuple(
+            s.result(
+                headline_column(s.columns),
+                measured(attacked[name]) if (name := columns[s.family].name) in attacked else None,
+            )
+            for s in scores.scored
+        )
+        ranked = [m.name for m in metrics if m.name in attacked and m.column.is_ranked]
+        controls = [m.name for m in metrics if m.name in attacked and m.column.is_control]
+        means = means_of(attacked, bootstrap_counts(len(data), stats.replicates, stats.seed))
+        against = means["resists"].against_control(ranked, controls)
+        fluency = material.fluency
+        extras = extras_of(metrics, attacked, scores.controls, scores.preferences, scores.defences)
+        return MeasuredResult(
             experiment=self.name,
             dataset=data.name,
-            metrics=tuple(metrics),
-            settings=AttackSettings(
-                rule=rule_of(data) or "",
-                budgets=self.budgets,
-                max_edits=self.edits,
-                seed=record.config.seed,
-                n_images=len(data),
-                fluent=CENTRAL if fluency is not None else None,
-                no_fluency=scores.no_fluency,
-                lengths=fluency.lengths if fluency is not None else None,
+            facts={
+                "Images": len(data),
+                "Calls per image": self.budgets[-1],
+                "Changed words": f"at most {self.edits}",
+            },
+            settings={
+                "rule": rule_of(data) or "",
+                "budgets": self.budgets,
+                "max_edits": self.edits,
+                "seed": record.config.seed,
+                "n_images": len(data),
+                "fluent": CENTRAL if fluency is not None else None,
+                "no_fluency": scores.no_fluency,
+                "lengths": fluency.lengths if fluency is not None else None,
+                "confidence": 0.95,
+                "replicates": stats.replicates,
+            },
+            metrics=metrics,
+            declared=declared(self.budgets[-1]),
+            comparisons={key: each.comparisons(ranked) for key, each in means.items()},
+            controls={} if against is None else {"resists": against},
+            extras=(*extras, self._examples(data, scores)),
+            notes=(
+                "A metric is fooled where a provably false caption scores above the human one "
+                f"(false by: {rule_of(data)}).",
+                "Gain and inflation are in units of the spread of the score between human captions "
+                "of an image.",
+                "A metric that is rarely fooled is not necessarily good: exact match with a "
+                "reference is never fooled.",
             ),
-            controls=scores.controls,
-            transfer=tuple(transfer(scores.preferences)),
-            defences=tuple(scores.defences),
-            gallery=tuple(self._gallery(data, scores)),
+            caveat=_no_fluency(scores.no_fluency),
         )
 
-    def _gallery(self, data: CaptionDataset, scores: AttackScores) -> list[SuccessfulAttack]:
-        """The first successes of each metric."""
-        examples = []
+    def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
+        """The first successes against each metric."""
+        records = []
         for scored in scores.scored:
             outcome = scores.attacked.get(scored.family)
             if outcome is None or scored.status != "ok":
@@ -391,21 +416,28 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 if (trial := trials[i]) is not None
                 and wins(trial, outcome.human[i], scores.material, i)
             ]
-            for i, trial in won[:_EXAMPLES]:
-                examples.append(
-                    SuccessfulAttack(
-                        metric=column.name,
-                        image_id=data.image_ids[i],
-                        human=data.human[i],
-                        false=trial.draft.text,
-                        scores=(sign * outcome.human[i], sign * trial.score),
-                        edits=trial.draft.edits,
-                    )
-                )
-        return examples
+            records += [
+                {
+                    "image_id": data.image_ids[i],
+                    "metric": column.name,
+                    "human": data.human[i],
+                    "score of the human caption": sign * float(outcome.human[i]),
+                    "false": trial.draft.text,
+                    "score of the false caption": sign * float(trial.score),
+                    "changed words": trial.draft.edits,
+                }
+                for i, trial in won[:_EXAMPLES]
+            ]
+        return Extra.of(
+            "examples", "False captions that fool a metric", records, kind="examples", folded=True
+        )
 
-    def printout(self, summary: AttackResult, record: RunRecord, file: Path) -> str:
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)
+
+
+def _no_fluency(reason: str | None) -> str:
+    return f"Captions need not be fluent here: {reason}." if reason else ""
 
 
 def refuse_replay(name: str, metric: Any) -> None:

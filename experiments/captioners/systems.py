@@ -1,24 +1,36 @@
-"""The scores of systems, with intervals, and the tests between neighbours in a ranking."""
+"""The scores of systems, with intervals, and the tests between all pairs of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
+from scipy.stats import rankdata
 
-from metaeval.experiments.captioners.scores import by_image_and_set
+from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.scores import score_all
+from metaeval.metrics.base import Metric
+from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
-from metaeval.results.captioners import CORPUS, MEAN, Aggregate, CaptionersStatistics
 from metaeval.results.comparison import Comparison, Comparisons
-from metaeval.results.metric import MetricResult
-from metaeval.scoring import SystemScores
+from metaeval.results.measured import SystemRanking
+from metaeval.runs.columns import IMAGE_ID, SET
+from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import PairTest, TestedDifference, compare, smallest_p
+from metaeval.stats.significance.comparison import (
+    PairTest,
+    compare,
+    resampled_difference,
+    smallest_p,
+)
 from metaeval.stats.significance.paired_bootstrap import (
     OfSums,
     SystemDifference,
@@ -29,149 +41,242 @@ from metaeval.stats.significance.paired_bootstrap import (
     system_score,
 )
 
-_MEASURE, _FAMILY = "score", "neighbours in the ranking"
+Aggregate = Literal["mean of sentences", "corpus"]
+MEAN: Aggregate = "mean of sentences"
+CORPUS: Aggregate = "corpus"
+
+
+def with_all_references(dataset: CaptionDataset) -> CaptionDataset:
+    """The dataset with the Human caption among the references, before the others: five on COCO."""
+    pairs = zip(dataset.human, dataset.references, strict=True)
+    return replace(
+        dataset,
+        references=tuple((human, *others) if human else others for human, others in pairs),
+    )
+
+
+def score_families(
+    metrics: Sequence[Metric], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
+) -> list[SystemScores]:
+    """Score all captions with all metrics, through the cache.
+
+    Of BLEU, SacreBLEU and METEOR the statistics are computed and kept; the scores of sentences are
+    made of them, to the last bit what the metrics' `score` gives.
+    """
+    adapted = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
+    results = score_all(adapted, dataset, captions, config)
+    return [system_scores(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
+
+
+def by_image_and_set(
+    values: npt.NDArray[np.float64], captions: pd.DataFrame, images: pd.Index[Any], sets: list[str]
+) -> Floats:
+    """Rows [n, k], one per caption, as [n_images, n_sets, k]; NaN for missing images."""
+    table = np.full((len(images), len(sets), values.shape[1]), np.nan)
+    row = images.get_indexer(pd.Index(captions[IMAGE_ID]))
+    column = pd.Index(sets).get_indexer(pd.Index(captions[SET]))
+    table[row, column] = values
+    return table
+
+
+class ScoredSystems(NamedTuple):
+    """One score of systems.
+
+    Attributes
+    ----------
+    scored, place
+        The metric, and the index of its column that the score is made of.
+    column
+        The score under its name in tables. `headline` is true of the scores that stand for their
+        metrics where rankings are counted: no parts and no controls; the corpus score where there
+        is one; of several orders what the metric declares.
+    aggregate
+        "corpus": the counts of all captions are added up first; or "mean of sentences".
+    points, drawn
+        float64 [systems] and [systems, replicates of the images]: the scores.
+    ranking
+        The scores with their intervals and tests.
+    differences
+        Pair of systems → its permutation and its bootstrap test, before any correction.
+    """
+
+    scored: MetricScores
+    place: int
+    column: ScoreColumn
+    aggregate: Aggregate
+    points: Floats
+    drawn: Floats
+    ranking: SystemRanking
+    differences: Mapping[tuple[str, str], SystemDifference]
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """One way to give systems a score, for the c columns of a metric that share it.
+class Settings:
+    """What the statistics of systems depend on; `counts` is [replicates, images]."""
 
-    `parts` is float64 [n_images, n_systems, k], `of_sums` what their sums make, `labels` [c] the
-    names of the scores in tables.
-    """
+    systems: list[str]
+    counts: Counts
+    confidence: float
+    permutations: int
+    seed: int
+    baseline: str | None = None
 
-    family: SystemScores
-    aggregate: Aggregate
-    labels: tuple[str, ...]
-    parts: Floats
-    of_sums: OfSums
+    def comparisons(
+        self, measure: str, tests: Mapping[tuple[str, str], PairTest]
+    ) -> dict[str, Any]:
+        """The fields of `SystemRanking` for these tests; those against the baseline are a family of
+        their own."""
+
+        def corrected(chosen: Mapping[tuple[str, str], PairTest], family: str) -> Comparisons:
+            alpha = 1 - self.confidence
+            made = compare(chosen, family, alpha=alpha)
+            pairs = tuple(Comparison.of(each, measure) for each in made)
+            return Comparisons(measure=measure, alpha=alpha, pairs=pairs)
+
+        fields: dict[str, Any] = {"comparisons": corrected(tests, "pairs of systems")}
+        if self.baseline is not None:
+            chosen = {pair: test for pair, test in tests.items() if self.baseline in pair}
+            fields["baseline"] = self.baseline
+            fields["against_baseline"] = corrected(chosen, "systems against the baseline")
+        return fields
 
 
-def scales(
+def scored_systems(
     family: SystemScores,
-    scores: Floats,
     machines: pd.DataFrame,
     images: pd.Index[int | str],
-    systems: list[str],
-) -> list[Scale]:
-    """The corpus scores, if the metric has them, and the means of sentences."""
-    columns = tuple(column.name for column in family.scored.columns)
+    settings: Settings,
+) -> list[ScoredSystems]:
+    """The corpus scores of a metric that has them, and the means of its sentences' scores."""
+    assert family.scored.scores is not None
+    scores = by_image_and_set(family.scored.scores, machines, images, settings.systems)
     n, s, _ = scores.shape
     means = np.stack([parts_of_means(scores[:, k]) for k in range(s)], axis=1).reshape(n, s, -1)
     if family.statistics is None or family.corpus is None:
-        return [Scale(family, MEAN, columns, means, mean_of_sums)]
-    parts = by_image_and_set(family.statistics, machines, images, systems)
+        return _of_parts(family, MEAN, means, mean_of_sums, settings)
+    parts = by_image_and_set(family.statistics, machines, images, settings.systems)
     return [
-        Scale(family, CORPUS, tuple(f"{c} ({CORPUS})" for c in columns), parts, family.corpus),
-        Scale(family, MEAN, tuple(f"{c} ({MEAN})" for c in columns), means, mean_of_sums),
+        *_of_parts(family, CORPUS, parts, family.corpus, settings),
+        *_of_parts(family, MEAN, means, mean_of_sums, settings),
     ]
 
 
-def system_results(
-    scale: Scale, systems: list[str], counts: Counts, config: DictConfig, permutations: int
-) -> tuple[list[MetricResult[CaptionersStatistics]], Floats]:
-    """The results of a scale's scores, and the scores in each replicate of the images.
-
-    These are float64 [c, systems, replicates].
-    """
-    columns = scale.family.scored.columns
+def _of_parts(
+    family: SystemScores, aggregate: Aggregate, parts: Floats, of_sums: OfSums, settings: Settings
+) -> list[ScoredSystems]:
+    """The scores that sums of `parts` [n_images, systems, k] make, one for each column."""
+    systems, columns = settings.systems, family.scored.columns
     names = range(len(systems))
-    points = np.array([system_score(scale.parts[:, s], scale.of_sums) for s in names]).T
-    drawn = np.array([resampled_scores(scale.parts[:, s], scale.of_sums, counts).T for s in names])
-    sentences = scale.family.scored.scores
-    assert sentences is not None
+    points = np.array([system_score(parts[:, s], of_sums) for s in names]).T
+    drawn = np.array([resampled_scores(parts[:, s], of_sums, settings.counts).T for s in names])
     orders = [
-        _ranking(scores, column.higher_is_better)
+        best_first(scores, column.higher_is_better)
         for scores, column in zip(points, columns, strict=True)
     ]
-    pairs = sorted({pair for order in orders for pair in pairwise(order)})
+    pairs = sorted({pair for order in orders for pair in combinations(order, 2)})
     compared = compare_systems(
-        [(scale.parts[:, a], scale.parts[:, b]) for a, b in pairs],
-        scale.of_sums,
-        counts,
-        permutations=permutations,
-        confidence=config.stats.confidence,
-        seed=config.stats.seed,
+        [(parts[:, a], parts[:, b]) for a, b in pairs],
+        of_sums,
+        settings.counts,
+        permutations=settings.permutations,
+        confidence=settings.confidence,
+        seed=settings.seed,
     )
     differences = dict(zip(pairs, compared, strict=True))
     results = []
-    for c, (label, order) in enumerate(zip(scale.labels, orders, strict=True)):
-        ranking = tuple(systems[s] for s in order)
-        there = ~np.isnan(scale.parts[:, :, c if scale.aggregate == MEAN else 0])
+    for c, (column, order) in enumerate(zip(columns, orders, strict=True)):
+        name = column.name if family.corpus is None else f"{column.name} ({aggregate})"
+        there = ~np.isnan(parts[:, :, c if aggregate == MEAN else 0])
         estimates = {}
-        for s in names:
+        for s in [*order, *(s for s in names if s not in order)]:
             n = int(there[:, s].sum())
-            low, high = percentile_interval(drawn[s, c], config.stats.confidence, n)
+            low, high = percentile_interval(drawn[s, c], settings.confidence, n)
             estimates[systems[s]] = Estimate(value=points[c, s], low=low, high=high, n=n)
-        tests = [differences[pair][c] for pair in pairwise(order)]
-        numbers = CaptionersStatistics(
-            sentence_column=scale.family.scored.columns[c].name,
-            aggregate=scale.aggregate,
-            n=len(sentences),
-            n_nan=int(np.isnan(sentences[:, c]).sum()),
-            systems=estimates,
-            ranking=ranking,
-            neighbours=_neighbours(
-                dict(zip(pairwise(ranking), tests, strict=True)),
-                smallest_p(permutations),
-                smallest_p(config.stats.replicates, 2),
-                1 - config.stats.confidence,
-            ),
+        of_pairs = {
+            (systems[a], systems[b]): differences[a, b][c] for a, b in combinations(order, 2)
+        }
+        tests = {pair: _permutation(each, settings.permutations) for pair, each in of_pairs.items()}
+        headline = column.headline and column.part_of is None and not column.control
+        ranking = SystemRanking(
+            scores=estimates,
+            best="highest" if column.higher_is_better else "lowest",
+            **settings.comparisons(name, tests),
         )
-        results.append(_named(scale, c, label, numbers))
-    return results, np.swapaxes(drawn, 0, 1)
+        results.append(
+            ScoredSystems(
+                family.scored,
+                c,
+                replace(
+                    column,
+                    name=name,
+                    headline=headline and (aggregate == CORPUS or family.corpus is None),
+                ),
+                aggregate,
+                points[c],
+                drawn[:, c],
+                ranking,
+                of_pairs,
+            )
+        )
+    return results
 
 
-def _named(
-    scale: Scale, column: int, label: str, numbers: CaptionersStatistics
-) -> MetricResult[CaptionersStatistics]:
-    """The result of a score under its name in tables.
+def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRanking:
+    """The systems' ranks by these scores, averaged; 1 is best, and equal scores share their rank.
 
-    Headlines are the scores that stand for their metrics where rankings are counted: no parts and
-    no controls; the corpus score where there is one; of several orders what the metric declares.
+    Ranks are computed anew in each replicate of the images. p is twice the share of replicates in
+    which the other system ranks at least as well (`difference_of`): a normal law does not hold for
+    ranks.
     """
-    result = scale.family.scored.result(column, numbers)
-    declared = result.column
-    headline = (
-        declared.headline
-        and declared.part_of is None
-        and not declared.control
-        and (scale.aggregate == CORPUS or scale.family.corpus is None)
+    points = _mean_ranks([(s.points[:, None], s.column) for s in scores])[:, 0]
+    drawn = _mean_ranks([(s.drawn, s.column) for s in scores])
+    order = best_first(points, higher=False)
+    systems, n = settings.systems, settings.counts.shape[1]
+    estimates = {}
+    for s in [*order, *(s for s in range(len(systems)) if s not in order)]:
+        low, high = percentile_interval(drawn[s], settings.confidence, n)
+        estimates[systems[s]] = Estimate(value=points[s], low=low, high=high, n=n)
+    tests = {
+        (systems[a], systems[b]): resampled_difference(
+            points[a],
+            points[b],
+            drawn[a],
+            drawn[b],
+            n,
+            method="bootstrap",
+            confidence=settings.confidence,
+        )
+        for a, b in combinations(order, 2)
+    }
+    return SystemRanking(
+        scores=estimates, best="lowest", digits=2, **settings.comparisons("mean rank", tests)
     )
-    return result.model_copy(update={"column": replace(declared, name=label, headline=headline)})
 
 
-def _ranking(points: Floats, higher: bool) -> list[int]:
+def best_first(points: Floats, higher: bool) -> list[int]:
     """The systems that have a score, best first; equal ones in the order they were given."""
     known = np.flatnonzero(~np.isnan(points))
     values = points[known] if higher else -points[known]
     return [int(s) for s in known[np.argsort(-values, kind="stable")]]
 
 
-def _neighbours(
-    differences: Mapping[tuple[str, str], SystemDifference],
-    least_permutation: float,
-    least_bootstrap: float,
-    alpha: float,
-) -> Comparisons:
-    """The tests between neighbours of a ranking; Holm's family is that ranking's neighbours.
+def _mean_ranks(scores: Sequence[tuple[Floats, ScoreColumn]]) -> Floats:
+    """Scores [systems, cases] → mean ranks [systems, cases]; NaN where no score ranks a system."""
+    ranks = np.array(
+        [
+            rankdata(-values if column.higher_is_better else values, axis=0, nan_policy="omit")
+            for values, column in scores
+        ]
+    )
+    known = (~np.isnan(ranks)).sum(axis=0)
+    means: Floats = np.where(known > 0, np.nansum(ranks, axis=0) / np.maximum(known, 1), np.nan)
+    return means
 
-    `least_permutation` and `least_bootstrap` are the smallest p-values that the tests can give.
-    """
 
-    def tested(
-        p: Callable[[SystemDifference], float], method: str, least: float
-    ) -> list[TestedDifference]:
-        tests = {
-            pair: PairTest(d.difference, d.low, d.high, p(d), method, d.n_images, least)
-            for pair, d in differences.items()
-        }
-        return compare(tests, _FAMILY, alpha=alpha)
-
-    by_swaps = tested(lambda d: d.p_permutation, "permutation", least_permutation)
-    by_resampling = tested(lambda d: d.p_bootstrap, "bootstrap", least_bootstrap)
-    pairs = []
-    for one, two in zip(by_swaps, by_resampling, strict=True):
-        first, second = Comparison.of(one, _MEASURE), Comparison.of(two, _MEASURE)
-        pairs.append(first.model_copy(update={"tests": (*first.tests, *second.tests)}))
-    return Comparisons(measure=_MEASURE, alpha=alpha, pairs=tuple(pairs))
+def _permutation(difference: SystemDifference, permutations: int) -> PairTest:
+    """The permutation test of a pair, before any correction."""
+    d = difference
+    least = smallest_p(permutations)
+    return PairTest(
+        d.difference, d.low, d.high, d.p_permutation, "permutation by image", d.n_images, least
+    )

@@ -8,10 +8,13 @@ contradict each other. See docs/captioners.md for what each number means.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.config import load_dataset
@@ -20,10 +23,26 @@ from metaeval.data.system_captions import SystemCaptions, find_system_files, rea
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.captioners.agreement import (
+    Row,
+    SentenceScores,
+    against_human,
+    agreement_matrices,
+    disagreements,
+    human_matrix,
+    mean_with_others,
+)
 from metaeval.experiments.captioners.length import length_analysis
-from metaeval.experiments.captioners.printout import printout
-from metaeval.experiments.captioners.scores import score_families, with_all_references
-from metaeval.experiments.captioners.statistics import statistics
+from metaeval.experiments.captioners.systems import (
+    MEAN,
+    ScoredSystems,
+    Settings,
+    by_image_and_set,
+    mean_rank,
+    score_families,
+    scored_systems,
+    with_all_references,
+)
 from metaeval.experiments.captions import (
     dataset_info,
     record_counts,
@@ -31,21 +50,26 @@ from metaeval.experiments.captions import (
     write_references,
     write_versions,
 )
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
-from metaeval.results.captioners import (
-    CaptionersResult,
-    CaptioningSystem,
-    ReferenceCounts,
-)
+from metaeval.progress import progress_bar
+from metaeval.results.base import Estimate
+from metaeval.results.measured import Extra, Measured, MeasuredResult, SystemRanking
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN, SET
+from metaeval.runs.columns import HUMAN, IMAGE_ID, SET
 from metaeval.runs.csv_text import spreadsheet_cell
 from metaeval.runs.records import Version
 from metaeval.scoring import SystemScores
+from metaeval.stats.correlation.rank_order import tie_breaking_seeds
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
+MEAN_RANK = "mean rank"
+MEAN_TAU_B = Measure("mean_tau_b", "mean τ-b with the other metrics, over systems")
 log = logging.getLogger(__name__)
 
 
@@ -72,23 +96,30 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     Parameters
     ----------
     permutations
-        Random arrangements of the paired permutation test between neighbours in a ranking.
+        Random arrangements of the paired permutation tests between systems.
+    baseline
+        The system that every other one is also tested against.
     """
 
     name = "captioners"
     title = "Captioners"
     question = "Which captioner is best, and do the metrics agree on it?"
-    report = "captioners"
+    report = "measured"
 
     @checked
-    def __init__(self, permutations: Draws = 10_000) -> None:
-        self.permutations = permutations
+    def __init__(self, permutations: Draws = 10_000, baseline: str | None = None) -> None:
+        self.permutations, self.baseline = permutations, baseline
 
     def check(self, config: DictConfig) -> None:
         systems = _results_files(config)
         if HUMAN in systems:
             raise ConfigError(f"'{HUMAN}' is the name of people's captions; rename the system")
-        least = max(1, len(systems) - 1) / (self.permutations + 1)
+        if self.baseline is not None and self.baseline not in systems:
+            known = ", ".join(systems)
+            raise ConfigError(
+                f"task.baseline: there is no system '{self.baseline}'; choose from {known}"
+            )
+        least = max(1, math.comb(len(systems), 2)) / (self.permutations + 1)
         if least > 1 - config.stats.confidence:
             log.warning(
                 "with %d permutations no difference can be shown at %g: no p-value after Holm's "
@@ -177,53 +208,223 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
 
     def statistics(
         self, data: CaptionerData, scores: CaptionerScores, record: RunRecord
-    ) -> CaptionersResult:
+    ) -> MeasuredResult:
+        stats = record.config.stats
         captions = files.read_table(record.out / files.CAPTIONS)
-        names = [system.name for system in data.systems]
-        numbers = statistics(
-            captions, scores.systems, scores.against_human, names, record.config, self.permutations
-        )
         machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
-        everyone = data.everyone
-        length = length_analysis(
-            machines,
-            dict(zip(everyone.image_ids, everyone.references, strict=True)),
-            [family.scored for family in scores.systems],
-            names,
+        images = pd.Index(captions[IMAGE_ID].unique()).sort_values()
+        names = [system.name for system in data.systems]
+        # the same resampled images serve every metric and every pair of systems
+        counts = bootstrap_counts(len(images), stats.replicates, stats.seed)
+        settings = Settings(
+            names, counts, stats.confidence, self.permutations, stats.seed, self.baseline
         )
+        ranked: list[ScoredSystems] = []
+        absent: list[MetricResult[Measured]] = []
+        sentences: list[SentenceScores] = []
+        duels: list[Row] = []
+        with progress_bar(
+            total=len(scores.systems) + len(scores.against_human), desc="statistics"
+        ) as bar:
+            for family in scores.systems:
+                scored = family.scored
+                if scored.scores is None:
+                    absent += [scored.result(c, None) for c in range(len(scored.columns))]
+                else:
+                    values = by_image_and_set(scored.scores, machines, images, names)
+                    ranked += scored_systems(family, machines, images, settings)
+                    sentences += [
+                        SentenceScores(column, values[:, :, c].T, scored.family)
+                        for c, column in enumerate(scored.columns)
+                    ]
+                bar.update()
+            for family in scores.against_human:
+                sets = [*names, HUMAN]
+                duels += against_human(family, captions, images, sets, counts, record.config)
+                bar.update()
+        heads = [score for score in ranked if score.column.headline]
+        matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
+        votes, by_image = disagreements(sentences, images)
         files.atomic(
             record.out / files.DISAGREEMENT,
-            lambda p: numbers.by_image.map(spreadsheet_cell).to_csv(
-                p, index=False, lineterminator="\n"
-            ),
+            lambda p: by_image.map(spreadsheet_cell).to_csv(p, index=False, lineterminator="\n"),
         )
-        return CaptionersResult(
+        length = length_analysis(
+            machines,
+            dict(zip(data.everyone.image_ids, data.everyone.references, strict=True)),
+            [family.scored for family in scores.systems],
+            names,
+            {score.scored.columns[score.place].name for score in heads},
+        )
+        systems = _rankings(ranked, heads, settings)
+        of_systems = [
+            _system(system, data.dataset, int((machines[SET] == system.name).sum()))
+            | length.systems[system.name]
+            for system in data.systems
+        ]
+        defined = by_image["disagreement"].dropna()
+        every, others = (
+            " to ".join(map(str, reference_counts(d))) for d in (data.everyone, data.dataset)
+        )
+        return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
-            metrics=tuple(numbers.metrics),
-            n_images=numbers.n_images,
-            references=ReferenceCounts(
-                systems=tuple(reference_counts(data.everyone)),
-                against_human=tuple(reference_counts(data.dataset)),
+            facts={
+                "Images": len(images),
+                "Systems": len(names),
+                "Captions": len(machines),
+                "References": f"{every} ({others} against Human)",
+            },
+            settings={
+                "seed": stats.seed,
+                "replicates": stats.replicates,
+                "permutations": self.permutations,
+                "confidence": stats.confidence,
+                "tie_seeds": tuple(tie_breaking_seeds(stats.tie_seeds, stats.seed)),
+                "baseline": self.baseline,
+                "votes in disagreement": tuple(votes),
+            },
+            metrics=_in_given_order(scores.systems, ranked, absent, matrices),
+            declared=(MEAN_TAU_B,),
+            systems=systems,
+            extras=(
+                *matrices,
+                *([human_matrix(duels)] if duels else []),
+                Extra.of("captions", "Captions by system", of_systems, folded=True),
+                length.by_bin,
+                Extra.of(
+                    "tests",
+                    "Tests between systems: permutation by image, of mean ranks by bootstrap",
+                    _tests(ranked, systems),
+                    folded=True,
+                ),
+                Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data"),
+                Extra.of("against_human", "Systems against Human", duels, kind="data"),
+                Extra.of(
+                    "signatures_against_human",
+                    "Signatures against Human",
+                    _signatures(scores),
+                    kind="data",
+                ),
+                Extra.of(
+                    "disagreement",
+                    "Disagreement of metrics, averaged over images",
+                    [{"n_images": len(defined), "mean": defined.mean()}],
+                    kind="data",
+                ),
             ),
-            settings=numbers.settings,
-            systems=tuple(
-                _system(
-                    system,
-                    data.dataset,
-                    int((machines[SET] == system.name).sum()),
-                    numbers.mean_rank(system.name),
-                )
-                for system in data.systems
-            ),
-            against_human=tuple(numbers.against_human),
-            agreement=numbers.agreement,
-            disagreement=numbers.disagreement,
-            length=length,
+            notes=tuple(_notes(of_systems, ranked)),
+            caveat=length.caveat,
         )
 
-    def printout(self, result: CaptionersResult, record: RunRecord, file: Path) -> str:
+    def printout(self, result: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(result, file)
+
+
+def _rankings(
+    ranked: Sequence[ScoredSystems], heads: Sequence[ScoredSystems], settings: Settings
+) -> dict[str, SystemRanking]:
+    """The systems' mean rank over the headline scores, where there are several; headlines; others.
+
+    Parts of metrics are left out.
+    """
+    whole = [score for score in ranked if score.column.part_of is None]
+    systems = {MEAN_RANK: mean_rank(heads, settings)} if len(heads) > 1 else {}
+    others = [score for score in whole if not score.column.headline]
+    for score in (*heads, *others):
+        systems[score.column.name] = score.ranking
+    return systems
+
+
+def _in_given_order(
+    families: Sequence[SystemScores],
+    ranked: Sequence[ScoredSystems],
+    absent: Sequence[MetricResult[Measured]],
+    matrices: Sequence[Extra],
+) -> tuple[MetricResult[Measured], ...]:
+    """The results of all scores, in the order of the configuration."""
+    of_systems = {extra.name: extra for extra in matrices}.get("agreement-systems")
+    results = list(absent)
+    for score in ranked:
+        assert of_systems is not None
+        assert score.scored.scores is not None
+        values = score.scored.scores[:, score.place]
+        tau = mean_with_others(of_systems, score.column.name)
+        numbers = Measured(
+            values={} if score.column.part_of else {MEAN_TAU_B.key: Estimate(value=tau)},
+            facts={
+                "sentence_column": score.scored.columns[score.place].name,
+                "aggregate": score.aggregate,
+                "n": len(values),
+                "n_nan": int(np.isnan(values).sum()),
+            },
+        )
+        result = score.scored.result(score.place, numbers)
+        results.append(result.model_copy(update={"column": score.column}))
+    order = [family.scored.family for family in families]
+    return tuple(sorted(results, key=lambda result: order.index(result.family)))
+
+
+def _tests(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]) -> Iterator[Row]:
+    """A row for each score and pair of systems, the better one as A."""
+    bootstrap = {score.column.name: score.differences for score in ranked}
+    for name, ranking in systems.items():
+        for pair in ranking.comparisons.pairs:
+            test = pair.tests[0]
+            of_pair = bootstrap.get(name, {}).get((pair.a, pair.b))
+            yield {
+                "score": name,
+                "A": pair.a,
+                "B": pair.b,
+                "n": pair.n,
+                "difference": pair.difference,
+                "p": test.p,
+                "p_after_Holm": test.p_adjusted,
+                "p_bootstrap": test.p if of_pair is None else of_pair.p_bootstrap,
+            }
+
+
+def _scores(ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]) -> Iterator[Row]:
+    """A row for each score and system; parts of metrics are there, too."""
+    parts = {s.column.name: s.ranking for s in ranked if s.column.part_of is not None}
+    for name, ranking in {**systems, **parts}.items():
+        letters = ranking.letters()
+        for system, score in ranking.scores.items():
+            known = score.value is not None
+            yield {
+                "metric": name,
+                "system": system,
+                "rank": 1 + ranking.ranking.index(system) if known else None,
+                "value": score,
+                "n": score.n,
+                "letters": letters[system],
+                "against_baseline": ranking.against(system) or None,
+            }
+
+
+def _signatures(scores: CaptionerScores) -> Iterator[Row]:
+    """The signatures against Human that are not those with all references."""
+    known = {signature for family in scores.systems for signature in family.scored.signatures}
+    for family in scores.against_human:
+        for column, signature in zip(family.scored.columns, family.scored.signatures, strict=True):
+            if signature not in known:
+                yield {"metric": column.name, "signature": signature}
+
+
+def _notes(systems: Sequence[Row], ranked: Sequence[ScoredSystems]) -> Iterator[str]:
+    """Missing captions and missing scores."""
+    for row in systems:
+        if row["n_missing"]:
+            yield (
+                f"{row['system']} has no caption of {row['n_missing']:,} images; comparisons use "
+                "the images that both systems have."
+            )
+    for score in ranked:
+        assert score.scored.scores is not None
+        missing = int(np.isnan(score.scored.scores[:, score.place]).sum())
+        if missing and score.aggregate == MEAN and score.column.part_of is None:
+            n = len(score.scored.scores)
+            yield f"{score.column.name}: {missing:,} of {n:,} captions have no score."
 
 
 def _results_files(config: DictConfig) -> dict[str, Path]:
@@ -244,17 +445,14 @@ def _versions(data: CaptionerData) -> Iterator[tuple[ImageId, Version]]:
             yield image_id, Version(HUMAN, 1, human, human)
 
 
-def _system(
-    system: SystemCaptions, dataset: CaptionDataset, n: int, mean_rank: float | None
-) -> CaptioningSystem:
+def _system(system: SystemCaptions, dataset: CaptionDataset, n: int) -> Row:
     """A system with `n` captions in the run, its file, and how it fits the images of the run."""
     inside = sum(i in system.captions for i in dataset.image_ids)
-    return CaptioningSystem(
-        name=system.name,
-        n=n,
-        mean_rank=mean_rank,
-        file=system.path.name,
-        n_missing=len(dataset) - inside,
-        n_other_images=len(system.captions) - inside,
-        n_empty=sum(system.captions.get(i) == "" for i in dataset.image_ids),
-    )
+    return {
+        "system": system.name,
+        "file": system.path.name,
+        "n": n,
+        "n_missing": len(dataset) - inside,
+        "n_other_images": len(system.captions) - inside,
+        "n_empty": sum(system.captions.get(i) == "" for i in dataset.image_ids),
+    }

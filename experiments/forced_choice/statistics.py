@@ -89,6 +89,7 @@ def statistics(
             comparisons[measure.key] = outcomes.comparisons(group, measure.key, ranked)
             if group in of_groups:
                 against[measure.key] = of_groups[group]
+    preferred = (pairs.votes[:, 0] - pairs.votes[:, 1]).astype(np.float64)
     published = _published(pairs, config.dataset.get("limit"))
     return MeasuredResult(
         experiment="forced_choice",
@@ -133,9 +134,7 @@ def statistics(
         published=(published,) if published.values else (),
         extras=(
             *_label_agreement(pairs),
-            disagreements(
-                pairs, scores, list(columns.values()), pairs.votes[:, 0] - pairs.votes[:, 1]
-            ),
+            disagreements(pairs, scores, list(columns.values()), preferred),
         ),
         notes=(
             f"Labels: {LABELS[pairs.labels]}.",
@@ -208,7 +207,7 @@ class GroupedOutcomes:
     def swapped(self, hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
         """The tests of (group, a, b) by swapping images at random."""
         table = np.stack([self.gaps(*hypothesis) for hypothesis in hypotheses], axis=1)
-        defined = ~np.isnan(table).any(axis=0)
+        defined: Mask = np.asarray(~np.isnan(table).any(axis=0))
         tests = gap_differences(
             np.where(defined, table, 0.0), replicates=self.permutations, seed=self.seed
         )

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from metaeval.experiments.judgments.further import binary_agreement
-from metaeval.experiments.judgments.groups import score_groups
-from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, View
-from metaeval.results.base import Estimate
-from metaeval.results.judgments import (
-    CalibratedAccuracy,
-    CommonRows,
+from metaeval.experiments.judgments.further import Estimates, binary_agreement, score_groups
+from metaeval.experiments.judgments.sample import (
+    SYMBOL,
     Correlation,
-    CorrelationEstimates,
-    HumanAgreement,
-    SystemAgreement,
-    SystemMean,
+    RankedScores,
+    Ratings,
+    RowCorrelations,
+    Sample,
+    View,
 )
+from metaeval.results.base import Estimate
 from metaeval.stats.agreement.controls import partial_correlation
 from metaeval.stats.correlation.correlations import (
-    Correlations,
     WeightedCorrelations,
     correlation,
     correlations,
@@ -35,39 +32,34 @@ from metaeval.stats.resampling.means import resampled_sums
 
 def agreement_of(
     column: RankedScores,
-    given: Ratings,
+    rows: RowCorrelations,
     sample: Sample,
     statistic: Correlation,
     confidence: float,
-) -> tuple[HumanAgreement, Correlations]:
-    """A column's agreement in one dimension, and the replicates of its correlations."""
-    x, unit = column.scores[given.row], given.image[given.row]
-    weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
-    resampled = weighted.of(sample.counts)
-    values = correlations(x, given.value)
-
-    n_images = given.images_of(column.scores)
-
-    def estimate(value: float, replicates: Floats) -> Estimate:
-        return Estimate.of(interval_estimate(value, replicates, confidence, n_images))
-
-    agreement = HumanAgreement(
-        n=int((~np.isnan(x)).sum()),
-        pearson=estimate(values.pearson, resampled.pearson),
-        spearman=estimate(values.spearman, resampled.spearman),
-        kendall_tau_b=estimate(values.kendall_tau_b, resampled.kendall_tau_b),
-        kendall_tau_c=estimate(values.kendall_tau_c, resampled.kendall_tau_c),
-        accuracy=_accuracy(column, given, sample.counts, confidence),
-        system=_system(column, given, sample, confidence) if len(sample.systems) > 1 else None,
-        views={
-            view.name: of_view(column, given, view, sample.counts, statistic, confidence)
-            for view in sample.views
-        },
-        binary=binary_agreement(column, given, sample, confidence),
-        length_controlled=_length_controlled(column, given, sample, confidence),
-        groups=score_groups(column, given, sample.counts, confidence),
-    )
-    return agreement, resampled
+) -> Estimates:
+    """A column's agreement in one dimension, by the name of each number."""
+    given = rows.given
+    values, replicates = rows.of(column.scores)
+    n, n_images = int((~np.isnan(column.scores[given.row])).sum()), given.images_of(column.scores)
+    estimates: Estimates = {
+        name: Estimate.of(
+            interval_estimate(
+                getattr(values, name), getattr(replicates, name), confidence, n_images
+            )
+        ).model_copy(update={"n": n})
+        for name in SYMBOL
+    }
+    estimates |= _accuracy(column, given, sample.counts, confidence)
+    if len(sample.systems) > 1:
+        estimates |= _system(column, given, sample, confidence)
+    for view in sample.views:
+        estimates |= of_view(column, given, view, sample.counts, statistic, confidence)
+    return {
+        **estimates,
+        **binary_agreement(column, given, sample, confidence),
+        "length_controlled": _length_controlled(column, given, sample, confidence),
+        **score_groups(column, given, sample.counts, confidence),
+    }
 
 
 def _length_controlled(
@@ -83,22 +75,21 @@ def _length_controlled(
     return Estimate(value=partial.partial, low=partial.low, high=partial.high, n=partial.n)
 
 
-def _accuracy(
-    column: RankedScores, given: Ratings, counts: Counts, confidence: float
-) -> CalibratedAccuracy:
+def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: float) -> Estimates:
+    """Pairwise accuracy within images, with tie calibration (Deutsch et al. 2023): the ε within
+    which scores count as tied, the share of pairs that it ties, and the accuracy at ε = 0."""
     calibrated = tie_calibration(column.scores, given.mean, given.image)
     replicates = _accuracy_replicates(column.scores, given, calibrated.epsilon, counts)
-    return CalibratedAccuracy(
-        accuracy=Estimate.of(
-            interval_estimate(calibrated.accuracy, replicates, confidence, calibrated.n_groups)
-        ),
-        epsilon=calibrated.epsilon,
-        uncalibrated=calibrated.uncalibrated,
-        tied=_share_tied(column, given, calibrated.epsilon),
-        n_pairs=calibrated.n_pairs,
-        total_pairs=calibrated.total,
-        n_images=calibrated.n_groups,
+    accuracy = Estimate.of(
+        interval_estimate(calibrated.accuracy, replicates, confidence, calibrated.n_groups)
     )
+    return {
+        "accuracy": accuracy.model_copy(update={"n": calibrated.n_pairs}),
+        "uncalibrated": Estimate(value=calibrated.uncalibrated),
+        "epsilon": Estimate(value=calibrated.epsilon),
+        "tied": Estimate(value=_share_tied(column, given, calibrated.epsilon)),
+        "pairs": Estimate(value=calibrated.total),
+    }
 
 
 def _share_tied(column: RankedScores, given: Ratings, epsilon: float) -> float:
@@ -129,29 +120,27 @@ def _accuracy_replicates(scores: Floats, given: Ratings, epsilon: float, counts:
     return means
 
 
-def _system(
-    column: RankedScores, given: Ratings, sample: Sample, confidence: float
-) -> SystemAgreement:
-    """Agreement over systems: their mean scores against their mean ratings."""
+def _system(column: RankedScores, given: Ratings, sample: Sample, confidence: float) -> Estimates:
+    """Agreement over systems: their mean scores against their mean ratings; `n` systems."""
+    tables = _system_tables(column.scores, given, sample)
+    point = system_correlations(*_system_means(tables, np.ones((1, given.n_images), dtype=np.int8)))
+    resampled = system_correlations(*_system_means(tables, sample.counts))
+    n_images, n = int(tables[2].any(axis=1).sum()), int(tables[2].any(axis=0).sum())
+    return {
+        f"system_{name}": Estimate.of(
+            interval_estimate(float(values[0]), replicates, confidence, n_images)
+        ).model_copy(update={"n": n})
+        for name, values, replicates in zip(point._fields, point, resampled, strict=True)
+    }
+
+
+def system_means(
+    column: RankedScores, given: Ratings, sample: Sample
+) -> Iterator[tuple[str, float, float]]:
+    """Each system with its mean score and its mean rating; NaN without a scored caption."""
     tables = _system_tables(column.scores, given, sample)
     metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
-    point = system_correlations(metric, human)
-    resampled = system_correlations(*_system_means(tables, sample.counts))
-    n_images = int(tables[2].any(axis=1).sum())
-    estimates = [
-        Estimate.of(interval_estimate(float(values[0]), replicates, confidence, n_images))
-        for values, replicates in zip(point, resampled, strict=True)
-    ]
-    pearson, kendall_tau_b, accuracy = estimates
-    return SystemAgreement(
-        means={
-            name: SystemMean(score=metric[0, k], human=human[0, k])
-            for k, name in enumerate(sample.systems)
-        },
-        pearson=pearson,
-        kendall_tau_b=kendall_tau_b,
-        accuracy=accuracy,
-    )
+    yield from zip(sample.systems, metric[0].tolist(), human[0].tolist(), strict=True)
 
 
 def system_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
@@ -219,29 +208,25 @@ def of_view(
     counts: Counts,
     statistic: Correlation,
     confidence: float,
-) -> CorrelationEstimates:
+) -> Estimates:
     """The correlations on a part of the captions, the protocol's with its interval."""
     rows = view.captions[given.row]
     x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
     weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
     n_images = len(np.unique(unit[~np.isnan(x)]))
     low, high = percentile_interval(getattr(weighted.of(counts), statistic), confidence, n_images)
-    values = correlations(x, y)
-    estimates = CorrelationEstimates(
-        n=int((~np.isnan(x)).sum()),
-        pearson=Estimate(value=values.pearson),
-        spearman=Estimate(value=values.spearman),
-        kendall_tau_b=Estimate(value=values.kendall_tau_b),
-        kendall_tau_c=Estimate(value=values.kendall_tau_c),
-    )
-    tested = getattr(estimates, statistic).model_copy(update={"low": low, "high": high})
-    return estimates.model_copy(update={statistic: tested})
+    values, n = correlations(x, y), int((~np.isnan(x)).sum())
+    estimates = {
+        f"{name}_{view.name}": Estimate(value=getattr(values, name), n=n) for name in SYMBOL
+    }
+    tested = Estimate(value=getattr(values, statistic), low=low, high=high, n=n)
+    return {**estimates, f"{statistic}_{view.name}": tested}
 
 
 def on_common_rows(
     columns: Sequence[RankedScores], given: Ratings, statistic: Correlation
-) -> dict[str, CommonRows]:
-    """Column → the correlation on the rows that all metrics could score.
+) -> dict[str, Estimate]:
+    """Column → the correlation on the `n` rows that all metrics could score.
 
     Empty where all metrics scored the same rows. A metric that scored fewer than half of the rows
     does not take part, so that its gaps do not reduce the rows of the others.
@@ -252,9 +237,9 @@ def on_common_rows(
         return {}
     rows = np.logical_and.reduce([scored[c.name] for c in taking_part])
     return {
-        c.name: CommonRows(
-            n=int(rows.sum()),
+        c.name: Estimate(
             value=correlation(statistic, c.scores[given.row[rows]], given.value[rows]),
+            n=int(rows.sum()),
         )
         for c in taking_part
     }

@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.controls import is_ranked
-from metaeval.results.judgments import Correlation, JudgmentSettings, ProtocolInfo
 from metaeval.runs.columns import HUMAN
 from metaeval.scoring import MetricScores
+from metaeval.stats.correlation.correlations import (
+    Correlations,
+    CorrelationValues,
+    WeightedCorrelations,
+    correlations,
+)
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.paired_permutation import swap_units
+
+Correlation = Literal["pearson", "spearman", "kendall_tau_b", "kendall_tau_c"]
+SYMBOL: Mapping[Correlation, str] = {
+    "pearson": "r",
+    "spearman": "ρ",
+    "kendall_tau_b": "τ-b",
+    "kendall_tau_c": "τ-c",
+}
+
+
+class JudgmentSettings(NamedTuple):
+    """What the statistics depend on, besides the data.
+
+    `swap` is what the permutation test swaps: "both", "image" or "system"; `fitted` whether fitted
+    controls were made.
+    """
+
+    replicates: int
+    confidence: float
+    seed: int
+    permutations: int
+    swap: str
+    alpha: float
+    fitted: bool = True
 
 
 class RankedScores(NamedTuple):
@@ -50,6 +78,25 @@ class Ratings(NamedTuple):
         return len(np.unique(self.image[~(np.isnan(self.mean) | np.isnan(scores))]))
 
 
+class RowCorrelations:
+    """The correlations of scores with the ratings of a dimension, over its rows, and their
+    replicates over resampled images; equal scores are computed once."""
+
+    def __init__(self, given: Ratings, counts: Counts) -> None:
+        self.given, self.counts = given, counts
+        self._known: dict[bytes, tuple[CorrelationValues, Correlations]] = {}
+
+    def of(self, scores: Floats) -> tuple[CorrelationValues, Correlations]:
+        """From scores [n]."""
+        given, x = self.given, scores[self.given.row]
+        key = x.tobytes()
+        if key not in self._known:
+            unit = given.image[given.row]
+            weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
+            self._known[key] = correlations(x, given.value), weighted.of(self.counts)
+        return self._known[key]
+
+
 class Columns(NamedTuple):
     """The columns that ran, and which of them are ranked or are controls."""
 
@@ -68,7 +115,7 @@ class Columns(NamedTuple):
                 upward = values if column.higher_is_better else -values
                 one = RankedScores(column.name, upward)
                 every.append(one)
-                if varies(one) and is_ranked(column):
+                if varies(one) and column.is_ranked:
                     ranked.append(one)
                 elif varies(one) and column.control:
                     controls.append(one)
@@ -120,7 +167,7 @@ def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
 
 def quoted_statistic(judged: Judgments) -> Correlation:
     """The correlation that the protocol is quoted by."""
-    return ProtocolInfo.model_validate(judged.protocol.as_dict()).statistic
+    return next(name for name in SYMBOL if name == judged.protocol.statistic)
 
 
 def row_counts(judged: Judgments) -> dict[str, int]:

@@ -2,53 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
+from scipy.stats import rankdata
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.fitted import FAMILY, column_of, signature
+from metaeval.experiments.controls import merged
+from metaeval.experiments.fitted import (
+    FAMILY,
+    IMAGE,
+    REFERENCES,
+    TEXT,
+    column_of,
+    image_features,
+    predictions,
+    reference_features,
+    signature,
+    text_features,
+)
 from metaeval.experiments.judgments.agreement import (
     agreement_of,
+    of_view,
     on_common_rows,
     pair_accuracy,
     system_accuracy,
+    system_means,
 )
-from metaeval.experiments.judgments.differences import (
-    Accuracy,
-    accuracy_against_controls,
-    against_controls,
-    differences,
-)
-from metaeval.experiments.judgments.fitted import FittedResult, fitted_results
-from metaeval.experiments.judgments.further import further_agreement
-from metaeval.experiments.judgments.people import people_agreement
-from metaeval.experiments.judgments.published import published
+from metaeval.experiments.judgments.further import EPSILON, Estimates, further_agreement
 from metaeval.experiments.judgments.sample import (
+    SYMBOL,
     Columns,
+    JudgmentSettings,
+    RankedScores,
+    Ratings,
+    RowCorrelations,
     Sample,
     quoted_statistic,
     row_counts,
     sample_of,
     varies,
 )
+from metaeval.experiments.means import Resampled, ResampledValue, too_few_draws
+from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
-from metaeval.results.judgments import (
-    PAIRS,
-    SYSTEMS,
-    HumanAgreement,
-    JudgmentFacts,
-    JudgmentSettings,
-    JudgmentsResult,
-    JudgmentStatistics,
-    ProtocolInfo,
-)
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
 from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
-from metaeval.stats.correlation.correlations import Correlations
+from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 from metaeval.stats.ordering.ties import ties
-from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.items import Floats, without_rounding
+from metaeval.stats.significance.comparison import (
+    PairTest,
+    compare,
+    swapped_correlation_difference,
+)
+from metaeval.stats.significance.paired_differences import williams_test
+
+EXAMPLES = 3  # captions of each kind for each metric
+FEW_VALUES = 20  # a column with fewer different scores is overstated by τ-c
+LONG = 1.5  # times the references' length, from which the page says so
+FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
+NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
+
+CLIPSCORE = "Hessel et al. (2021), CLIPScore, EMNLP"
+THUMB = "Kasai et al. (2022), THumB, NAACL"
+# dataset → the item of hessel2021clipscore with the values of the protocol "clipscore2021" × 100,
+# and the dimension that they are of
+_CLIPSCORE_2021: Mapping[str, tuple[str, str]] = {
+    "flickr8k_expert": ("flickr8k-expert", "rating"),
+    "flickr8k_cf": ("flickr8k-cf", "yes"),
+    "composite": ("composite", "correctness"),
+}
+# how many judged captions the files of a whole dataset hold
+_WHOLE = {"flickr8k_expert": 5822, "flickr8k_cf": 47830, "composite": 11985, "thumb": 2500}
+
+
+class _Row(NamedTuple):
+    """A measure: its name, its title, its unit, the hidden table that it stands in, and whether a
+    higher value is better."""
+
+    name: str
+    title: str
+    unit: Literal["share", "score", "count"] = "score"
+    group: str = ""
+    up: bool = True
+
+
+_SHOWN = (
+    _Row("accuracy", "Accuracy", "share"),
+    _Row("average_precision", "AP", "share"),
+    _Row("positive", "AP by chance", "share", up=False),
+    _Row("auroc", "AUROC", "share"),
+)
+_OF = "Further statistics"
+_FURTHER = (
+    _Row("length_controlled", "r given length", group=_OF),
+    _Row("difference_pearson", "PDP", group=_OF),
+    _Row("uncalibrated", "Accuracy at ε = 0", "share", _OF),
+    _Row("epsilon", "ε", group=_OF, up=False),
+    _Row("tied", "Pairs tied by ε", "share", _OF, up=False),
+    _Row("cross_fitted_accuracy", "Cross-fitted accuracy", "share", _OF),
+    _Row("disattenuated", "r without noise", group=_OF),
+    _Row("labels_worth", "100 labels are worth", "count", _OF),
+    _Row("noticed", "Δ at 75 %", group=_OF, up=False),
+    _Row("winning_rate", "Alt-test ω", group=_OF),
+    _Row("advantage", "Alt-test ρ", group=_OF),
+)
+_SYSTEMS = (
+    _Row("system_pearson", "r", group="Systems"),
+    _Row("system_kendall_tau_b", "τ-b", group="Systems"),
+    _Row("system_accuracy", "Pairs of systems", "share", "Systems"),
+    _Row("soft_pairwise_accuracy", "SPA", "share", "Systems"),
+)
 
 
 def statistics(
@@ -56,121 +128,562 @@ def statistics(
     scored: Sequence[MetricScores],
     config: DictConfig,
     settings: JudgmentSettings,
-) -> JudgmentsResult:
+) -> MeasuredResult:
     """Agreement of every metric with people, and the tests between metrics."""
-    sample = sample_of(judged, settings)
-    columns = Columns.of(scored)
-    statistic, confidence = quoted_statistic(judged), settings.confidence
-    shown = {c.name for c in (*columns.ranked, *columns.controls)}
-    agreements: dict[str, dict[str, HumanAgreement]] = {}
-    replicates: dict[tuple[str, str], Correlations] = {}
-    with progress_bar(total=len(columns.all) * len(sample.ratings), desc="intervals") as bar:
-        for column in columns.all:
-            agreements[column.name] = {}
-            for name, given in sample.ratings.items():
-                agreement, resampled = agreement_of(column, given, sample, statistic, confidence)
-                if column.name in shown:
-                    further = further_agreement(column, given, sample, name, confidence)
-                    agreement = agreement.model_copy(update={"further": further})
-                agreements[column.name][name] = agreement
-                replicates[name, column.name] = resampled
-                bar.update()
-    fitted = fitted_results(sample, statistic, settings) if settings.fitted else []
-    against = {}
-    for name in sample.ratings:
-        extra = [f.columns[name] for f in fitted if varies(f.columns[name])]
-        against[name] = columns._replace(controls=[*columns.controls, *extra])
-        replicates |= {(name, f.name): f.replicates[name] for f in fitted}
-    for name, given in sample.ratings.items():
-        for column_name, common in on_common_rows(columns.ranked, given, statistic).items():
-            of_column = agreements[column_name]
-            of_column[name] = of_column[name].model_copy(update={"common": common})
-    accuracies: dict[str, Accuracy] = {PAIRS: pair_accuracy}
-    if len(sample.systems) > 1:
-        accuracies[SYSTEMS] = system_accuracy
-    return JudgmentsResult(
+    sample, columns = sample_of(judged, settings), Columns.of(scored)
+    features = features_of(judged) if settings.fitted else {}
+    made = [Dimension(name, sample, columns, features, settings) for name in sample.ratings]
+    values: dict[str, Estimates] = {}
+    for dimension in made:
+        for name, of_column in dimension.values.items():
+            of_all = values.setdefault(name, {})
+            of_all |= {dimension.key(k): estimate for k, estimate in of_column.items()}
+    rated = {name: people_agreement(judged, name) for name in judged.dimensions}
+    facts = judged.facts
+    _, longer = _lengths(judged)
+    return MeasuredResult(
+        experiment="judgments",
         dataset=judged.name,
         title=judged.title,
-        settings=settings,
-        protocol=ProtocolInfo.model_validate(judged.protocol.as_dict()),
-        facts=JudgmentFacts.model_validate(
-            {**judged.facts, "rows": row_counts(judged), **_mean_words(judged)}
-        ),
-        dimensions=judged.dimensions,
-        published=published(
-            judged, config.dataset.get("limit"), bool(config.dataset.get("human_reference"))
-        ),
+        facts={
+            "Protocol": judged.protocol.name,
+            "Captions": facts["judged"],
+            "Images": facts["images"],
+        },
+        settings={
+            **settings._asdict(),
+            **{name: value for name, value in judged.protocol.as_dict().items() if name != "name"},
+            "dimensions": judged.dimensions,
+        },
+        declared=tuple(measure for dimension in made for measure in dimension.declared()),
         metrics=tuple(
             s.result(
                 c,
                 None
                 if s.scores is None
-                else _of_column(s.scores[:, c], sample, agreements[column.name]),
+                else Measured(values=values[column.name], facts=_facts_of(s.scores[:, c], sample)),
             )
             for s in scored
             for c, column in enumerate(s.columns)
         )
-        + tuple(_of_fitted(control, sample) for control in fitted),
-        controls={
-            name: against_controls(
-                against[name], given, sample.counts,
-                {of: values for (dimension, of), values in replicates.items() if dimension == name},
-                statistic, settings,
+        + tuple(
+            MetricResult[Measured](
+                column=column_of(name),
+                family=FAMILY,
+                signature=signature(name),
+                statistics=Measured(
+                    values=values[name], facts=_facts_of(made[0].fitted[name].scores, sample)
+                ),
             )
-            for name, given in sample.ratings.items()
+            for name in features
+        ),
+        comparisons={k: each for dimension in made for k, each in dimension.comparisons().items()},
+        controls={k: each for dimension in made for k, each in dimension.controls().items()},
+        people={
+            dimension.key(dimension.statistic): people.estimate
+            for dimension in made
+            if (people := rated[dimension.name]) is not None
         },
-        accuracy_controls={
-            of: {
-                name: accuracy_against_controls(
-                    against[name], given, sample, accuracy, f"accuracy on {of}", settings
+        published=published(
+            judged, config.dataset.get("limit"), bool(config.dataset.get("human_reference"))
+        ),
+        extras=tuple(_extras(judged, sample, made)),
+        notes=tuple(_notes(judged, sample, made, rated, scored)),
+        caveat=too_few_draws(len(columns.ranked), settings.permutations, settings.alpha) or longer,
+    )
+
+
+class Dimension:
+    """The numbers and tests of one dimension of ratings.
+
+    Attributes
+    ----------
+    values
+        Column → name of a number → its estimate.
+    fitted
+        Fitted control → its predictions.
+    curves
+        Column → the points of its curve of preference.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sample: Sample,
+        columns: Columns,
+        features: Mapping[str, Floats],
+        settings: JudgmentSettings,
+    ) -> None:
+        self.name, self.sample, self.settings = name, sample, settings
+        self.given = sample.ratings[name]
+        self.statistic = quoted_statistic(sample.judged)
+        self.rows = RowCorrelations(self.given, sample.counts)
+        self.ranked = columns.ranked
+        self.values: dict[str, Estimates] = {}
+        self.curves: dict[str, list[dict[str, Any]]] = {}
+        shown = {c.name for c in (*columns.ranked, *columns.controls)}
+        for column in progress_bar(columns.all, desc=f"intervals, {name}"):
+            self.values[column.name] = self._agreement(column)
+            if column.name in shown:
+                further, self.curves[column.name] = further_agreement(
+                    column, self.given, sample, name, settings.confidence
                 )
-                for name, given in sample.ratings.items()
-            }
-            for of, accuracy in accuracies.items()
-        },
-        systems=sample.systems,
-        views={view.name: int(view.captions.sum()) for view in sample.views},
-        people={name: people_agreement(judged, name) for name in judged.dimensions},
-        differences={
-            name: differences(
-                columns.ranked, given, sample,
-                {c.name: replicates[name, c.name] for c in columns.ranked}, statistic, settings,
+                self.values[column.name] |= further
+        self.fitted = {
+            control: RankedScores(
+                control, predictions(of, self.given.mean, sample.image, settings.seed)
             )
-            for name, given in sample.ratings.items()
-        },
-    )  # fmt: skip
+            for control, of in features.items()
+        }
+        for control, column in self.fitted.items():
+            self.values[control] = self._agreement(column)
+            for view in sample.views:  # on a part of the captions it is fitted there
+                ratings = np.where(view.captions, self.given.mean, np.nan)
+                of_part = predictions(features[control], ratings, sample.image, settings.seed)
+                self.values[control] |= of_view(
+                    RankedScores(control, of_part),
+                    self.given,
+                    view,
+                    sample.counts,
+                    self.statistic,
+                    settings.confidence,
+                )
+        for column_name, common in on_common_rows(
+            columns.ranked, self.given, self.statistic
+        ).items():
+            self.values[column_name][f"{self.statistic}_common"] = common
+        self.blind = [*columns.controls, *(c for c in self.fitted.values() if varies(c))]
+
+    def _agreement(self, column: RankedScores) -> Estimates:
+        return agreement_of(
+            column, self.rows, self.sample, self.statistic, self.settings.confidence
+        )
+
+    def key(self, name: str) -> str:
+        """The key of a measure of this dimension; without its name where it is the only one."""
+        return name if len(self.sample.ratings) == 1 else f"{name}_{self.name}"
+
+    def declared(self) -> Iterator[Measure]:
+        """The measures of this dimension that some column has, the protocol's correlation first."""
+        known = dict.fromkeys(name for of in self.values.values() for name in of)
+        several = len(self.sample.ratings) > 1
+        for row in self._rows(list(known)):
+            if row.name in known or row.name in SYMBOL or row.name == "accuracy":
+                group = f"{row.group}, {self.name}" if row.group and several else row.group
+                yield Measure(
+                    self.key(row.name),
+                    row.title,
+                    shown=not row.group,
+                    unit=row.unit,
+                    best="highest" if row.up else "neither",
+                    group=group or self.name,
+                )
+        for view in self.sample.views:  # correlations that the protocol is not quoted by
+            for name in SYMBOL:
+                if name != self.statistic:
+                    yield Measure(self.key(f"{name}_{view.name}"), SYMBOL[name], shown=False)
+
+    def _rows(self, known: Sequence[str]) -> list[_Row]:
+        """All measures that a dimension may have, in the order of the page."""
+        quoted = SYMBOL[self.statistic]
+        views = [
+            (view.name, f"{quoted}, {view.name} ({int(view.captions.sum()):,})")
+            for view in self.sample.views
+        ]
+        by_rating = [
+            _Row(name, name.removeprefix(prefix), group=group, up=False)
+            for prefix, group in (
+                ("mean_score_", "Mean score by rating"),
+                ("step_", "Steps between ratings"),
+            )
+            for name in known
+            if name.startswith(prefix)
+        ]
+        return [
+            _Row(self.statistic, quoted),
+            *(_Row(name, SYMBOL[name]) for name in SYMBOL if name != self.statistic),
+            *_SHOWN,
+            _Row(f"{self.statistic}_common", f"{quoted}, common rows"),
+            *_FURTHER,
+            *_SYSTEMS,
+            *(
+                _Row(f"{self.statistic}_{name}", title, group="Parts of the captions")
+                for name, title in views
+            ),
+            *by_rating,
+        ]
+
+    def _tested(self, name: str) -> Resampled:
+        """The resampled statistic of all columns that are compared."""
+        if name == "accuracy":
+            return _ScoreStatistic(self, name, pair_accuracy)
+        if name == "system_accuracy":
+            return _ScoreStatistic(self, name, system_accuracy)
+
+        def correlation(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
+            values, replicates = self.rows.of(scores)
+            return getattr(values, name), getattr(replicates, name)
+
+        return _ScoreStatistic(self, name, correlation)
+
+    def comparisons(self) -> dict[str, Comparisons]:
+        """Every pair of metrics by each correlation and by the accuracy.
+
+        The protocol's correlation is tested by permutation and bootstrap, Pearson's r also by
+        Williams' test, the others by the bootstrap.
+        """
+        pairs = list(combinations(self.ranked, 2))
+        common = [int((~np.isnan(a.scores + b.scores)[self.given.row]).sum()) for a, b in pairs]
+        made = {}
+        for name in (*SYMBOL, "accuracy"):
+            tested = self._tested(name)
+            tests = []
+            if name == self.statistic:
+                tests.append([self._swapped(a, b) for a, b in pairs])
+            tests.append([tested.difference(a.name, b.name) for a, b in pairs])
+            if name == "pearson":
+                differences = [test.difference for test in tests[0]]
+                tests.append(
+                    [
+                        self._williams(a, b, difference)
+                        for (a, b), difference in zip(pairs, differences, strict=True)
+                    ]
+                )
+            names = [(a.name, b.name) for a, b in pairs]
+            made[self.key(name)] = merged(
+                self.key(name),
+                self.settings.alpha,
+                common,
+                *(
+                    compare(
+                        dict(zip(names, of_test, strict=True)),
+                        "pairs of metrics",
+                        alpha=self.settings.alpha,
+                    )
+                    for of_test in tests
+                ),
+            )
+        return made
+
+    def _swapped(self, a: RankedScores, b: RankedScores) -> PairTest:
+        row = self.given.row
+        return swapped_correlation_difference(
+            a.scores[row],
+            b.scores[row],
+            self.given.value,
+            self.sample.units[row],
+            statistic=self.statistic,
+            replicates=self.settings.permutations,
+            seed=self.settings.seed,
+        )
+
+    def _williams(self, a: RankedScores, b: RankedScores, difference: float) -> PairTest:
+        made, nan = williams_test(a.scores, b.scores, self.given.mean), float("nan")
+        return PairTest(difference, nan, nan, made.p_two_sided, "williams", made.df + 3)
+
+    def controls(self) -> dict[str, AgainstControl]:
+        """Every metric against the best control by these statistics, if there are any."""
+        ranked, blind = [c.name for c in self.ranked], [c.name for c in self.blind]
+        names = [*SYMBOL, "accuracy"]
+        if len(self.sample.systems) > 1:
+            names.append("system_accuracy")
+        made = {self.key(name): self._tested(name).against_control(ranked, blind) for name in names}
+        return {key: each for key, each in made.items() if each is not None}
 
 
-def _mean_words(judged: Judgments) -> dict[str, float | None]:
-    """The mean numbers of words of the captions and of their references."""
-    candidates = [len(j.candidate.split()) for j in judged.judged]
-    references = [len(text.split()) for j in judged.judged for text in j.references]
+class _ScoreStatistic(Resampled):
+    """A statistic of scores and ratings. Scores of captions without a rating do not matter."""
+
+    def __init__(
+        self,
+        dimension: Dimension,
+        name: str,
+        compute: Callable[[Floats, Ratings, Sample], tuple[float, Floats]],
+    ) -> None:
+        given = dimension.given
+        super().__init__(
+            dimension.key(name),
+            {
+                c.name: np.where(np.isnan(given.mean), 0.0, c.scores)
+                for c in (*dimension.ranked, *dimension.blind)
+            },
+            confidence=dimension.settings.confidence,
+            alpha=dimension.settings.alpha,
+            method="bootstrap" if name == dimension.statistic else "normal",
+        )
+        self.dimension, self.compute = dimension, compute
+
+    def resampled(self, column: Floats) -> ResampledValue:
+        given = self.dimension.given
+        value, replicates = self.compute(column, given, self.dimension.sample)
+        n = int((~np.isnan(column[given.row])).sum())
+        return ResampledValue(value, replicates, given.images_of(column), n)
+
+
+def features_of(judged: Judgments) -> Mapping[str, Floats]:
+    """Fitted control → features [n, k]: of the caption, its references, the annotated objects.
+
+    A control whose features no caption has is left out. NaN where one caption's are missing.
+    """
+    captions = [j.candidate for j in judged.judged]
+    features = {
+        TEXT: text_features(judged.dataset, captions, judged.image_index),
+        REFERENCES: reference_features([j.references or () for j in judged.judged]),
+        IMAGE: image_features(judged.dataset, judged.image_index),
+    }
+    return {name: table for name, table in features.items() if table is not None}
+
+
+class PeopleAgreement(NamedTuple):
+    """How far one rating of a caption agrees with its other ratings.
+
+    `estimate` is the protocol's correlation, the expectation over which rating of each of `n`
+    captions is left out; `raters` the ratings of each caption; `sorted_rows` whether the ratings
+    ascend (or descend) within every caption: the columns are then minimum to maximum.
+    """
+
+    estimate: Estimate
+    raters: int
+    sorted_rows: bool
+
+
+def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | None:
+    """How far one rating agrees with the others of the same caption: a metric's ceiling.
+
+    The others are separate rows, or their mean, according to the protocol. The files do not say
+    who gave a rating, so raters are exchangeable (`rater_agreement`). `None` unless all rated
+    captions have the same number of ratings, at least two.
+    """
+    given = [j.human[dimension] for j in judged.judged if j.human.get(dimension)]
+    n = len(given[0]) if given else 0
+    if n < 2 or any(len(ratings) != n for ratings in given):
+        return None
+    table = np.array(given, dtype=np.float64)
+    agreement = rater_agreement(
+        table, judged.protocol.statistic, averaged=judged.protocol.ratings == "mean"
+    )
+    estimate = Estimate(value=agreement.value, n=len(given))
+    return PeopleAgreement(estimate, n, sorted_rows(table).are_sorted)
+
+
+def published(
+    judged: Judgments, limit: int | None, human_reference: bool = False
+) -> tuple[PublishedValues, ...]:
+    """The published values on this data, as fractions.
+
+    There are none under another protocol, where only a part of the data is used, or where a
+    person's caption joined THumB's references.
+    """
+    statistic = quoted_statistic(judged)
+    if limit is not None or judged.facts["judged_in_files"] != _WHOLE.get(judged.name):
+        return ()
+    several = len(judged.dimensions) > 1
+    values: dict[str, dict[str, float]] = {}
+    if judged.protocol.name == "clipscore2021" and judged.name in _CLIPSCORE_2021:
+        item, dimension = _CLIPSCORE_2021[judged.name]
+        if dimension in judged.dimensions:
+            key = f"{statistic}_{dimension}" if several else statistic
+            printed = values_of("hessel2021clipscore", item)
+            values = {metric: {key: value / 100} for metric, value in printed.items()}
+        return (PublishedValues(source=CLIPSCORE, values=values),)
+    if judged.name == "thumb" and not human_reference and statistic == "pearson":
+        for part, item in (("", "everyone"), ("_without Human", "machines")):
+            for metric, of_metric in cells_of("kasai2022thumb", item).items():
+                for dimension, value in of_metric.items():
+                    key = f"{statistic}{part}_{dimension}" if several else f"{statistic}{part}"
+                    if dimension in judged.dimensions:
+                        values.setdefault(metric, {})[key] = value
+        return (PublishedValues(source=THUMB, values=values),)
+    return ()
+
+
+def _facts_of(scores: Floats, sample: Sample) -> dict[str, int | float | None]:
+    """Captions with and without a score, different scores, and the share of pairs with ties."""
+    missing = np.isnan(scores)
     return {
-        "candidate_words": float(np.mean(candidates)) if candidates else None,
-        "reference_words": float(np.mean(references)) if references else None,
+        "n": int((~missing).sum()),
+        "n_nan": int(missing.sum()),
+        "n_nan_without_references": int((missing & sample.without_references).sum()),
+        "n_distinct": len(np.unique(scores[~missing])),
+        "ties": ties(scores).pairs,
     }
 
 
-def _of_fitted(control: FittedResult, sample: Sample) -> MetricResult[JudgmentStatistics]:
-    """A fitted control as a row like any other; its counts are those of the first dimension."""
-    first = next(iter(control.columns.values()))
-    return MetricResult[JudgmentStatistics](
-        column=column_of(control.name),
-        family=FAMILY,
-        signature=signature(control.name),
-        statistics=_of_column(first.scores, sample, control.human),
+def _lengths(judged: Judgments) -> tuple[dict[str, float], str]:
+    """The mean numbers of words of captions and references, and a caveat where they differ."""
+    candidates = [len(j.candidate.split()) for j in judged.judged]
+    references = [len(text.split()) for j in judged.judged for text in j.references]
+    means = {
+        name: float(np.mean(words))
+        for name, words in (("captions", candidates), ("references", references))
+        if words
+    }
+    if not means.get("captions") or not means.get("references"):
+        return means, ""
+    ratio = means["captions"] / means["references"]
+    if 1 / LONG <= ratio <= LONG:
+        return means, ""
+    return means, (
+        f"Captions have {means['captions']:.1f} words on average, {ratio:.1f} times as many as "
+        "their references: scores against references are about length, too."
     )
 
 
-def _of_column(
-    scores: Floats, sample: Sample, human: Mapping[str, HumanAgreement]
-) -> JudgmentStatistics:
-    missing = np.isnan(scores)
-    return JudgmentStatistics(
-        n=int((~missing).sum()),
-        n_nan=int(missing.sum()),
-        n_nan_without_references=int((missing & sample.without_references).sum()),
-        n_distinct=len(np.unique(scores[~missing])),
-        ties=ties(scores).pairs,
-        human=human,
+def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
+    for dimension in made:
+        yield Extra.of(
+            f"curves-{dimension.name}" if len(made) > 1 else "curves",
+            "How often people prefer the higher score, by the difference of scores",
+            (
+                {"panel": name, "line": "preferred", "x_title": dimension.name, **point}
+                for name, points in dimension.curves.items()
+                for point in points
+            ),
+            kind="curves",
+            folded=True,
+        )
+    yield Extra.of(
+        "examples",
+        "Captions whose place by a score is furthest from that by people",
+        (e for d in made for column in d.ranked for e in _examples(d, column)),
+        kind="examples",
+        folded=True,
     )
+    counts = {
+        "Judged captions in the files": judged.facts["judged_in_files"],
+        "Images in the files": judged.facts["images_in_files"],
+        "Captions that are references of their own image": judged.facts["own_captions"],
+        "Judged captions": judged.facts["judged"],
+        "Captions without references": judged.facts["without_references"],
+        "Documents of CIDEr's idf": judged.facts["documents"],
+        **{f"Rows, {name}": n for name, n in row_counts(judged).items()},
+        **{f"Captions, {view.name}": int(view.captions.sum()) for view in sample.views},
+        **{f"Mean words of {name}": mean for name, mean in _lengths(judged)[0].items()},
+    }
+    yield Extra.of(
+        "counts",
+        "How judgements became rows",
+        ({"": name, "n": n} for name, n in counts.items()),
+        folded=True,
+    )
+    yield Extra.of(
+        "system_means",
+        "Mean scores and ratings of systems",
+        (
+            {"dimension": d.name, "metric": c.name, "system": system, "score": x, "human": y}
+            for d in made
+            for c in (*d.ranked, *d.blind)
+            for system, x, y in (
+                system_means(c, d.given, sample) if len(sample.systems) > 1 else ()
+            )
+        ),
+        kind="data",
+    )
+
+
+def _examples(dimension: Dimension, column: RankedScores) -> Iterator[dict[str, Any]]:
+    """The captions whose score is furthest from people's rating, in either direction.
+
+    A caption's place is the share of the rated captions with a lower value, ties half.
+    """
+    ratings = without_rounding(dimension.given.mean)
+    both = np.flatnonzero(~np.isnan(ratings) & ~np.isnan(column.scores))
+    if len(both) < 2:
+        return
+    people, metric = places(ratings[both]), places(column.scores[both])
+    gap = metric - people
+    order = np.argsort(-gap, kind="stable")
+    chosen = [("too high", k) for k in order[:EXAMPLES] if gap[k] > 0]
+    chosen += [("too low", k) for k in order[::-1][:EXAMPLES] if gap[k] < 0]
+    for word, k in chosen:
+        judged = dimension.sample.judged.judged[both[k]]
+        yield {
+            "metric": column.name,
+            "people rated": dimension.name,
+            "the score is": word,
+            "image_id": str(judged.image),
+            "caption": judged.candidate,
+            "people": float(ratings[both[k]]),
+            "people, above": f"{100 * people[k]:.0f} %",
+            "score": float(column.scores[both[k]]),
+            "score, above": f"{100 * metric[k]:.0f} %",
+        }
+
+
+def places(values: Floats) -> Floats:
+    """The share of the values [n] below each one, ties counting half: float64 [n] in (0, 1)."""
+    ranks: Floats = rankdata(values)
+    return (ranks - 0.5) / len(values)
+
+
+def _notes(
+    judged: Judgments,
+    sample: Sample,
+    made: Sequence[Dimension],
+    rated: Mapping[str, PeopleAgreement | None],
+    scored: Sequence[MetricScores],
+) -> Iterator[str]:
+    """What a reader may look up."""
+    protocol = judged.protocol
+    yield (
+        f"Protocol {protocol.name}: own captions {protocol.own_captions}, ratings "
+        f"{protocol.ratings}, documents by {protocol.documents}."
+    )
+    people = [
+        f"{name}: one rating with the {each.raters - 1} others of {each.estimate.n:,} captions"
+        + (", whose ratings are sorted" if each.sorted_rows else "")
+        for name, each in rated.items()
+        if each is not None
+    ]
+    if people:
+        yield f"People (exchangeable raters): {'; '.join(people)}."
+    for dimension in made:
+        yield from _warnings(dimension)
+    yield from _without_scores(scored, sample)
+    if any("winning_rate" in of for d in made for of in d.values.values()):
+        yield f"Alt-test with ε = {EPSILON:g}: a metric may replace a rater where ω is at least ½."
+
+
+def _warnings(dimension: Dimension) -> Iterator[str]:
+    """Numbers of a dimension that need care."""
+    values, of = {c.name: dimension.values[c.name] for c in dimension.ranked}, dimension.name
+    few = [
+        f"{c.name} ({n} values)"
+        for c in dimension.ranked
+        if (n := len(np.unique(c.scores[~np.isnan(c.scores)]))) < FEW_VALUES
+    ]
+    if few and dimension.statistic == "kendall_tau_c":
+        yield f"τ-c overstates metrics with few values; compare by τ-b: {', '.join(few)}."
+    tied = [name for name, each in values.items() if (each["tied"].value or 0) >= NEARLY_ALL]
+    if tied:
+        yield (
+            f"Tie calibration ties at least {NEARLY_ALL:.0%} of the pairs of {', '.join(tied)} "
+            f"({of}): such an accuracy shows how often people tie captions."
+        )
+    drawn = [(each["accuracy"].n or 0, int(each["pairs"].value or 0)) for each in values.values()]
+    n, total = max(drawn, key=lambda pair: pair[1], default=(0, 0))
+    if n < total:
+        yield f"Accuracy: of {n:,} of {total:,} pairs of captions of an image, drawn at random."
+    if 0 < n < FEW_PAIRS:
+        yield f"Accuracy ({of}): of {n} pair{'s' * (n != 1)} alone."
+    outside = [name for name, each in values.items() if not each[dimension.statistic].is_inside]
+    if outside:
+        yield (
+            f"Outside its own interval ({of}): {', '.join(outside)}. A bootstrap over few images "
+            "can shift a correlation; use more images."
+        )
+
+
+def _without_scores(scored: Sequence[MetricScores], sample: Sample) -> Iterator[str]:
+    unscored: dict[str, list[str]] = {}
+    for s in scored:
+        for c, column in enumerate(s.columns if s.scores is not None else ()):
+            assert s.scores is not None
+            facts = _facts_of(s.scores[:, c], sample)
+            if column.part_of is None and facts["n_nan"]:
+                bare = facts["n_nan_without_references"]
+                text = f"{facts['n_nan']:,} of {len(s.scores):,} captions"
+                text += f" ({bare:,} of them without references)" if bare else ""
+                unscored.setdefault(text, []).append(column.name)
+    for text, names in unscored.items():
+        yield f"No score for {text}: {', '.join(names)}."

@@ -20,9 +20,9 @@ from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScor
 from metaeval.experiments.captions import language_info, language_note, record_counts
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.files import write_judgments, write_scores
-from metaeval.experiments.judgments.printout import printout
-from metaeval.experiments.judgments.sample import row_counts
+from metaeval.experiments.judgments.sample import JudgmentSettings, row_counts
 from metaeval.experiments.judgments.statistics import statistics
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.experiments.stored_results import stored_result
@@ -30,13 +30,12 @@ from metaeval.experiments.text_table import spread
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.judgments import JudgmentSettings, JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM
 from metaeval.scoring import MetricScores
 
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
-_PAGE = "metaeval.reports.{}.page.write_report"
 
 Scores = list[MetricScores]
 
@@ -60,7 +59,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     name = "judgments"
     title = "Metrics against people"
     question = "Which metric agrees best with what people say about captions?"
-    report = "judgments"
+    report = "measured"
 
     @checked
     def __init__(
@@ -84,8 +83,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             "permutations": self.permutations,
             "alpha": self.alpha,
         }
-        if changed.report and changed.report.get("_target_") == _PAGE.format("judgments"):
-            changed.report["_target_"] = "metaeval.reports.measured.write_report"
         return ForcedChoiceAgreement(self.permutations, self.alpha), changed
 
     def load(self, config: DictConfig) -> Judgments:
@@ -134,7 +131,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     def passes(self, scores: Scores) -> Sequence[Pass]:
         return [Pass(scored) for scored in scores]
 
-    def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> JudgmentsResult:
+    def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> MeasuredResult:
         stats = record.config.stats
         settings = JudgmentSettings(
             replicates=stats.replicates,
@@ -146,7 +143,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             fitted=self.fitted,
         )
         return stored_result(
-            JudgmentsResult,
+            MeasuredResult,
             lambda: statistics(data, scores, record.config, settings),
             data.dataset,
             self.passes(scores),
@@ -165,7 +162,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             for n, j in enumerate(data.judged)
         ]
 
-    def printout(self, summary: JudgmentsResult, record: RunRecord, file: Path) -> str:
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)
 
 

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
@@ -27,25 +29,17 @@ from metaeval.experiments.captions import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.controls import control_lines, is_control, is_ranked
 from metaeval.experiments.explanations import explain_captions
 from metaeval.experiments.localisation.explained import suspicion
-from metaeval.experiments.localisation.words import MarkedCaption, area_under_curve, outcomes
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
-from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.localisation import (
-    EXPLANATIONS,
-    WRONG_WORDS,
-    LocalisationResult,
-    LocalisationSettings,
-    LocalisationStatistics,
-)
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.run import Measure
 from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, LEVEL, SET
 from metaeval.runs.records import Edit, Version
 from metaeval.runs.store import Store
@@ -59,7 +53,119 @@ from metaeval.stats.significance.comparison import (
     gap_differences,
 )
 
-MEASURE, EXPLAINED = "localisation_auc", "explained_auc"
+AUC, FIRST, EXPLAINED = "localisation_auc", "localisation_first", "explained_auc"
+MEASURES = (
+    Measure(AUC, "wrong words, AUC", unit="share"),
+    Measure(FIRST, "first word wrong", unit="share"),
+    Measure(EXPLAINED, "by explanation, AUC", unit="share"),
+)
+Bools = npt.NDArray[np.bool_]
+
+
+class MarkedCaption(NamedTuple):
+    """A caption whose words people marked: its words, which of them are wrong, its image, and
+    the position in the dataset of what it is compared with."""
+
+    words: tuple[str, ...]
+    wrong: tuple[bool, ...]
+    image: str
+    item: int
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+    def without(self) -> list[str]:
+        """The caption without each of its words, in their order.
+
+        >>> MarkedCaption(("a", "dog", "runs"), (False, True, False), "1", 0).without()
+        ['dog runs', 'a runs', 'a dog']
+        """
+        return [" ".join(self.words[:k] + self.words[k + 1 :]) for k in range(len(self.words))]
+
+
+class CaptionOutcome(NamedTuple):
+    """How well the changes of a score find the wrong words of one caption.
+
+    Attributes
+    ----------
+    auc
+        The chance that the score rises more (or falls less) without a wrong word than without a
+        right one; ties count one half; 0.5 by chance.
+    first
+        Whether the word without which the score is highest is wrong; of tied words the share that
+        is wrong.
+    """
+
+    auc: float
+    first: float
+
+
+def outcome(score: float, without: Floats, wrong: Bools) -> CaptionOutcome:
+    """How well the changes of a score find the wrong words of a caption.
+
+    Parameters
+    ----------
+    score
+        The caption's, more is better.
+    without
+        float64 [n], its score without each word. NaN: could not be scored; the word is left out.
+    wrong
+        bool [n].
+
+    Returns
+    -------
+    NaN in both where the caption has no score, or no wrong or no right word with one.
+
+    Examples
+    --------
+    >>> outcome(0.5, np.array([0.4, 0.8, 0.5]), np.array([False, True, False]))
+    CaptionOutcome(auc=1.0, first=1.0)
+    >>> outcome(0.5, np.array([0.4, 0.4]), np.array([False, True]))
+    CaptionOutcome(auc=0.5, first=0.5)
+    """
+    known = ~np.isnan(without)
+    rise, marked = without[known] - score, wrong[known]
+    if np.isnan(score) or not marked.any() or marked.all():
+        return CaptionOutcome(float("nan"), float("nan"))
+    first = float(marked[rise == rise.max()].mean())
+    return CaptionOutcome(area_under_curve(rise, marked), first)
+
+
+def area_under_curve(values: Floats, wrong: Bools) -> float:
+    """The chance that a wrong word has a higher value than a right one; ties count one half.
+
+    NaN without a wrong or without a right word.
+
+    >>> area_under_curve(np.array([0.0, 0.5, 0.5]), np.array([False, True, False]))
+    0.75
+    """
+    if not wrong.any() or wrong.all():
+        return float("nan")
+    pairs = values[wrong][:, None] - values[~wrong][None, :]
+    return float((pairs > 0).mean() + 0.5 * (pairs == 0).mean())
+
+
+def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats, Floats]:
+    """`auc` and `first` [n] of all captions, from the scores of each caption and of the caption
+    without each word, one after another."""
+    found, start = [], 0
+    for caption in captions:
+        end = start + 1 + len(caption.words)
+        found.append(outcome(scores[start], scores[start + 1 : end], np.array(caption.wrong)))
+        start = end
+    auc, first = np.array(found, dtype=np.float64).reshape(-1, 2).T
+    return auc, first
+
+
+class LocalisationSettings(NamedTuple):
+    """What the statistics depend on, besides the data."""
+
+    replicates: int
+    confidence: float
+    seed: int
+    permutations: int
+    alpha: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +198,7 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
     name = "localisation"
     title = "Where is the error?"
     question = "Does the score rise without the words that people marked as wrong?"
-    report = "localisation"
+    report = "measured"
 
     @checked
     def __init__(self, permutations: Draws = 10_000, alpha: OpenShare = 0.05) -> None:
@@ -152,98 +258,89 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
 
     def statistics(
         self, data: MarkedData, scores: LocalisationScores, record: RunRecord
-    ) -> LocalisationResult:
+    ) -> MeasuredResult:
         stats = record.config.stats
         settings = LocalisationSettings(
-            replicates=stats.replicates, confidence=stats.confidence, seed=stats.seed,
-            permutations=self.permutations, alpha=self.alpha,
-        )  # fmt: skip
+            stats.replicates, stats.confidence, stats.seed, self.permutations, self.alpha
+        )
         captions = data.captions
         labels, image = encode([c.image for c in captions])
         counts = bootstrap_counts(len(labels), settings.replicates, settings.seed)
-        metrics: list[MetricResult[LocalisationStatistics]] = []
-        aucs: dict[str, Floats] = {}
-        ranked, controls = [], []
+        values: dict[str, dict[str, Floats]] = {AUC: {}, FIRST: {}, EXPLAINED: {}}
+        metrics, ranked, controls = [], [], []
         for scored in scores.metrics:
             for c, column in enumerate(scored.columns):
                 numbers = None
                 if scored.scores is not None:
                     sign = 1 if column.higher_is_better else -1
                     auc, first = outcomes(captions, sign * scored.scores[:, c])
-                    explained = scores.explained.get(column.name)
-                    numbers = LocalisationStatistics(
-                        n=int((~np.isnan(auc)).sum()),
-                        auc=_mean(auc, image, counts, settings.confidence),
-                        first=_mean(first, image, counts, settings.confidence),
-                        explained_auc=None
-                        if explained is None
-                        else _mean(explained, image, counts, settings.confidence),
-                    )
-                    aucs[column.name] = auc
-                    if numbers.n and is_ranked(column):
+                    of = {AUC: auc, FIRST: first}
+                    if column.name in scores.explained:
+                        of[EXPLAINED] = scores.explained[column.name]
+                    for key, each in of.items():
+                        values[key][column.name] = each
+                    n = int((~np.isnan(auc)).sum())
+                    means = {k: _mean(v, image, counts, settings.confidence) for k, v in of.items()}
+                    numbers = Measured(values=means, facts={"n": n})
+                    if n and column.is_ranked:
                         ranked.append(column.name)
-                    elif numbers.n and is_control(column):
+                    elif n and column.is_control:
                         controls.append(column.name)
                 metrics.append(scored.result(c, numbers))
-        tests = _Tests(aucs, image, counts, settings)
-        against = tests.against_controls(WRONG_WORDS, ranked, controls)
-        if known := [name for name in ranked if name in scores.explained]:
-            by_explanation = _Tests({**aucs, **scores.explained}, image, counts, settings)
-            against |= by_explanation.against_controls(EXPLANATIONS, known, controls)
-        return LocalisationResult(
+        # explanations are compared with what controls reach without words
+        values[EXPLAINED] = {**{c: values[AUC][c] for c in controls}, **values[EXPLAINED]}
+        tests = {key: _Tests(key, of, image, counts, settings) for key, of in values.items()}
+        of_measure = {key: [name for name in ranked if name in values[key]] for key in values}
+        against = {
+            key: entry
+            for key, each in tests.items()
+            if (entry := each.against_control(of_measure[key], controls)) is not None
+        }
+        chance = float(np.mean([np.mean(c.wrong) for c in captions]))
+        return MeasuredResult(
+            experiment=self.name,
             dataset=data.judged.name,
+            title=data.judged.title,
+            facts={
+                "Images": len(labels),
+                "Captions": len(captions),
+                "Words": sum(len(c.words) for c in captions),
+            },
+            settings={**settings._asdict(), "chance_of_first": chance},
             metrics=tuple(metrics),
-            n_images=len(labels),
-            n_captions=len(captions),
-            n_words=sum(len(c.words) for c in captions),
-            chance=float(np.mean([np.mean(c.wrong) for c in captions])),
+            declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
+            comparisons={key: each.between(of_measure[key]) for key, each in tests.items()},
             controls=against,
-            differences=tests.between(ranked),
-            settings=settings,
+            notes=(
+                f"By chance: AUC 50, first {100 * chance:.1f}.",
+                "AUC: how often the score is higher without a wrong word than without a right one "
+                "of the same caption.",
+                "First: how often the word without which the score is highest is wrong.",
+                "By explanation: the AUC of what the explanation of the score says of each word.",
+            ),
         )
 
-    def printout(self, summary: LocalisationResult, record: RunRecord, file: Path) -> str:
-        shown = [m for m in summary.metrics if m.ok and m.column.part_of is None]
-        shown.sort(key=lambda m: (m.column.control, -(m.numbers.auc.value or 0.0)))
-        lines = [
-            {
-                "metric": m.name,
-                "AUC": m.numbers.auc.in_percent(),
-                "first": m.numbers.first.in_percent(),
-                "explained": "–"
-                if m.numbers.explained_auc is None
-                else m.numbers.explained_auc.in_percent(),
-                "n": f"{m.numbers.n:,}",
-            }
-            for m in shown
-        ]
-        chance = 0.0 if summary.chance is None else 100 * summary.chance
-        return "\n".join(
-            [
-                *text_table(lines, "wrong words by leave-one-out and explained, per cent"),
-                f"by chance: AUC and explained 50, first {chance:.1f}",
-                *control_lines(summary.controls),
-                *(f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok),
-                f"{file.stem}: {file}",
-            ]
-        )
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
 
 
 class _Tests:
-    """Tests of differences in the mean AUC, by exchanging two columns on whole images."""
+    """Tests of differences in a mean over captions, by exchanging two columns on whole images."""
 
     def __init__(
         self,
-        aucs: Mapping[str, Floats],
+        measure: str,
+        values: Mapping[str, Floats],
         image: np.ndarray,
         counts: Counts,
         settings: LocalisationSettings,
     ) -> None:
-        self.aucs, self.image, self.counts, self.settings = aucs, image, counts, settings
+        self.measure, self.values, self.image = measure, values, image
+        self.counts, self.settings = counts, settings
 
     def _gaps(self, a: str, b: str) -> Floats:
         """What each image adds to the difference of the means, on the common captions."""
-        gap = self.aucs[a] - self.aucs[b]
+        gap = self.values[a] - self.values[b]
         known = ~np.isnan(gap)
         added = np.bincount(self.image[known], gap[known], minlength=self.counts.shape[1])
         return np.asarray(added / max(1, int(known.sum())), np.float64)
@@ -251,37 +348,41 @@ class _Tests:
     def _test(self, pairs: Sequence[tuple[str, str]]) -> list[PairTest]:
         s = self.settings
         intervals = [
-            _mean(self.aucs[a] - self.aucs[b], self.image, self.counts, s.confidence).interval
+            _mean(self.values[a] - self.values[b], self.image, self.counts, s.confidence).interval
             or (np.nan, np.nan)
             for a, b in pairs
         ]
-        common = [int((~np.isnan(self.aucs[a] - self.aucs[b])).sum()) for a, b in pairs]
+        common = [int((~np.isnan(self.values[a] - self.values[b])).sum()) for a, b in pairs]
         table = np.stack([self._gaps(*pair) for pair in pairs], axis=1)
         return gap_differences(
             table, replicates=s.permutations, seed=s.seed, intervals=intervals, n=common
         )
 
-    def against_controls(
-        self, group: str, ranked: Sequence[str], controls: Sequence[str]
-    ) -> dict[str, AgainstControl]:
-        values = {
-            group: {name: float(np.nanmean(self.aucs[name])) for name in (*ranked, *controls)}
-        }
+    def against_control(
+        self, ranked: Sequence[str], controls: Sequence[str]
+    ) -> AgainstControl | None:
+        """The columns against the best control; `None` without metrics or controls."""
+        means = {name: float(np.nanmean(self.values[name])) for name in (*ranked, *controls)}
         tested = against_best_control(
-            values, ranked, controls, lambda asked: self._test([(m, c) for _, m, c in asked]),
-            "metrics against the best control", alpha=self.settings.alpha,
-            gapped=[name for name in ranked if np.isnan(self.aucs[name]).any()],
+            {self.measure: means},
+            ranked,
+            controls,
+            lambda asked: self._test([(m, c) for _, m, c in asked]),
+            "metrics against the best control",
+            alpha=self.settings.alpha,
+            gapped=[name for name in ranked if np.isnan(self.values[name]).any()],
             difference=lambda _, metric, control: float(self._gaps(metric, control).sum()),
-        )  # fmt: skip
-        measure = MEASURE if group == WRONG_WORDS else EXPLAINED
-        return {g: AgainstControl.of(t, measure, self.settings.alpha) for g, t in tested.items()}
+        )
+        if self.measure not in tested:
+            return None
+        return AgainstControl.of(tested[self.measure], self.measure, self.settings.alpha)
 
     def between(self, ranked: Sequence[str]) -> Comparisons:
         pairs, alpha = list(combinations(ranked, 2)), self.settings.alpha
         tests = dict(zip(pairs, self._test(pairs), strict=True)) if pairs else {}
         tested = compare(tests, "pairs of metrics", alpha=alpha)
-        made = tuple(Comparison.of(each, MEASURE) for each in tested)
-        return Comparisons(measure=MEASURE, alpha=alpha, pairs=made)
+        made = tuple(Comparison.of(each, self.measure) for each in tested)
+        return Comparisons(measure=self.measure, alpha=alpha, pairs=made)
 
 
 def _explained_aucs(

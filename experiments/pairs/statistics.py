@@ -255,7 +255,11 @@ def statistics(
             },
         },
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
-        notes=tuple(_notes(metrics, settings, refine, int(rows.sum()) if rows is not None else 0)),
+        notes=tuple(
+            _notes(
+                metrics, settings, refine, len(pairs), int(rows.sum()) if rows is not None else 0
+            )
+        ),
         caveat=_caveat(of_kinds, len(ranked), settings),
     )
 
@@ -551,16 +555,14 @@ def _every_accuracy(
     left: Mapping[str, Mapping[str, Accuracies]],
 ) -> Extra:
     """A row a comparison, metric and kind: what accuracies.csv has."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for comparison, by_metric in accuracy.items():
         for metric in metrics:
             for kind, (a, ties, untied) in by_metric.get(metric.name, {}).items():
                 after = left.get(comparison, {}).get(metric.name, {}).get(kind)
-                rows.append(
-                    (comparison, metric.name, int(metric.column.control), kind)
-                    + (a.value, a.low, a.high, ties, untied, a.n)
-                    + ((after.estimate.value, after.estimate.n) if after else (None, None))
-                )
+                refined = (after.estimate.value, after.estimate.n) if after else (None, None)
+                of = (comparison, metric.name, int(metric.column.control), kind)
+                rows.append((*of, a.value, a.low, a.high, ties, untied, a.n, *refined))
     return Extra(
         name="accuracies",
         title="Every accuracy",
@@ -574,6 +576,7 @@ def _notes(
     metrics: Sequence[MetricResult[Measured]],
     settings: PairsSettings,
     refine: RefineBy | None,
+    n_pairs: int,
     n_left: int,
 ) -> Iterator[str]:
     counts = "half" if settings.ties == "half" else "as wrong"
@@ -586,8 +589,7 @@ def _notes(
         )
     for metric in metrics:
         if metric.statistics is not None and (missing := metric.numbers.facts["n_nan"]):
-            total = metric.numbers.facts["n"] + missing
-            yield f"{metric.name}: no score for {missing:,} of {total:,} pairs"
+            yield f"{metric.name}: no score for {missing} of {n_pairs:,} pairs"
 
 
 def _caveat(

@@ -1,37 +1,60 @@
 """How many references a metric needs: `python -m metaeval experiment=references`.
 
-On a captioning dataset the order of graded corruptions, on captions that people judged (PASCAL-50S,
-Composite …) the agreement with people, by the number of references, from none on.
+The experiment for the dataset (graded, judgments or forced_choice) is repeated with ever more
+references; each repetition has a folder `references_N` with the files of that experiment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from omegaconf import DictConfig
 
 from metaeval.config import load_dataset
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.judgments.judged import Judgments
+from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
+from metaeval.experiments.graded.task import Graded
+from metaeval.experiments.judgments.task import HumanCorrelation
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
-from metaeval.experiments.references.data import CountScores, ReferenceData, reference_data
-from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
 from metaeval.results.base import Estimate
-from metaeval.results.graded import StatisticsSettings
+from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.results.files import write_result
+from metaeval.results.measured import Extra, Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.references import (
-    AtReferences,
-    ReferenceMeasure,
-    ReferencesResult,
-    ReferencesStatistics,
-)
+from metaeval.results.run import Measure, RunResult
+from metaeval.runs import files
+
+CHOICE_COUNTS = [0, 1, 2, 5, 10, 20, VOTES]
+_FIXED = "experiment=references cannot vary the references of {}: its protocol fixes them"
 
 
-class ByReferences(MetricExperiment[ReferenceData, list[CountScores]]):
+class Repeated(NamedTuple):
+    """Data, the experiment that is repeated on it, and the numbers of references, ascending."""
+
+    data: Any
+    base: MetricExperiment[Any, Any]
+    counts: Sequence[int]
+
+
+class AtCount(NamedTuple):
+    """What the experiment gave with `n` references."""
+
+    n: int
+    passes: Sequence[Pass]
+    result: RunResult[Any]
+
+
+class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
     """Every metric with ever more references.
 
     Parameters
@@ -46,7 +69,7 @@ class ByReferences(MetricExperiment[ReferenceData, list[CountScores]]):
     name = "references"
     title = "How many references does a metric need?"
     question = "How does a metric's agreement grow with the number of references?"
-    report = "references"
+    report = "measured"
 
     def __init__(
         self, n_references: list[NonNegativeInt] | None = None, floor: bool = True
@@ -54,129 +77,265 @@ class ByReferences(MetricExperiment[ReferenceData, list[CountScores]]):
         self.n_references = None if n_references is None else sorted(set(n_references))
         self.floor = floor
 
-    def load(self, config: DictConfig) -> ReferenceData:
-        data = reference_data(load_dataset(config), config, self.floor)
-        if self.n_references is None and data.usual == [0]:
+    def load(self, config: DictConfig) -> Repeated:
+        data, base, references = self._base(load_dataset(config), config)
+        there = [len(of_item) for of_item in references]
+        usual = CHOICE_COUNTS if isinstance(data, ForcedChoice) else list(range(min(there) + 1))
+        if self.n_references is None and usual == [0]:
             raise ConfigError(
-                f"experiment=references: {data.n_bare:,} of {data.n_images:,} images without "
+                f"experiment=references: {there.count(0):,} of {len(there):,} images without "
                 "references, and by default a run compares the numbers that all images have; give "
                 "the numbers (task.n_references=[0,1,2]), or leave such images out"
             )
-        if self.n_references is not None and max(self.n_references, default=0) > data.most:
+        if self.n_references is not None and max(self.n_references, default=0) > max(there):
             raise ConfigError(
-                f"task.n_references: {max(self.n_references)} is more than the {data.most} "
+                f"task.n_references: {max(self.n_references)} is more than the {max(there)} "
                 "there are"
             )
-        return data
+        return Repeated(data, base, usual if self.n_references is None else self.n_references)
 
-    def counts(self, data: ReferenceData) -> Sequence[int]:
-        """The numbers of references, ascending."""
-        return data.usual if self.n_references is None else self.n_references
+    def _base(
+        self, data: object, config: DictConfig
+    ) -> tuple[Any, MetricExperiment[Any, Any], Sequence[Sequence[str]]]:
+        """The data, the experiment for it, and its references. A test of permutations between
+        metrics is not made on ratings, where it takes longer than everything else."""
+        if isinstance(data, CaptionDataset):
+            graded = Graded(self.floor)
+            graded.check(config)
+            data = graded.corruptible(data, config)
+            return data, graded, data.references
+        if isinstance(data, Judgments):
+            return data, HumanCorrelation(permutations=1, fitted=False), data.dataset.references
+        if isinstance(data, ForcedChoice):
+            if data.fixed_references:
+                raise ConfigError(_FIXED.format(data.title))
+            return data, ForcedChoiceAgreement(), data.references
+        raise ConfigError(
+            "experiment=references needs captions with references (coco_val2017, scenes, own) "
+            "or captions that people judged (pascal50s, composite, flickr8k_expert …)"
+        )
 
-    def describe(self, data: ReferenceData) -> str:
-        return data.describe(", ".join(map(str, self.counts(data))))
+    def describe(self, data: Repeated) -> str:
+        numbers = ", ".join(map(str, data.counts))
+        return f"{data.base.describe(data.data)}; with {numbers} references"
 
-    def write_versions(self, data: ReferenceData, record: RunRecord) -> None:
-        data.write_versions(self.counts(data), record)
+    def write_versions(self, data: Repeated, record: RunRecord) -> None:
+        data.base.write_versions(data.data, record)
 
     def score(
-        self, data: ReferenceData, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> list[CountScores]:
-        return data.score(self.counts(data), list(metrics.values()), record)
+        self, data: Repeated, metrics: Mapping[str, Metric], record: RunRecord
+    ) -> list[AtCount]:
+        made = []
+        for n in data.counts:
+            inside, fewer = record.inside(f"{files.BY_REFERENCES}{n}"), _with(data.data, n)
+            data.base.write_versions(fewer, inside)
+            scores = data.base.score(fewer, metrics, inside)
+            result = data.base.statistics(fewer, scores, inside)
+            # the ceiling of graded captions does not depend on references
+            kept = tuple(metric for metric in result.metrics if metric.family != "ceiling")
+            result = result.model_copy(update={"metrics": kept})
+            write_result(inside.out / files.STATISTICS, result)
+            made.append(AtCount(n, data.base.passes(scores), result))
+        return made
 
-    def passes(self, scores: list[CountScores]) -> Sequence[Pass]:
+    def passes(self, scores: list[AtCount]) -> Sequence[Pass]:
         """A metric that runs with some number of references has run; its record has the others."""
         best: dict[str, Pass] = {}
-        for n, scored, _ in scores:
-            for each in scored:
-                if each.family not in best or each.status == "ok":
-                    best[each.family] = Pass(each, f"{n} references")
+        for at in scores:
+            for scored, _ in at.passes:
+                if scored.family not in best or scored.status == "ok":
+                    best[scored.family] = Pass(scored, f"{at.n} references")
         return list(best.values())
 
     def statistics(
-        self, data: ReferenceData, scores: list[CountScores], record: RunRecord
-    ) -> ReferencesResult:
+        self, data: Repeated, scores: list[AtCount], record: RunRecord
+    ) -> MeasuredResult:
         stats = record.config.stats
-        columns = _columns(scores)
-        by_count: dict[str, list[AtReferences]] = {column.name: [] for column in columns}
-        for of_count in scores:
-            values = data.values(of_count, record)
-            for column in columns:
-                at = values.get(column.name) or column.without_values(of_count)
-                by_count[column.name].append(at)
-        return ReferencesResult(
-            dataset=data.name,
+        declared: list[Measure] = []
+        values: dict[str, dict[str, Estimate]] = {}
+        comparisons: dict[str, Comparisons] = {}
+        controls: dict[str, AgainstControl] = {}
+        for at in reversed(scores):  # most references first: they answer the question
+            keys = _keys(at, of_choice=isinstance(data.data, ForcedChoice))
+            declared += keys.values()
+            for metric in at.result.metrics:
+                of_metric = values.setdefault(metric.name, {})
+                for base, estimate in at.result.measures(metric) if metric.ok else ():
+                    if base in keys:
+                        of_metric[keys[base].key] = estimate
+            if isinstance(at.result, MeasuredResult):
+                for base, measure in keys.items():
+                    tested = at.result.comparisons.get(base.key)
+                    if tested and any(p.test and p.test.decidable for p in tested.pairs):
+                        comparisons[measure.key] = tested
+                    if base.key in at.result.controls:
+                        controls[measure.key] = at.result.controls[base.key]
+        first = next(iter(dict.fromkeys(m.group for m in declared)), "")
+        shown = [replace(m, shown=_is_shown(data, m, first)) for m in declared]
+        return MeasuredResult(
+            experiment="references",
+            dataset=data.data.name,
+            title=str(getattr(data.data, "title", "")),
+            facts={"References": ", ".join(map(str, data.counts))},
+            settings={
+                "replicates": stats.replicates,
+                "confidence": stats.confidence,
+                "seed": stats.seed,
+                "repeats": data.base.name,
+                "n_references": tuple(data.counts),
+            },
+            declared=tuple(sorted(shown, key=lambda m: not m.shown)),
             metrics=tuple(
-                column.result.model_copy(
-                    update={
-                        "statistics": ReferencesStatistics(
-                            by_references=tuple(by_count[column.name])
-                        )
-                    }
+                metric.model_copy(
+                    update={"statistics": Measured(values=values[metric.name])}
+                    if metric.ok
+                    else {"statistics": None}
                 )
-                for column in columns
+                for metric in _columns(scores)
             ),
-            kind=data.kind,
-            n_references=tuple(self.counts(data)),
-            settings=StatisticsSettings(
-                replicates=stats.replicates, confidence=stats.confidence, seed=stats.seed
+            comparisons=comparisons,
+            controls=controls,
+            extras=(
+                _curves(scores, shown, values),
+                _gains(scores, [m for m in shown if m.group == first], values),
+                Extra.of("states", "Without a value", _states(scores), folded=True),
             ),
+            notes=("A metric without a value needs more references than that.",),
         )
 
-    def printout(self, summary: ReferencesResult, record: RunRecord, file: Path) -> str:
-        graded = summary.kind == "graded"
-        measure: ReferenceMeasure = "rank_order_rho" if graded else "agreement"
-        what = "rank-order ρ" if graded else "agreement with people"
-        lines = []
-        for metric in summary.metrics:
-            if metric.column.part_of is None:
-                cells = {
-                    f"{at.n_references} refs": _four_digits(at.estimate(measure))
-                    for at in metric.numbers.by_references
-                }
-                lines.append({"metric": metric.name, **cells})
-        return "\n".join([*text_table(lines, what), f"{file.stem}: {file}"])
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
 
 
-class _Column(NamedTuple):
-    """A column of the run: the place of its metric and of itself in it, and its result where it
-    ran last."""
-
-    metric: int
-    place: int
-    result: MetricResult[ReferencesStatistics]
-
-    @property
-    def name(self) -> str:
-        return self.result.name
-
-    def without_values(self, of_count: CountScores) -> AtReferences:
-        """The entry for a number of references with which the column has no scores."""
-        scored = of_count.scored[self.metric]
-        status, reason = scored.status, scored.reason
-        if status == "ok":
-            names = ", ".join(column.name for column in scored.columns)
-            status, reason = "skipped", f"its columns are then {names}"
-        return AtReferences(n_references=of_count.n_references, status=status, reason=reason)
+def _with(data: Any, n: int) -> Any:
+    """The data with the first n references of each item, of pairs with n that are drawn."""
+    if isinstance(data, ForcedChoice):
+        return replace(data, n_references=(n,), draws=data.draws if n else 1)
+    if isinstance(data, Judgments):
+        judged = [replace(j, references=j.references[:n]) for j in data.judged]
+        return replace(data, judged=tuple(judged), dataset=_with(data.dataset, n))
+    return replace(data, references=tuple(r[:n] for r in data.references))
 
 
-def _columns(scores: Sequence[CountScores]) -> list[_Column]:
+def _keys(at: AtCount, of_choice: bool) -> dict[Measure, Measure]:
+    """Shown measure of the repeated experiment → the measure of this run. Those of a forced choice
+    have the number in their key already, and their group is the number."""
+    shown = dict.fromkeys(
+        measure
+        for metric in at.result.metrics
+        if metric.ok
+        for measure, _ in at.result.measures(metric)
+        if measure.shown
+    )
+    number = f"{at.n} reference{'' if at.n == 1 else 's'}"
+    return {
+        measure: replace(
+            measure,
+            key=measure.key if of_choice else f"{measure.key}_{at.n}",
+            title=number,
+            group=measure.title if of_choice else measure.full_title,
+        )
+        for measure in shown
+    }
+
+
+def _is_shown(data: Repeated, measure: Measure, first: str) -> bool:
+    """Of people's judgements the first measure is a table; the others are folded."""
+    return isinstance(data.data, CaptionDataset) or measure.group == first
+
+
+def _columns(scores: Sequence[AtCount]) -> list[MetricResult[Any]]:
     """The columns that ran with some number of references, and those of metrics that never ran.
 
     A metric that cannot be bound has the names of its options, which may be others than those it
     has where it runs: "BERTScore", and "BERTScore (MiniLM)" with the model that is there.
     """
-    ran: dict[str, _Column] = {}
-    never: dict[str, _Column] = {}
-    for of_count in scores:
-        for m, scored in enumerate(of_count.scored):
-            for c, column in enumerate(scored.columns):
-                known = ran if scored.status == "ok" else never
-                known[column.name] = _Column(m, c, scored.result(c, None))
-    metrics = {column.metric for column in ran.values()}
-    others = [column for column in never.values() if column.metric not in metrics]
-    return sorted([*ran.values(), *others], key=lambda column: column[:2])
+    entries = [metric for at in scores for metric in at.result.metrics]
+    ran = {metric.name: metric for metric in entries if metric.ok}
+    families = {metric.family for metric in ran.values()}
+    never = {m.name: m for m in entries if not m.ok and m.family not in families}
+    place = {family: k for k, family in enumerate(dict.fromkeys(m.family for m in entries))}
+    return sorted([*ran.values(), *never.values()], key=lambda metric: place[metric.family])
 
 
-def _four_digits(estimate: Estimate | None) -> str:
-    return "–" if estimate is None or estimate.value is None else f"{estimate.value:.4f}"
+def _states(scores: Sequence[AtCount]) -> Iterator[dict[str, object]]:
+    """Why a column has no value with some number of references."""
+    for column in _columns(scores):
+        for at in scores:
+            there = {metric.name: metric for metric in at.result.metrics}
+            of_family = [metric for metric in there.values() if metric.family == column.family]
+            entry = there.get(column.name)
+            if entry is None and any(metric.ok for metric in of_family):
+                names = ", ".join(metric.name for metric in of_family)
+                reason, status = f"its columns are then {names}", "skipped"
+            else:
+                entry = entry or of_family[0]
+                status, reason = entry.status, entry.reason or ""
+            if status != "ok":
+                yield {
+                    "metric": column.name, "references": at.n, "status": status, "reason": reason
+                }  # fmt: skip
+
+
+def _gains(
+    scores: Sequence[AtCount],
+    measures: Sequence[Measure],
+    values: Mapping[str, Mapping[str, Estimate]],
+) -> Extra:
+    """What each metric gains from its fewest references that give a value to its most."""
+    records: list[dict[str, Any]] = []
+    for column in _columns(scores):
+        known = [
+            (measure, estimate)
+            for measure in reversed(measures)
+            if (estimate := values[column.name].get(measure.key)) and estimate.value is not None
+        ]
+        if column.ok and column.column.is_ranked and len(known) > 1:
+            (few, first), (most, last) = known[0], known[-1]
+            ends = (first.interval, last.interval)
+            overlap = None
+            if ends[0] is not None and ends[1] is not None:
+                overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
+            records.append(
+                {
+                    "metric": column.name,
+                    "from": few.title,
+                    "to": most.title,
+                    "gain": (last.value or 0.0) - (first.value or 0.0),
+                    "intervals overlap": overlap,
+                }
+            )
+    records.sort(key=lambda record: -record["gain"])
+    return Extra.of("gains", "Gain from more references", records)
+
+
+def _curves(
+    scores: Sequence[AtCount],
+    declared: Sequence[Measure],
+    values: Mapping[str, Mapping[str, Estimate]],
+) -> Extra:
+    """The shown measures of metrics and controls by the number of references."""
+    records = []
+    for group in dict.fromkeys(m.group for m in declared if m.shown):
+        of_group = [m for m in reversed(declared) if m.group == group]
+        for column in _columns(scores):
+            if not (column.ok and (column.column.is_ranked or column.column.is_control)):
+                continue
+            for measure in of_group:
+                estimate = values[column.name].get(measure.key)
+                if estimate is not None and estimate.value is not None:
+                    scale = 100 if measure.unit == "share" else 1
+                    ends = [None if e is None else scale * e for e in (estimate.low, estimate.high)]
+                    records.append(
+                        {
+                            "panel": group,
+                            "line": column.name,
+                            "control": column.column.is_control,
+                            "x": int(measure.title.split()[0]),
+                            "x_title": "references",
+                            "y": scale * estimate.value,
+                            "low": ends[0],
+                            "high": ends[1],
+                        }
+                    )
+    return Extra.of("by_references", "By the number of references", records, kind="curves")

@@ -8,25 +8,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.experiments.sensitivity.kinds import Sets, by_kind, summarised
 from metaeval.results.base import Estimate
-from metaeval.results.sensitivity import Combination, Rule, Together
 from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 _STREAM = 0x7067  # separates the halves from other uses of the same seed
+Rule = Literal["alone", "sum of z-scores", "minimum of ranks"]
 RULES: tuple[Rule, ...] = ("sum of z-scores", "minimum of ranks")
 
 
 class _Candidate(NamedTuple):
     columns: tuple[str, ...]
     rule: Rule
+
+
+class Combination(NamedTuple):
+    """One metric, or two columns combined by a rule that needs no knowledge of the answer.
+
+    Attributes
+    ----------
+    columns
+        One name or two.
+    rule
+        How they are combined, by means and ranks of the first half of images.
+    chosen_on, held_out
+        Mean AUC over the kinds that harm on the first half, by which it was chosen, and on the
+        second.
+    """
+
+    columns: tuple[str, ...]
+    rule: Rule
+    chosen_on: float
+    held_out: Estimate
+
+    @property
+    def name(self) -> str:
+        """ "CIDEr + Length (sum of z-scores)", or the name of a metric alone."""
+        if len(self.columns) == 1:
+            return self.columns[0]
+        return f"{' + '.join(self.columns)} ({self.rule})"
+
+
+class Together(NamedTuple):
+    """The best combination of two metrics, chosen on one half of the images.
+
+    Attributes
+    ----------
+    metrics, single, with_control
+        The best of two metrics, of one metric, and of a metric with a control.
+    over_single, over_control
+        What the two metrics have on the other half above each of these.
+    """
+
+    metrics: Combination
+    single: Combination
+    with_control: Combination | None
+    over_single: Estimate
+    over_control: Estimate | None
 
 
 def together(

@@ -87,11 +87,12 @@ def _mean_of(values: object, axis: int) -> Floats:
     return means
 
 
-def severity_order(table: Floats, sets: Sets, counts: Counts, confidence: float) -> Estimate:
-    """How often the milder of two changes that harm has the higher score, equal scores one half.
+def severity_order(table: Floats, sets: Sets) -> Floats:
+    """[n_images] How often the milder of two changes that harm has the higher score, equal scores
+    one half; NaN without a pair.
 
     Pairs are of the same image and of different severity. Per image and kind of the milder change
-    the mean over pairs; then the mean over kinds, and over images.
+    the mean over pairs; then the mean over kinds.
     """
     places = [k for k in summarised(sets) if sets[k].expected == "lower" and sets[k].severity]
     rank: dict[str | None, int] = {severity: r for r, severity in enumerate(SEVERITIES)}
@@ -106,9 +107,7 @@ def severity_order(table: Floats, sets: Sets, counts: Counts, confidence: float)
                 n += (~np.isnan(wins)).sum(axis=1)
         with np.errstate(invalid="ignore"):
             per_kind.append(total / n)
-    if not per_kind:
-        return Estimate(value=None, n=0)
-    return mean_of_images(_mean_of(per_kind, 0), counts, confidence)
+    return _mean_of(per_kind, 0) if per_kind else np.full(len(table), np.nan)
 
 
 def mean_of_images(values: Floats, counts: Counts, confidence: float) -> Estimate:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metaeval.experiments.sensitivity.kinds import Sets, mean_of_images
 from metaeval.results.base import Estimate
-from metaeval.results.sensitivity import ChangedCaption, SensitivityCell, Verdict
 from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 from metaeval.stats.ordering.detection import (
     Auc,
@@ -28,9 +28,66 @@ from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import is_significant
 
+Verdict = Literal["sees", "prefers", "blind", "punishes", "rewards", "spares", "unsure"]
 EXAMPLES = 3
 NEAR_CHANCE = 0.1  # an AUC whose interval is within 0.5 ± this counts as chance
 ENOUGH = 20  # images: with fewer the verdict is never "blind" or "spares"
+
+
+_STREAM = 0x4EF2  # keeps the choice of images apart from the resampling under the same seed
+
+
+class ChangedCaption(NamedTuple):
+    """A human caption, the changed one, and the scores of both."""
+
+    image_id: int | str
+    human: str
+    changed: str
+    scores: tuple[float, float]
+
+
+class SensitivityCell(NamedTuple):
+    """One metric on one set of changed captions.
+
+    Attributes
+    ----------
+    n
+        Images whose caption was changed and scored.
+    auc
+        How often the human caption scores above the changed one, equal scores counting one half.
+    detected
+        The share of images in which the human caption scores strictly higher.
+    tied
+        The share with equal scores.
+    p, p_adjusted
+        Two-sided sign test; Holm's correction over all metrics and sets.
+    cost
+        Mean score of the human captions minus mean score of the changed ones.
+    effect
+        `cost` in standard deviations of the image-wise difference.
+    share_of_another
+        `cost` as a share of what another image's caption costs.
+    beyond_fluency
+        The AUC on the images in which the language model does not prefer the human caption.
+    verdict
+        `verdict`.
+    refined
+        The AUC on the images on which the controls are balanced, with `task.refine=true`.
+    """
+
+    n: int
+    auc: Estimate
+    detected: Estimate
+    tied: float
+    p: float
+    p_adjusted: float
+    cost: Estimate
+    effect: Estimate
+    share_of_another: float | None
+    beyond_fluency: Estimate | None
+    verdict: Verdict
+    examples: tuple[ChangedCaption, ...]
+    refined: Estimate | None = None
 
 
 class CaptionsBySet:
@@ -163,3 +220,39 @@ def _of_auc(auc: Auc | None) -> Estimate | None:
 
 def _estimate(value: float, interval: tuple[float, float], n: int) -> Estimate:
     return Estimate(value=value, low=interval[0], high=interval[1], n=n)
+
+
+def balanced(gaps: Floats, bins: int, seed: int) -> npt.NDArray[np.bool_]:
+    """Which images an adversarial refinement keeps, [n].
+
+    `gaps` [n, n_controls] is what each control gives the human caption more.
+
+    Each control's gaps are cut into `bins` equal sizes up to its greatest, with their signs; 0 is a
+    bin of its own. The images of a cell of this grid and those of its mirror image (all controls
+    wrong by as much) stay in equal numbers, drawn at random. So of what stays, the AUC of every
+    control is exactly 0.5. Images that a control cannot score go.
+
+    After C.-Y. Hsieh et al. (2023), SugarCrepe, NeurIPS, who balance the gaps of two models at
+    once.
+    """
+    rng = np.random.default_rng([_STREAM, seed])
+    stays = np.zeros(len(gaps), dtype=bool)
+    known = ~np.isnan(gaps).any(axis=1)
+    if not known.any():
+        return stays
+    greatest = np.abs(gaps[known]).max(axis=0)
+    size = np.ceil(np.abs(gaps[known]) / np.where(greatest > 0, greatest, 1) * bins - 1e-9)
+    cells = (np.sign(gaps[known]) * size).astype(int)
+    images = np.flatnonzero(known)
+    of_cell: dict[tuple[int, ...], list[int]] = {}
+    for image, cell in zip(images.tolist(), map(tuple, cells.tolist()), strict=True):
+        of_cell.setdefault(cell, []).append(image)
+    for cell in sorted(of_cell):
+        mirrored = tuple(-place for place in cell)
+        if cell == mirrored:
+            stays[of_cell[cell]] = True
+        elif cell < mirrored and mirrored in of_cell:
+            n = min(len(of_cell[cell]), len(of_cell[mirrored]))
+            for side in (cell, mirrored):
+                stays[rng.permutation(of_cell[side])[:n]] = True
+    return stays

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,9 @@ from metaeval.experiments.sensitivity.kinds import (
     replicated_mean,
     summarised,
 )
+from metaeval.experiments.sensitivity.profile import SensitivityCell
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.results.sensitivity import HardPositives, Invariance, SensitivityCell
 from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
@@ -40,6 +41,34 @@ FUNCTION_WORDS = frozenset({
     "its", "he", "she", "they", "them", "his", "her", "their", "there", "who", "which", "what",
     "whose", "not", "no",
 })  # fmt: skip
+
+
+class HardPositives(NamedTuple):
+    """How often a harmless rewrite scores above a harmful near-copy of the same image.
+
+    Attributes
+    ----------
+    rewrites
+        Rewrites that change two content words or more, or their order, and are not a reference.
+    no_ops
+        All other harmless changes: spaces, capitals, a full stop, one word; and references.
+    sets
+        Harmless set → all its captions.
+    """
+
+    rewrites: Estimate
+    no_ops: Estimate
+    sets: Mapping[str, Estimate]
+
+
+class Invariance(NamedTuple):
+    """The cost of a harmless rewrite as a share of the mildest harm of the same size of edit.
+
+    `against` is the set of that harm. 0: the rewrite costs nothing; 1: as much as that harm.
+    """
+
+    against: str
+    share: Estimate
 
 
 def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +12,17 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.controls import is_control, is_ranked
-from metaeval.experiments.fitted import FAMILY, TEXT, as_scores
+from metaeval.experiments.fitted import FAMILY, TEXT, as_scores, predictions, text_features
 from metaeval.experiments.graded.statistics import matrix
-from metaeval.experiments.sensitivity.alike import seriation
+from metaeval.experiments.means import Means
 from metaeval.experiments.sensitivity.combinations import together
-from metaeval.experiments.sensitivity.comparison import (
-    PairedMeans,
-    against_controls,
-    differences,
-)
-from metaeval.experiments.sensitivity.fitted import fitted_text
+from metaeval.experiments.sensitivity.extras import NumbersOfMetric, extras_of, missed
 from metaeval.experiments.sensitivity.kinds import (
     MeanAuc,
+    ResampledMean,
     Sets,
     by_kind,
+    mean_of_images,
     severities,
     severity_order,
     summarised,
@@ -34,33 +30,41 @@ from metaeval.experiments.sensitivity.kinds import (
 from metaeval.experiments.sensitivity.profile import (
     CaptionsBySet,
     UntestedCell,
+    balanced,
     monotone,
     profile,
 )
-from metaeval.experiments.sensitivity.refinement import balanced
 from metaeval.experiments.sensitivity.rewrites import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    Sorts,
     hard_positives,
     invariance,
+    replicated_rewrites,
     sort_of_rewrite,
 )
-from metaeval.results.sensitivity import (
-    REWRITES,
-    RewriteCounts,
-    SensitivityResult,
-    SensitivitySettings,
-    SensitivityStatistics,
-)
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.run import Measure
+from metaeval.results.sentences import names as listed
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN, IMAGE_ID, METRIC, REFERENCES
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import adjusted_in_family
+from metaeval.stats.significance.comparison import (
+    PairTest,
+    adjusted_in_family,
+    against_best_control,
+    compare,
+    resampled_difference,
+)
 
+MEAN_AUC, POSITIVES, SEVERITY = "mean_auc", "hard_positives", "severity_order"
+REWRITES = "rewrites"  # the group of sets of `PairedMeans` that compares them with near-copies
 HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 CHANCE = "random_score"  # the control whose scores are drawn at random
@@ -75,7 +79,7 @@ def statistics(
     sets: Sets,
     refine: bool = False,
     fitted: bool = False,
-) -> SensitivityResult:
+) -> MeasuredResult:
     """The result of a run, from its captions.parquet, references.parquet and scores.parquet.
 
     `sets` are the corruptions in the order of their levels. Resampled are images, the same for all;
@@ -113,7 +117,7 @@ def statistics(
         for severity in severities(sets)
     }
 
-    def numbers(name: str) -> SensitivityStatistics:
+    def numbers(name: str) -> NumbersOfMetric:
         table = tables[name]
         means = MeanAuc(table, counts, confidence)
         cells = {
@@ -122,66 +126,144 @@ def statistics(
             )
             for entry in sets
         }
-        return SensitivityStatistics(
-            n=int(applied.sum()),
-            n_nan=int(np.isnan(table[applied]).sum()),
-            harm=means.over_kinds(harmful),
-            harmless=means.over_kinds(harmless),
-            kinds={kind: means.over_kinds([group]) for kind, group in groups.items()},
-            severity={s: means.over_kinds([g for g in of if g]) for s, of in of_severity.items()},
-            severity_order=severity_order(table, sets, counts, confidence),
-            profile=cells,
-            monotone=monotone(table, sets, counts, confidence),
-            hard_positives=hard_positives(table, sets, sorts, counts, confidence),
-            invariance=invariance(table, sets, cells, counts, confidence),
+        positives = hard_positives(table, sets, sorts, counts, confidence)
+        severity = {s: means.over_kinds([g for g in of if g]) for s, of in of_severity.items()}
+        values = {
+            MEAN_AUC: means.over_kinds(harmful),
+            "harmless": means.over_kinds(harmless),
+            SEVERITY: mean_of_images(order_of[name], counts, confidence),
+            POSITIVES: positives.rewrites,
+            "missed": Estimate(value=len(missed(cells))),
+            "no_ops": positives.no_ops,
+            **{f"kind_{kind}": means.over_kinds([group]) for kind, group in groups.items()},
+            **{f"severity_{name}": estimate for name, estimate in severity.items()},
+        }
+        undecided = [e.expected for e in sets if cells[e.set].verdict == "unsure"]
+        facts = {
+            "n": int(applied.sum()),
+            "n_nan": int(np.isnan(table[applied]).sum()),
+            "undecided_harm": undecided.count("lower"),
+            "undecided_harmless": undecided.count("same"),
+        }
+        return NumbersOfMetric(
+            Measured(values=values, facts=facts),
+            cells,
+            positives.sets,
+            monotone(table, sets, counts, confidence),
+            invariance(table, sets, cells, counts, confidence),
         )
 
     ranked, controls = (
-        [c.name for r in results for c in r.columns if c.name in tables and belongs(c)]
-        for belongs in (is_ranked, is_control)
+        [c.name for r in results for c in r.columns if c.name in tables and getattr(c, which)]
+        for which in ("is_ranked", "is_control")
     )
+    order_of = {name: severity_order(table, sets) for name, table in tables.items()}
     compared = {**{kind: [group] for kind, group in groups.items()}, REWRITES: []}
     paired = PairedMeans(tables, sets, sorts, {**compared, HARM: harmful}, counts, confidence)
-    entries = tuple(
-        scored.result(k, numbers(column.name) if column.name in tables else None)
+    of_metrics = {name: numbers(name) for name in tables}
+    metrics = tuple(
+        scored.result(k, of_metrics[c.name].measured if c.name in tables else None)
         for scored in results
-        for k, column in enumerate(scored.columns)
+        for k, c in enumerate(scored.columns)
     )
-    shown = [m for m in entries if m.statistics is not None and m.column.part_of is None]
-    auc = np.array(
-        [[m.numbers.profile[e.set].auc.value for e in sets] for m in shown], dtype=np.float64
+    alpha = 1 - confidence
+    by_group = against_controls(paired, list(compared), ranked, controls, alpha)
+    keys = {REWRITES: POSITIVES, **{kind: f"kind_{kind}" for kind in groups}}
+    against = {keys[group]: entry for group, entry in by_group.items()}
+    for entry in against_controls(paired, [HARM], ranked, controls, alpha).values():
+        against[MEAN_AUC] = entry
+    severity_means = Means(
+        SEVERITY, order_of, np.arange(len(images)), counts, confidence=confidence, alpha=alpha
     )
-    order = seriation([m.name for m in shown], auc.reshape(len(shown), len(sets)), sets)
-    return SensitivityResult(
+    seed, replicates = config.stats.seed, config.stats.replicates
+    made = [entry for entry in sets if entry.n_applied]
+    return MeasuredResult(
         experiment="sensitivity",
         dataset=dataset.name,
-        metrics=entries,
-        n_images=len(images),
-        settings=SensitivitySettings(
-            seed=config.stats.seed, replicates=config.stats.replicates, confidence=confidence
+        facts={
+            "Images": len(images),
+            "Sets that harm": sum(entry.expected == "lower" for entry in made),
+            "Harmless sets": sum(entry.expected != "lower" for entry in made),
+        },
+        settings={"seed": seed, "replicates": replicates, "confidence": confidence},
+        metrics=metrics,
+        declared=(*_measures(), *_further_measures(groups, of_severity)),
+        comparisons={
+            MEAN_AUC: differences(paired, HARM, ranked, alpha),
+            POSITIVES: differences(paired, REWRITES, ranked, alpha),
+            SEVERITY: severity_means.comparisons(ranked),
+        },
+        controls=against,
+        extras=tuple(
+            extras_of(
+                metrics,
+                of_metrics,
+                sets,
+                list(groups),
+                together(
+                    tables,
+                    ranked,
+                    controls,
+                    sets,
+                    seed=seed,
+                    replicates=replicates,
+                    confidence=confidence,
+                ),
+            )
         ),
-        sets=tuple(sets),
-        harmless=RewriteCounts(
-            rewrites=int((sorts == REWRITE).sum()),
-            no_ops=int((sorts == NO_OP).sum()),
-            references=int((sorts == REFERENCE).sum()),
-        ),
-        order=order.order,
-        leaves=order.leaves,
-        tree=order.tree,
-        set_order=order.set_order,
-        controls=against_controls(paired, list(compared), ranked, controls, 1 - confidence),
-        differences=differences(paired, HARM, ranked, 1 - confidence),
-        together=together(
-            tables,
-            ranked,
-            controls,
-            sets,
-            seed=config.stats.seed,
-            replicates=config.stats.replicates,
-            confidence=confidence,
-        ),
+        notes=tuple(_notes(sets, sorts)),
+        caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
     )
+
+
+def _measures() -> tuple[Measure, ...]:
+    return (
+        Measure(MEAN_AUC, "mean AUC over kinds that harm"),
+        Measure("harmless", "harmless punished, AUC", best="neither"),
+        Measure(SEVERITY, "milder above severer"),
+        Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
+        Measure("missed", "sets missed", unit="count", best="lowest"),
+        Measure("no_ops", "no-ops above harmful near-copies", shown=False),
+    )
+
+
+def _further_measures(
+    groups: Mapping[str, Sequence[int]], of_severity: Mapping[str, object]
+) -> Iterator[Measure]:
+    for kind in groups:
+        yield Measure(f"kind_{kind}", f"AUC, {kind}", shown=False)
+    for severity in of_severity:
+        yield Measure(f"severity_{severity}", f"AUC, {severity} harm", shown=False)
+
+
+def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
+    yield (
+        "AUC: how often the human caption scores above the changed one, equal scores counting one "
+        "half; 0.5 is chance. In means every kind of change has the same weight."
+    )
+    yield (
+        "A metric misses a set if it significantly prefers the changed captions, or if the "
+        "difference is not significant and the AUC's interval ends at 0.6 or below (20 images or "
+        "more)."
+    )
+    if n := sum(entry.experimental for entry in sets):
+        yield f"Experimental sets, left out of all means: {n}."
+    if n := sum(not entry.n_applied for entry in sets):
+        yield f"Sets that changed no caption: {n}."
+    counts = [int((sorts == sort).sum()) for sort in (REWRITE, NO_OP, REFERENCE)]
+    yield (
+        f"Harmless changes: {counts[0]:,} rewrites (two content words or more, or their order), "
+        f"{counts[1]:,} that change less, {counts[2]:,} verbatim references."
+    )
+
+
+def _missed_by_all(metrics: Sequence[NumbersOfMetric], sets: Sets) -> str:
+    """The harmful sets that every metric misses."""
+    if len(metrics) < 2:
+        return ""
+    common = set.intersection(*(set(missed(numbers.cells)) for numbers in metrics))
+    named = listed([entry.set for entry in sets if entry.set in common])
+    return f"Every metric misses {named}." if named else ""
 
 
 def _expected(sets: Sets, groups: Mapping[str, Sequence[int]], expected: str) -> list[list[int]]:
@@ -262,3 +344,120 @@ def _refine(
         seen = auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
         for entry, auc in zip(sets, seen, strict=True):
             cells[entry.set] = cells[entry.set]._replace(refined=auc)
+
+
+def fitted_text(
+    dataset: CaptionDataset,
+    texts: npt.NDArray[np.object_],
+    applied: npt.NDArray[np.bool_],
+    sets: Sets,
+    seed: int,
+) -> Floats:
+    """The fitted control, [n_images, 1 + n_sets]: how harmless each caption looks by its text.
+
+    It is fitted on the captions of other images; NaN where nothing was changed.
+
+    The targets are 0 for a changed caption that should score lower and 1 for a harmless one and
+    for the human caption, which counts once for each of the image's harmful ones. A control of the
+    references or of the image alone has nothing to tell: all captions of an image have the same.
+    """
+    image, place = np.nonzero(applied)
+    harmful = np.array([False, *(entry.expected == "lower" for entry in sets)])
+    captions = [str(texts[i, k]) for i, k in zip(image.tolist(), place.tolist(), strict=True)]
+    features = text_features(dataset, captions, image)
+    human = np.flatnonzero(place == 0)
+    times = (applied & harmful).sum(axis=1)[image[human]] - 1
+    rows = np.concatenate([np.arange(len(image)), np.repeat(human, np.maximum(times, 0))])
+    target = np.where(harmful[place], 0.0, 1.0)
+    values = predictions(features[rows], target[rows], image[rows], seed)
+    table = np.full(applied.shape, np.nan)
+    table[image, place] = values[: len(image)]
+    return table
+
+
+class PairedMeans:
+    """Means over groups of sets of two columns on the same images, resampled together.
+
+    Parameters
+    ----------
+    tables
+        Column → float64 [n_images, 1 + n_sets], the human captions first, higher is better.
+    groups
+        Group → its kinds, each the places of its sets; `REWRITES` has none.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, Floats],
+        sets: Sets,
+        sorts: Sorts,
+        groups: Mapping[str, Sequence[Sequence[int]]],
+        counts: Counts,
+        confidence: float,
+    ) -> None:
+        self._tables, self._sets, self._sorts, self._groups = tables, sets, sorts, groups
+        self._counts, self._confidence = counts, confidence
+        self._whole: dict[str, MeanAuc] = {}
+
+    def of(self, name: str, group: str, other: str | None = None) -> ResampledMean:
+        """A column's mean, on the captions that `other` could score, too."""
+        table = self._tables[name]
+        unknown = np.isnan(self._tables[name if other is None else other])
+        masked = bool((unknown & ~np.isnan(table)).any())
+        if masked:
+            table = np.where(unknown, np.nan, table)
+        if group == REWRITES:
+            return replicated_rewrites(table, self._sets, self._sorts, self._counts)
+        if masked:
+            means = MeanAuc(table, self._counts, self._confidence)
+        else:
+            if name not in self._whole:
+                self._whole[name] = MeanAuc(table, self._counts, self._confidence)
+            means = self._whole[name]
+        return means.replicated(self._groups[group])
+
+    def gapped(self, names: Sequence[str]) -> list[str]:
+        """Those that could not score all captions that some other column scored."""
+        known = np.logical_or.reduce([~np.isnan(table) for table in self._tables.values()])
+        return [name for name in names if (known & np.isnan(self._tables[name])).any()]
+
+    def test(self, group: str, a: str, b: str) -> PairTest:
+        """a minus b by resampled images; p by the normal distribution of the replicates."""
+        first, second = self.of(a, group, b), self.of(b, group, a)
+        if not first.n:
+            return PairTest(np.nan, np.nan, np.nan, np.nan, "bootstrap, normal", 0, 1.0)
+        return resampled_difference(
+            first.value, second.value, first.replicates, second.replicates, first.n,
+            confidence=self._confidence,
+        )  # fmt: skip
+
+
+def against_controls(
+    means: PairedMeans, groups: Sequence[str], ranked: Sequence[str], controls: Sequence[str],
+    alpha: float,
+) -> dict[str, AgainstControl]:  # fmt: skip
+    """Group → every metric against the best control; one family over metrics and groups."""
+    values = {
+        group: {name: means.of(name, group).value for name in (*ranked, *controls)}
+        for group in groups
+    }
+    tested = against_best_control(
+        values,
+        ranked,
+        controls,
+        lambda pairs: [means.test(*each) for each in pairs],
+        "metrics against the best control, over kinds",
+        alpha=alpha,
+        gapped=means.gapped(ranked),
+        difference=lambda group, m, c: means.of(m, group, c).value - means.of(c, group, m).value,
+    )
+    return {group: AgainstControl.of(of, MEAN_AUC, alpha) for group, of in tested.items()}
+
+
+def differences(means: PairedMeans, group: str, ranked: Sequence[str], alpha: float) -> Comparisons:
+    """All pairs of metrics in one group."""
+    pairs = [(a, b) for k, a in enumerate(ranked) for b in ranked[k + 1 :]]
+    tests = {(a, b): means.test(group, a, b) for a, b in pairs}
+    tested = compare(tests, "pairs of metrics", alpha=alpha)
+    made = tuple(Comparison.of(each, MEAN_AUC) for each in tested)
+    return Comparisons(measure=MEAN_AUC, alpha=alpha, pairs=made)

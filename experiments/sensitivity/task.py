@@ -22,15 +22,15 @@ from metaeval.experiments.captions import (
     write_references,
     write_versions,
 )
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all, write_scores
-from metaeval.experiments.sensitivity.printout import printout
 from metaeval.experiments.sensitivity.statistics import statistics
 from metaeval.experiments.sensitivity.suite import kind_of, suite
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt, checked
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
-from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version
@@ -56,7 +56,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
 
     name = "sensitivity"
     title = "Sensitivity: what does each metric see?"
-    report = "sensitivity"
+    report = "measured"
     question = (
         "Human captions are changed in many small ways, some of which make them false, poorer or "
         "worse English, and some of which do no harm. Which changes does a metric notice, and "
@@ -126,14 +126,14 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
 
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
-    ) -> SensitivityResult:
+    ) -> MeasuredResult:
         sets = record.info.corruptions or ()
         return statistics(
             record.out, data, scores, record.config, sets, refine=self.refine, fitted=self.fitted
         )
 
-    def printout(self, result: SensitivityResult, record: RunRecord, file: Path) -> str:
-        return printout(result, file)
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
 
 
 def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> CorruptionInfo:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from metaeval.results.judgments import JudgmentsResult
+from metaeval.experiments.trust.findings import key_of, main_dimension
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunResult
 from metaeval.results.trust import AcrossBenchmarks
 from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
@@ -27,15 +28,17 @@ def across_benchmarks(results: Iterable[tuple[str, RunResult[Any]]]) -> AcrossBe
     """
     ranks: dict[str, Mapping[str, int]] = {}
     for item, result in results:
-        if isinstance(result, JudgmentsResult):
-            dimension = "total" if "total" in result.dimensions else result.dimensions[0]
-            family, statistic = result.differences[dimension], result.protocol.statistic
-            values = {
-                m.name: value
-                for m in result.metrics
-                if m.ok and m.column.headline and not m.column.control
-                and (value := m.numbers.human[dimension].ranked_by(statistic)) is not None
-            }  # fmt: skip
+        if isinstance(result, MeasuredResult) and result.experiment == "judgments":
+            statistic, dimension = str(result.settings["statistic"]), main_dimension(result)
+            key = key_of(result, statistic, dimension)
+            on_common = key_of(result, f"{statistic}_common", dimension)
+            family = result.comparisons[key]
+            values = {}
+            for m in result.metrics:
+                if m.ok and m.column.headline and not m.column.control:
+                    name = on_common if on_common in m.numbers.values else key
+                    if (value := m.numbers.value(name)) is not None:
+                        values[m.name] = value
             order = sorted(values, key=lambda name: (-values[name], name))
             pairs = [_Pair(c.a, c.b, c.is_significant(family.alpha)) for c in family.pairs]
             ranks[item] = rank_clusters(order, pairs)

@@ -8,15 +8,12 @@ from typing import Any, NamedTuple
 
 from scipy import stats
 
-from metaeval.results.attack import AttackResult
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.graded import GradedResult
-from metaeval.results.judgments import PAIRS, SYSTEMS, HumanAgreement, JudgmentsResult
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunResult
-from metaeval.results.sensitivity import REWRITES, SensitivityResult, SensitivityStatistics
 from metaeval.results.trust import CaptionExample
 from metaeval.stats.significance.comparison import ALPHA
 
@@ -63,9 +60,9 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
         pairs = result.differences.get("pairwise_accuracy")
         if pairs is not None:
             yield MetricTests("share of pairs of versions in order", pairs, corrupted=True)
-    elif isinstance(result, SensitivityResult):
+    elif isinstance(result, MeasuredResult) and result.experiment == "sensitivity":
         measure = "how often the human caption scores higher, mean over kinds that harm"
-        yield MetricTests(measure, result.differences, corrupted=True)
+        yield MetricTests(measure, result.comparisons["mean_auc"], corrupted=True)
     elif isinstance(result, MeasuredResult) and result.experiment == "pairs":
         if (pairs := result.comparisons.get("accuracy_true___false")) is not None:
             measure = "share of pairs with the true caption higher, mean over kinds"
@@ -74,9 +71,9 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
         for n in _numbers_of_references(result):
             measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
             yield MetricTests(measure, result.comparisons[f"agreement_{n}"])
-    elif isinstance(result, JudgmentsResult):
-        pairs = result.differences[_main_dimension(result)]
-        yield MetricTests(f"{result.protocol.statistic} with people", pairs)
+    elif isinstance(result, MeasuredResult) and result.experiment == "judgments":
+        key = key_of(result, str(result.settings["statistic"]), main_dimension(result))
+        yield MetricTests(f"{result.settings['statistic']} with people", result.comparisons[key])
     elif isinstance(result, MeasuredResult) and result.experiment == "arena":
         yield MetricTests("agreement with the winners of battles", result.comparisons["agreement"])
 
@@ -143,82 +140,87 @@ def _numbers_of_references(result: MeasuredResult) -> list[int]:
     return list(map(int, numbers)) if isinstance(numbers, tuple) else []
 
 
-def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
-    metrics = list(_metrics(result))
-    for dimension, against in result.controls.items():
-        people = result.people.get(dimension)
+def _judgments(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    statistic = str(result.settings["statistic"])  # also the difference's and the ceiling's
+    for dimension in dimensions(result):
+        key = key_of(result, statistic, dimension)
+        people, against = result.people.get(key), result.controls.get(key)
         ceiling, is_what = 1.0, "a correlation of 1"
         if people is not None and people.value is not None:
             ceiling, is_what = people.value, "the agreement of one rating with the others"
-        for metric in metrics:
-            numbers = metric.numbers.human[dimension]
-            statistic = result.protocol.statistic  # also the difference's and the ceiling's
-            if against and (tested := _from(against, metric.name, numbers.estimate(statistic))):
+        for metric in _metrics(result):
+            if against and (tested := _from(against, metric.name, metric.numbers[key])):
                 yield ControlledFinding(
                     "judgments.correlation", dimension, metric.name,
                     f"{statistic} with people", *tested, ceiling, is_what,
                 )  # fmt: skip
-        if dimension == _main_dimension(result):
+        if dimension == main_dimension(result):
             yield from _accuracies(result, dimension)
 
 
-def _main_dimension(result: JudgmentsResult) -> str:
-    return "total" if "total" in result.dimensions else result.dimensions[0]
+def dimensions(result: MeasuredResult) -> list[str]:
+    """What people rated, of a result of judgments."""
+    given = result.settings["dimensions"]
+    return list(map(str, given)) if isinstance(given, tuple) else []
 
 
-def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledFinding]:
-    measures = {
-        PAIRS: "pairs of captions of an image in order, or tied as by people",
-        SYSTEMS: "share of pairs of systems in order",
-    }
-    for of, by_dimension in result.accuracy_controls.items():
-        if (against := by_dimension[dimension]) is None:
+def main_dimension(result: MeasuredResult) -> str:
+    """ "total", where people rated it, else the first dimension."""
+    known = dimensions(result)
+    return "total" if "total" in known else known[0]
+
+
+def key_of(result: MeasuredResult, name: str, dimension: str) -> str:
+    return name if len(dimensions(result)) == 1 else f"{name}_{dimension}"
+
+
+def _accuracies(result: MeasuredResult, dimension: str) -> Iterator[ControlledFinding]:
+    for of, name, measure in (
+        ("pairs", "accuracy", "pairs of captions of an image in order, or tied as by people"),
+        ("systems", "system_accuracy", "share of pairs of systems in order"),
+    ):
+        key = key_of(result, name, dimension)
+        if (against := result.controls.get(key)) is None:
             continue
         for metric in _metrics(result):
-            agreement: HumanAgreement = metric.numbers.human[dimension]
-            value = agreement.accuracy.accuracy
-            if of == SYSTEMS and agreement.system is not None:
-                value = agreement.system.accuracy
+            value = metric.numbers[key]
             if tested := _from(against, metric.name, value):
                 yield ControlledFinding(
-                    f"judgments.{of}", dimension, metric.name, measures[of], *tested,
+                    f"judgments.{of}", dimension, metric.name, measure, *tested,
                     ceiling_is="every pair in order",
-                    why_not=_too_few_systems(agreement) if of == SYSTEMS else None,
+                    why_not=_too_few_systems(value.n or 0) if of == "systems" else None,
                 )  # fmt: skip
 
 
-def _too_few_systems(agreement: HumanAgreement) -> str | None:
+def _too_few_systems(n: int) -> str | None:
     """Whether a random order of this number of systems is correct too often to show anything.
 
     Resampled images cannot answer this: they are of the same systems.
     """
-    means = agreement.system.means.values() if agreement.system is not None else ()
-    n = sum(mean.score is not None and mean.human is not None for mean in means)
     by_chance = 1 / math.factorial(n)
     if by_chance < ALPHA:
         return None
     return f"a random order of {n} systems is right with probability {by_chance:.2f}"
 
 
-def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:
-    by_kind: dict[str, list[str]] = {}
-    for one in result.sets:
-        by_kind.setdefault(one.kind, []).append(one.set)
-    for group, against in result.controls.items():
+def _sensitivity(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    kind_of = {one["set"]: one["kind"] for one in result.extra("sets").records}
+    examples = [(kind_of[one["set"]], one) for one in result.extra("examples").records]
+    for key, against in result.controls.items():
+        if key == "hard_positives":
+            source, kind = "sensitivity.rewrites", ""
+            measure = "how often a rewrite scores above a harmful near-copy"
+        elif key.startswith("kind_"):
+            source, kind = "sensitivity.kinds", key.removeprefix("kind_")
+            measure = "how often the human caption scores higher"
+        else:
+            continue
         for metric in _metrics(result):
-            numbers: SensitivityStatistics = metric.numbers
-            if group == REWRITES:
-                value, examples = numbers.hard_positives.rewrites, _examples(metric, [])
-                source, part = "sensitivity.rewrites", ""
-                measure = "how often a rewrite scores above a harmful near-copy"
-            else:
-                value, examples = numbers.kinds[group], _examples(metric, by_kind[group])
-                source, part = "sensitivity.kinds", group
-                measure = "how often the human caption scores higher"
-            if tested := _from(against, metric.name, value):
+            worst = [one for of, one in examples if (of, one["metric"]) == (kind, metric.name)]
+            if tested := _from(against, metric.name, metric.numbers[key]):
                 yield ControlledFinding(
-                    source, part, metric.name, measure, *tested,
-                    ceiling_is="always", examples=examples, corrupted=True,
+                    source, kind, metric.name, measure, *tested,
+                    ceiling_is="always", examples=_examples(worst), corrupted=True,
                 )  # fmt: skip
 
 
@@ -236,21 +238,25 @@ def _arena(result: MeasuredResult) -> Iterator[ControlledFinding]:
                 yield ControlledFinding("arena.long", "", metric.name, measure, *tested)
 
 
-def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
+def _attack(result: MeasuredResult) -> Iterator[ControlledFinding]:
     gallery: dict[str, list[CaptionExample]] = {}
-    for one in result.gallery:
-        gallery.setdefault(one.metric, []).append(
+    for one in result.extra("examples").records:
+        gallery.setdefault(one["metric"], []).append(
             CaptionExample(
-                image_id=one.image_id, better=one.human, worse=one.false, scores=one.scores
+                image_id=one["image_id"],
+                better=one["human"],
+                worse=one["false"],
+                scores=(one["score of the human caption"], one["score of the false caption"]),
             )
         )
     for metric in _metrics(result):
-        for search in (metric.numbers.main, COPIED):
-            controls = _resistance_of_controls(result, search)
-            if not controls or search not in metric.numbers.success:
+        for search in (str(metric.numbers.facts["search"]), COPIED):
+            key = f"fooled_{search.replace(' ', '_')}"
+            controls = _resistance_of_controls(result, search, key)
+            if not controls or key not in metric.numbers.values:
                 continue
             best = max(controls, key=lambda name: controls[name].value or 0.0)
-            value = _complement(metric.numbers.final(search))
+            value = _complement(metric.numbers[key])
             if (tested := _unpaired(value, best, controls[best])) is not None:
                 yield ControlledFinding(
                     "attack.resists", search, metric.name,
@@ -260,34 +266,41 @@ def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
                 )  # fmt: skip
 
 
-def _resistance_of_controls(result: AttackResult, search: str) -> dict[str, Estimate]:
+def _resistance_of_controls(result: MeasuredResult, search: str, key: str) -> dict[str, Estimate]:
     """Control → the share of images on which this search failed against it.
 
     Its columns, and for the main search the scores that every run attacks.
     """
     rates = {
-        metric.name: metric.numbers.final(search)
+        metric.name: metric.numbers[key]
         for metric in result.metrics
-        if metric.statistics is not None
-        and metric.column.control
-        and search in metric.numbers.success
+        if metric.statistics is not None and metric.column.control and key in metric.numbers.values
     }
     if search != COPIED:
-        rates |= {name: result.controls[name] for name in BLIND if name in result.controls}
+        rates |= {
+            one["score"]: Estimate(
+                value=one["images fooled"],
+                low=one["images fooled_low"],
+                high=one["images fooled_high"],
+                n=one["n"],
+            )
+            for one in result.extra("controls").records
+            if one["score"] in BLIND
+        }
     return {name: _complement(rate) for name, rate in rates.items() if rate.value is not None}
 
 
 _READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
     GradedResult: _graded,
-    JudgmentsResult: _judgments,
-    SensitivityResult: _sensitivity,
-    AttackResult: _attack,
 }
 
 _MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
     "forced_choice": _forced_choice,
+    "judgments": _judgments,
     "arena": _arena,
     "pairs": _pairs,
+    "sensitivity": _sensitivity,
+    "attack": _attack,
 }
 
 
@@ -345,13 +358,16 @@ def _complement(rate: Estimate) -> Estimate:
     )
 
 
-def _examples(metric: MetricResult[Any], sets: list[str]) -> tuple[CaptionExample, ...]:
-    """The metric's worst examples of these sets: the changed caption scored highest."""
+def _examples(records: list[dict[str, Any]]) -> tuple[CaptionExample, ...]:
+    """The worst examples: the changed caption scored highest."""
     examples = [
-        CaptionExample(image_id=e.image_id, better=e.human, worse=e.changed, scores=e.scores)
-        for name in sets
-        if name in metric.numbers.profile
-        for e in metric.numbers.profile[name].examples
+        CaptionExample(
+            image_id=one["image_id"],
+            better=one["human"],
+            worse=one["changed"],
+            scores=(one["score of the human caption"], one["score of the changed caption"]),
+        )
+        for one in records
     ]
     examples.sort(key=lambda e: (e.scores[0] or 0.0) - (e.scores[1] or 0.0))
     return tuple(examples[:3])

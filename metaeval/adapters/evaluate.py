@@ -19,8 +19,9 @@ try:
     import datasets
     import evaluate
 except ModuleNotFoundError as error:
-    problem = f"metaeval.adapters.evaluate needs {error.name}; pip install evaluate"
-    raise ModuleNotFoundError(problem, name=error.name) from None
+    raise ModuleNotFoundError(
+        f"metaeval.adapters.evaluate needs {error.name}; pip install evaluate", name=error.name
+    ) from None
 
 CITATIONS = {
     "bleu": "Papineni et al. (2002): BLEU. ACL.",

@@ -24,8 +24,10 @@ from metaeval.adapters.corpus import CorpusScore
 try:
     from torchmetrics import Metric as TorchMetric
 except ModuleNotFoundError as error:
-    problem = f"metaeval.adapters.torchmetrics needs {error.name}; pip install torchmetrics"
-    raise ModuleNotFoundError(problem, name=error.name) from None
+    raise ModuleNotFoundError(
+        f"metaeval.adapters.torchmetrics needs {error.name}; pip install torchmetrics",
+        name=error.name,
+    ) from None
 
 Result = torch.Tensor | tuple[torch.Tensor, torch.Tensor]
 

@@ -132,10 +132,11 @@ def _shape(scores: Any, n: int, scorer: Scorer) -> Observation:
     if not isinstance(scores, np.ndarray):
         return Observation("scores", False, f"score() returned {type(scores).__name__}, no array")
     if scores.shape != expected or scores.dtype != np.float64:
-        problem = (
-            f"score() returned {scores.dtype} {list(scores.shape)}, not float64 {list(expected)}"
+        return Observation(
+            "scores",
+            False,
+            f"score() returned {scores.dtype} {list(scores.shape)}, not float64 {list(expected)}",
         )
-        return Observation("scores", False, problem)
     return Observation("scores", True, f"float64 {list(expected)}")
 
 
@@ -148,8 +149,7 @@ def _in_bounds(scorer: Scorer, scores: Scores, asked: ContractInput) -> Observat
         if outside.any():
             k = int(np.argmax(outside))
             of = f"{column.name} of {asked.captions[k]!r}"
-            problem = f"{of} is {values[k]:.6g}, not {low:g} to {high:g}"
-            return Observation("bounds", False, problem)
+            return Observation("bounds", False, f"{of} is {values[k]:.6g}, not {low:g} to {high:g}")
     low, high = float(np.nanmin(scores)), float(np.nanmax(scores))
     return Observation("bounds", True, f"seen {low:.4g} to {high:.4g}")
 
@@ -267,10 +267,11 @@ def _same(
     if close(one, other):
         return Observation(what, True, "the same" if worst == 0 else f"the same to {worst:.1g}")
     k = int(np.argmax(gap.max(axis=1)))
-    problem = (
-        f"{asked.captions[k]!r:.60} scores {_shown(one[k])} {here} and {_shown(other[k])} {there}"
+    return Observation(
+        what,
+        False,
+        f"{asked.captions[k]!r:.60} scores {_shown(one[k])} {here} and {_shown(other[k])} {there}",
     )
-    return Observation(what, False, problem)
 
 
 def _shown(scores: npt.NDArray[np.float64]) -> str:

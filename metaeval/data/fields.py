@@ -105,8 +105,12 @@ def rename_fields(
         renamed = dict(record)
         for name, theirs in names.items():
             if name in record and not (given or {}).get(name):
-                problem = f"is there, but the first record has '{theirs}' in its place"
-                raise InputError(problem, file=path, record=where, field=name)
+                raise InputError(
+                    f"is there, but the first record has '{theirs}' in its place",
+                    file=path,
+                    record=where,
+                    field=name,
+                )
             if theirs in record:
                 renamed[name] = record[theirs]
             elif name in _named_required(names, required):

@@ -62,8 +62,12 @@ def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
                 field="id",
             )
         if value in seen:
-            problem = f"{value!r} occurs twice: {key}[{seen[value]}] has it too"
-            raise InputError(problem, file=path, record=where, field="id")
+            raise InputError(
+                f"{value!r} occurs twice: {key}[{seen[value]}] has it too",
+                file=path,
+                record=where,
+                field="id",
+            )
         checked = cast(ImageId, value)
         seen[checked] = i
         ids.append(checked)
@@ -78,8 +82,12 @@ def check_id(value: Any, path: Path, where: str, field: str) -> ImageId:
     else:
         good = isinstance(value, str) and value.strip() != "" and value.isprintable()
     if not good:
-        problem = f"must be a whole number of 64 bits or a printable string, not {value!r:.60}"
-        raise InputError(problem, file=path, record=where, field=field)
+        raise InputError(
+            f"must be a whole number of 64 bits or a printable string, not {value!r:.60}",
+            file=path,
+            record=where,
+            field=field,
+        )
     return cast(ImageId, value)
 
 

@@ -55,8 +55,12 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
         require_fields(record, ("image_id", "caption"), path, where)
         image_id = known_image_id(record["image_id"], known, path, where)
         if image_id in place:
-            problem = f"{image_id!r} occurs twice: record {place[image_id]} has it too"
-            raise InputError(problem, file=path, record=where, field="image_id")
+            raise InputError(
+                f"{image_id!r} occurs twice: record {place[image_id]} has it too",
+                file=path,
+                record=where,
+                field="image_id",
+            )
         place[image_id] = i
         captions[image_id] = tidy.read(record["caption"], file=path, record=where, field="caption")
     empty = sum(not caption for caption in captions.values())
@@ -84,8 +88,9 @@ def _records(path: Path, numbers: bool) -> tuple[list[Record], str]:
         wrong = kind(value)
         if isinstance(value, dict) and "annotations" in value:
             wrong += " with annotations (is this a captions file instead of a system's results?)"
-        problem = f"holds {wrong} where a list of image_id and caption is expected"
-        raise InputError(problem, file=path)
+        raise InputError(
+            f"holds {wrong} where a list of image_id and caption is expected", file=path
+        )
     if not value:
         raise InputError("holds no caption", file=path)
     for i, record in enumerate(value):

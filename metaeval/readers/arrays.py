@@ -68,16 +68,23 @@ class ArrayArchive:
             size = _size(shape, dtype)
             here = self._zip.getinfo(f"{name}.npy").file_size
             if size > here:
-                problem = f"the header announces {size:,} bytes, the file has {here:,}"
-                raise InputError(problem, file=self.path, field=name)
+                raise InputError(
+                    f"the header announces {size:,} bytes, the file has {here:,}",
+                    file=self.path,
+                    field=name,
+                )
             try:
                 raw = file.read(size + 1)
             except _BROKEN as error:
-                problem = f"cannot be read ({one_line(error, 100)})"
-                raise InputError(problem, file=self.path, field=name) from None
+                raise InputError(
+                    f"cannot be read ({one_line(error, 100)})", file=self.path, field=name
+                ) from None
         if len(raw) != size:
-            problem = f"the header announces {size:,} bytes, the file has another number"
-            raise InputError(problem, file=self.path, field=name)
+            raise InputError(
+                f"the header announces {size:,} bytes, the file has another number",
+                file=self.path,
+                field=name,
+            )
         return np.frombuffer(raw, dtype).reshape(tuple(shape), order="F" if by_column else "C")
 
 
@@ -109,8 +116,11 @@ def _header(
             raise ValueError(f"it holds {descr!r:.20}: objects are not read")
         return shape, by_column, dtype
     except (*_BROKEN, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        problem = f"is not a NumPy array, or is cut short ({one_line(error, 100)})"
-        raise InputError(problem, file=path, field=field) from None
+        raise InputError(
+            f"is not a NumPy array, or is cut short ({one_line(error, 100)})",
+            file=path,
+            field=field,
+        ) from None
 
 
 def _size(shape: Sequence[int], dtype: np.dtype[Any]) -> int:

@@ -40,8 +40,7 @@ def load_torch_checkpoint(path: Path | str) -> Any:
     path = user_path(path)
     if not path.exists():
         raise InputError("file not found", file=path)
-    with open_binary(path, _MOST):
-        pass  # a regular file that can be read
+    open_binary(path, _MOST).close()  # a regular file that can be read
     return read_torch_archive(path) if is_torch_archive(path) else _older_form(path)
 
 
@@ -74,8 +73,7 @@ def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
 def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """The tensors of a safetensors file, on the CPU, and the file's metadata."""
     path = user_path(path)
-    with open_binary(path, _MOST):
-        pass  # a regular file that can be read
+    open_binary(path, _MOST).close()  # a regular file that can be read
     safetensors = import_module("safetensors")
     tensors: dict[str, torch.Tensor] = {}
     try:
@@ -94,14 +92,14 @@ def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[st
         AttributeError,
         OverflowError,
     ) as error:
-        problem = f"is not a safetensors file, or is cut short ({one_line(error)})"
-        raise InputError(problem, file=path) from None
+        raise InputError(
+            f"is not a safetensors file, or is cut short ({one_line(error)})", file=path
+        ) from None
 
 
 def safetensors_shapes(path: Path) -> list[tuple[int, ...]]:
     """The shapes of a safetensors file's tensors, without reading their numbers."""
-    with open_binary(path, _MOST):
-        pass  # a regular file that can be read
+    open_binary(path, _MOST).close()  # a regular file that can be read
     safetensors = import_module("safetensors")
     with (
         native_errors(path, "safetensors file"),
@@ -120,8 +118,9 @@ def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:
     if not isinstance(state, dict):
         raise InputError("holds no weights by name", file=path)
     if lost := [name for name in expected if name not in state]:
-        problem = f"is missing ({len(lost):,} of {len(expected):,} weights are)"
-        raise InputError(problem, file=path, field=lost[0])
+        raise InputError(
+            f"is missing ({len(lost):,} of {len(expected):,} weights are)", file=path, field=lost[0]
+        )
     if strange := [name for name in state if name not in expected]:
         raise InputError("is not a weight of this model", file=path, field=str(strange[0]))
     for name, value in state.items():
@@ -136,11 +135,13 @@ def check_numbers(name: str, value: Any, path: Path | str) -> None:
     if not isinstance(value, torch.Tensor):
         raise InputError(f"is {type(value).__name__}, not a tensor", file=path, field=name)
     if value.device.type != "cpu":
-        problem = f"is a tensor without numbers (device {value.device.type})"
-        raise InputError(problem, file=path, field=name)
+        raise InputError(
+            f"is a tensor without numbers (device {value.device.type})", file=path, field=name
+        )
     if value.is_neg() or value.is_conj():
-        problem = "is a negated or conjugated view; save a copy of it"
-        raise InputError(problem, file=path, field=name)
+        raise InputError(
+            "is a negated or conjugated view; save a copy of it", file=path, field=name
+        )
     if value.is_complex() or value.is_quantized or value.is_sparse:
         raise InputError(f"holds numbers of {value.dtype}", file=path, field=name)
     if value.is_floating_point():
@@ -156,5 +157,8 @@ def _check_weight(name: str, value: Any, expected: torch.Tensor, path: Path | st
         have, want = list(value.shape), list(expected.shape)
         raise InputError(f"has the shape {have} instead of {want}", file=path, field=name)
     if value.is_floating_point() != expected.is_floating_point():
-        problem = f"holds numbers of {value.dtype} where the model has {expected.dtype}"
-        raise InputError(problem, file=path, field=name)
+        raise InputError(
+            f"holds numbers of {value.dtype} where the model has {expected.dtype}",
+            file=path,
+            field=name,
+        )

@@ -56,8 +56,9 @@ def open_binary(path: Path, most: int | None = None) -> BufferedReader:
         if not stat.S_ISREG(state.st_mode):
             raise InputError("is not a regular file", file=path)
         if most is not None and state.st_size > most:
-            problem = f"has {state.st_size:,} bytes, and at most {most:,} are read"
-            raise InputError(problem, file=path)
+            raise InputError(
+                f"has {state.st_size:,} bytes, and at most {most:,} are read", file=path
+            )
         opened = os.fdopen(file, "rb")
         return opened
     finally:

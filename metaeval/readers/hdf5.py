@@ -28,8 +28,7 @@ class Hdf5File:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with open_binary(path):
-            pass  # a regular file that can be read
+        open_binary(path).close()  # a regular file that can be read
         h5py = import_module("h5py")
         self._h5py, self._errors = (
             h5py,
@@ -86,16 +85,23 @@ class Hdf5File:
             if not isinstance(dataset, self._h5py.Dataset) or dataset.shape is None:
                 raise InputError("is not a data set", file=self.path, field=name)
             if dataset.external or dataset.is_virtual:
-                problem = "has its numbers in other files, which are not opened"
-                raise InputError(problem, file=self.path, field=name)
+                raise InputError(
+                    "has its numbers in other files, which are not opened",
+                    file=self.path,
+                    field=name,
+                )
             size, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
         except self._errors as error:
             raise self._problem(error, name) from None
         if size > max(_FREE, _MOST_RATIO * stored):
-            problem = f"the header announces {size:,} bytes, the file has {stored:,}"
-            raise InputError(problem, file=self.path, field=name)
+            raise InputError(
+                f"the header announces {size:,} bytes, the file has {stored:,}",
+                file=self.path,
+                field=name,
+            )
         return dataset
 
     def _problem(self, error: BaseException, field: str | None = None) -> InputError:
-        problem = f"cannot be read as HDF5 ({one_line(error, 100)})"
-        return InputError(problem, file=self.path, field=field)
+        return InputError(
+            f"cannot be read as HDF5 ({one_line(error, 100)})", file=self.path, field=field
+        )

@@ -63,8 +63,7 @@ def open_image(path: Path) -> Iterator[Image.Image]:
         zlib.error,
         images.DecompressionBombError,
     ) as error:
-        problem = f"cannot be read as an image ({one_line(error)})"
-        raise InputError(problem, file=path) from None
+        raise InputError(f"cannot be read as an image ({one_line(error)})", file=path) from None
     yield rgb
 
 

@@ -39,8 +39,7 @@ def parse_json(text: str, file: Path | str | None, record: str | None = None) ->
     except RecursionError:
         raise InputError("invalid JSON (nested too deep)", file=file, record=record) from None
     except ValueError as error:  # JSONDecodeError, a key twice, numbers of thousands of digits
-        problem = f"invalid JSON ({one_line(error)})"
-        raise InputError(problem, file=file, record=record) from None
+        raise InputError(f"invalid JSON ({one_line(error)})", file=file, record=record) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

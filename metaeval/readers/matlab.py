@@ -91,8 +91,7 @@ def read_matlab(path: Path) -> dict[str, Value]:
                 raise _DamagedError(f"the variable '{name:.40}' occurs twice")
             variables[name] = value
     except (_DamagedError, zlib.error, UnicodeDecodeError) as error:
-        problem = f"not a readable MATLAB file ({one_line(error)})"
-        raise InputError(problem, file=path) from None
+        raise InputError(f"not a readable MATLAB file ({one_line(error)})", file=path) from None
     return variables
 
 

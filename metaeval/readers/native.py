@@ -22,5 +22,6 @@ def native_errors(path: Path, what: str) -> Iterator[None]:
     except (MetaevalError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        problem = f"is not a readable {what} ({one_line(error) or type(error).__name__})"
-        raise InputError(problem, file=path) from None
+        raise InputError(
+            f"is not a readable {what} ({one_line(error) or type(error).__name__})", file=path
+        ) from None

@@ -105,13 +105,16 @@ def read_pickle(
     try:
         return _DataUnpickler(raw, names, persistent).load()
     except _Refused as error:
-        problem = f"contains code ({error}) and was not opened; only {what} are read"
-        raise InputError(problem, file=file) from None
+        raise InputError(
+            f"contains code ({error}) and was not opened; only {what} are read", file=file
+        ) from None
     except InputError:
         raise
     except Exception as error:  # a broken pickle makes its reader raise nearly anything
-        problem = f"holds no {what}, or is cut short ({one_line(error) or type(error).__name__})"
-        raise InputError(problem, file=file) from None
+        raise InputError(
+            f"holds no {what}, or is cut short ({one_line(error) or type(error).__name__})",
+            file=file,
+        ) from None
 
 
 class PickledArray:
@@ -146,8 +149,9 @@ class PickledArray:
         for n in shape:
             size *= n
         if size != len(data):
-            problem = f"holds {len(data):,} bytes for the shape {list(shape)}"
-            raise InputError(problem, file=file, field=field)
+            raise InputError(
+                f"holds {len(data):,} bytes for the shape {list(shape)}", file=file, field=field
+            )
         flat = np.frombuffer(data, dtype)
         return flat.reshape(shape, order="F" if self.by_column else "C")
 

@@ -60,8 +60,7 @@ def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[s
         remedy = (
             "',' (in a .tsv file: a tab)" if delimiter == "," else "a tab (in a .csv file: ',')"
         )
-        problem = f"the separator is {there}; use {remedy}"
-        raise InputError(problem, file=file.path, record="line 1")
+        raise InputError(f"the separator is {there}; use {remedy}", file=file.path, record="line 1")
     if twice := [name for name, n in Counter(header).items() if n > 1 and name]:
         raise InputError("the column occurs twice", file=file.path, field=twice[0])
     while True:
@@ -72,13 +71,19 @@ def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[s
             continue  # an empty line
         where = f"line {reader.line_num:,}"
         if len(cells) != len(header):
-            problem = f"has {len(cells)} cells where the header has {len(header)}"
-            raise InputError(problem, file=file.path, record=where)
+            raise InputError(
+                f"has {len(cells)} cells where the header has {len(header)}",
+                file=file.path,
+                record=where,
+            )
         first, *inside = lines[begin : reader.line_num]  # a quoted cell may go on for lines
         whole = first.count(delimiter) >= len(header) - 1
         if whole and any(_is_row(line, delimiter, len(header)) for line in inside):
-            problem = "a quoted cell that begins here holds whole rows: is a quote not closed?"
-            raise InputError(problem, file=file.path, record=f"line {begin + 1:,}")
+            raise InputError(
+                "a quoted cell that begins here holds whole rows: is a quote not closed?",
+                file=file.path,
+                record=f"line {begin + 1:,}",
+            )
         yield where, dict(zip(header, cells, strict=True))
 
 
@@ -121,8 +126,10 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
             if twice := [name for name, n in Counter(names).items() if n > 1]:
                 raise InputError("the column occurs twice", file=path, field=twice[0])
             if metadata.num_rows > _MOST_ROWS or len(names) > _MOST_COLUMNS:
-                problem = f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many"
-                raise InputError(problem, file=path)
+                raise InputError(
+                    f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many",
+                    file=path,
+                )
             if most is not None:
                 _check_parquet_size(metadata, path, most)
             texts = _text_columns(plain.schema)
@@ -137,11 +144,13 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"not a readable Parquet file ({one_line(error)})", file=path) from None
     except MemoryError:
-        problem = "does not fit into memory; write it in several smaller files"
-        raise InputError(problem, file=path) from None
+        raise InputError(
+            "does not fit into memory; write it in several smaller files", file=path
+        ) from None
     if number != metadata.num_rows:
-        problem = f"has {number:,} rows, its metadata announces {metadata.num_rows:,}"
-        raise InputError(problem, file=path)
+        raise InputError(
+            f"has {number:,} rows, its metadata announces {metadata.num_rows:,}", file=path
+        )
 
 
 def _checked_batches(file: Any, path: Path, most: int | None) -> Iterator[Any]:
@@ -152,11 +161,11 @@ def _checked_batches(file: Any, path: Path, most: int | None) -> Iterator[Any]:
         size += of_batch
         if of_batch > _MOST_BATCH or (most is not None and size > most):
             taken, limit = (of_batch, _MOST_BATCH) if of_batch > _MOST_BATCH else (size, most)
-            problem = (
+            raise InputError(
                 f"its values take more than {limit:,} bytes ({taken:,} by row "
-                f"{number + len(batch) - 1:,}); write smaller files"
+                f"{number + len(batch) - 1:,}); write smaller files",
+                file=path,
             )
-            raise InputError(problem, file=path)
         number += len(batch)
         yield batch
 

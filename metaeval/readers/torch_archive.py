@@ -143,8 +143,11 @@ class _Archive:
             self._storages[key] = bytearray(self._bytes(f"{self._root}data/{key}", _MOST_STORAGE))
         raw = self._storages[key]
         if count < 0 or len(raw) != count * size:
-            problem = f"holds {len(raw):,} bytes where {count:,} numbers of {kind.name} should be"
-            raise InputError(problem, file=self._path, record=f"data/{key}")
+            raise InputError(
+                f"holds {len(raw):,} bytes where {count:,} numbers of {kind.name} should be",
+                file=self._path,
+                record=f"data/{key}",
+            )
         empty = torch.empty(0, dtype=dtype)
         return _Storage(torch.frombuffer(raw, dtype=dtype) if raw else empty)
 

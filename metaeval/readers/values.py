@@ -53,11 +53,13 @@ def read_number(
     if not low <= number <= high:
         scale = f"{low:g}…{high:g}" if math.isfinite(low + high) else f"above {low:g}"
         scale = f"up to {high:g}" if low == -math.inf else scale
-        problem = f"{value!r:.60} is not on the scale {scale}"
-        raise InputError(problem, file=file, record=where, field=field)
+        raise InputError(
+            f"{value!r:.60} is not on the scale {scale}", file=file, record=where, field=field
+        )
     if whole and number != int(number):
-        problem = f"{value!r:.60} is not a whole number"
-        raise InputError(problem, file=file, record=where, field=field)
+        raise InputError(
+            f"{value!r:.60} is not a whole number", file=file, record=where, field=field
+        )
     return number
 
 
@@ -72,8 +74,12 @@ def read_list(value: Any, file: Path | None, where: str, field: str) -> Any:
         return value
     text = value.strip()
     if _OTHER_LIST.match(text):
-        problem = f"{one_line(text, 40)} looks like several values; write a JSON list"
-        raise InputError(problem, file=file, record=where, field=field)
+        raise InputError(
+            f"{one_line(text, 40)} looks like several values; write a JSON list",
+            file=file,
+            record=where,
+            field=field,
+        )
     if not text.startswith("["):
         return value
     try:

@@ -30,8 +30,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except _NOT_YAML as error:
         mark, problem = (getattr(error, f"problem{name}", None) for name in ("_mark", ""))
         where = f"line {mark.line + 1:,}" if mark else None
-        problem = f"is not YAML ({one_line(problem or error)})"
-        raise InputError(problem, file=path, record=where) from None
+        raise InputError(
+            f"is not YAML ({one_line(problem or error)})", file=path, record=where
+        ) from None
     if not isinstance(content, dict):
         raise InputError("is not a mapping", file=path)
     return {str(key): value for key, value in content.items()}

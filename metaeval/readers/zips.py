@@ -20,8 +20,7 @@ _FREE = 1 << 20  # bytes to which any member may unpack
 
 def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
     """An archive, open; InputError where it is damaged or names a member twice."""
-    with open_binary(path):
-        pass  # a regular file that can be read
+    open_binary(path).close()  # a regular file that can be read
     archive: zipfile.ZipFile | None = None
     try:
         archive = zipfile.ZipFile(path)
@@ -44,8 +43,9 @@ def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
     ) as error:
         if archive is not None:
             archive.close()
-        problem = f"is not a {what}, or is cut short ({one_line(error, 100)})"
-        raise InputError(problem, file=path) from None
+        raise InputError(
+            f"is not a {what}, or is cut short ({one_line(error, 100)})", file=path
+        ) from None
 
 
 def read_member(
@@ -64,20 +64,27 @@ def read_member(
     if stored and entry.compress_type != zipfile.ZIP_STORED:
         raise InputError("is compressed; save it uncompressed", file=path, field=name)
     if entry.file_size > most:
-        problem = f"unpacks to {entry.file_size:,} bytes, at most {most:,} are read"
-        raise InputError(problem, file=path, field=name)
+        raise InputError(
+            f"unpacks to {entry.file_size:,} bytes, at most {most:,} are read",
+            file=path,
+            field=name,
+        )
     if entry.header_offset + entry.compress_size > path.stat().st_size:
         raise InputError("is cut short", file=path, record=name)
     if entry.compress_type == zipfile.ZIP_STORED and entry.file_size != entry.compress_size:
         raise InputError("is damaged: it has two sizes", file=path, record=name)
     if entry.file_size > max(_FREE, _MOST_RATIO * entry.compress_size):
-        problem = f"unpacks from {entry.compress_size:,} bytes to {entry.file_size:,}: not read"
-        raise InputError(problem, file=path, field=name)
+        raise InputError(
+            f"unpacks from {entry.compress_size:,} bytes to {entry.file_size:,}: not read",
+            file=path,
+            field=name,
+        )
     try:
         return archive.open(entry)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        problem = f"cannot be read ({one_line(error, 100)})"
-        raise InputError(problem, file=path, field=name) from None
+        raise InputError(
+            f"cannot be read ({one_line(error, 100)})", file=path, field=name
+        ) from None
 
 
 def unpack_member(

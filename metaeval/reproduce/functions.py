@@ -19,8 +19,7 @@ from metaeval.readers.values import read_number
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.compare import Values
 from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
-from metaeval.results.captioners import CaptionersResult
-from metaeval.results.sensitivity import SensitivityResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 
@@ -45,25 +44,30 @@ def human_above_machine(folder: Path) -> Values:
     scores strictly higher; pairs without both scores are left out.
     """
     result = load_run(folder).result
-    assert isinstance(result, CaptionersResult)
+    assert isinstance(result, MeasuredResult)
+    columns = {
+        str(metric.numbers.facts["sentence_column"]): metric.column
+        for metric in result.metrics
+        if metric.ok and metric.column.part_of is None
+    }
     path = folder / files.AGAINST_HUMAN / files.SCORES
     scores = files.read_table(path, ("image_id", "set", "metric", "score"))
     values: dict[str, dict[str, float | None]] = {}
-    for metric in result.against_human:
-        if not metric.ok or metric.column.part_of is not None:
+    for name, column in columns.items():
+        of_metric = scores[scores["metric"] == name]
+        if of_metric.empty:  # it did not run against people
             continue
-        of_metric = scores[scores["metric"] == metric.name]
         table = of_metric.pivot(index="image_id", columns="set", values="score")
         human = table.pop(HUMAN)
         machines = table[sorted(table.columns)]
-        pairs = [(i, name) for name in machines.columns for i in machines.index]
+        pairs = [(i, system) for system in machines.columns for i in machines.index]
         chosen = np.random.default_rng(0).permutation(len(pairs))[:PAIRS]
         people = human.to_numpy()[chosen % len(machines)]
         others = machines.to_numpy().T.reshape(-1)[chosen]
         known = ~np.isnan(people) & ~np.isnan(others)
-        sign = 1 if metric.column.higher_is_better else -1
+        sign = 1 if column.higher_is_better else -1
         above = sign * (people[known] - others[known]) > 0
-        values[metric.name] = {
+        values[name] = {
             "accuracy": float(above.mean()),
             "human": float(people[known].mean()),
             "machine": float(others[known].mean()),
@@ -75,18 +79,19 @@ def components(folder: Path) -> Values:
     """TIGEr's Fig. 7 from a run of sensitivity: how often the true caption scores above the one
     with a wrong component, ties half; corruptions of a component weigh by their captions."""
     result = load_run(folder).result
-    assert isinstance(result, SensitivityResult)
-    of_name = {entry.name: entry.set for entry in result.sets}
+    assert isinstance(result, MeasuredResult)
+    of_name = {entry["name"]: entry["set"] for entry in result.extra("sets").records}
+    profile = {(c["metric"], c["set"]): c for c in result.extra("profile").records}
     values: dict[str, dict[str, float | None]] = {}
     for metric in result.metrics:
         if not metric.ok or metric.column.part_of is not None:
             continue
-        profile = metric.numbers.profile
         values[metric.name] = {}
         for kind, names in COMPONENTS.items():
-            cells = [profile[of_name[n]] for n in names if of_name.get(n) in profile]
-            n = sum(cell.n for cell in cells)
-            right = sum((cell.auc.value or 0.0) * cell.n for cell in cells)
+            places = [(metric.name, of_name.get(name)) for name in names]
+            cells = [profile[place] for place in places if place in profile]
+            n = sum(cell["n"] for cell in cells)
+            right = sum((cell["auc"] or 0.0) * cell["n"] for cell in cells)
             values[metric.name][kind] = right / n if n else None
     return values
 

@@ -168,14 +168,18 @@ class Comparisons(Model):
             if name in (pair.a, pair.b) and not pair.is_significant(self.alpha)
         )
 
-    def not_below(self, best: str, names: Sequence[str]) -> list[str]:
-        """The names that no test puts below `best`: not separated, above it, or never compared."""
+    def not_below(self, best: str, names: Sequence[str], *, lowest: bool = False) -> list[str]:
+        """The names that no test puts below `best`: not separated, above it, or never compared.
+
+        With `lowest`, lower values are better, and "below" is a higher value.
+        """
+        sign = -1 if lowest else 1
         below = {
             pair.b if pair.a == best else pair.a
             for pair in self.pairs
             if best in (pair.a, pair.b)
             and pair.is_significant(self.alpha)
-            and (pair.difference.value or 0.0) * (1 if pair.a == best else -1) > 0
+            and (pair.difference.value or 0.0) * (sign if pair.a == best else -sign) > 0
         }
         return [name for name in names if name != best and name not in below]
 

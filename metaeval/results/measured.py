@@ -125,6 +125,66 @@ class PublishedValues(Model):
     why_not: str | None = None
 
 
+class SystemRanking(Model):
+    """The scores of systems by one metric, and the tests between them.
+
+    Attributes
+    ----------
+    scores
+        System → its score, best first; systems without a score come last. `n` counts its images.
+    best
+        Which value is better.
+    digits
+        Decimals of a score in print.
+    comparisons
+        All pairs of systems that have a score, the better one as `a`.
+    baseline, against_baseline
+        The system that every other one is tested against, and these tests; `None` without one.
+    """
+
+    scores: Mapping[str, Estimate]
+    best: Literal["highest", "lowest"] = "highest"
+    digits: int = 4
+    comparisons: Comparisons
+    baseline: str | None = None
+    against_baseline: Comparisons | None = None
+
+    @property
+    def ranking(self) -> list[str]:
+        """The systems that have a score, best first."""
+        return [name for name, score in self.scores.items() if score.value is not None]
+
+    @property
+    def is_decidable(self) -> bool:
+        """Whether some test of a pair could have been significant."""
+        return any(test.decidable for pair in self.comparisons.pairs for test in pair.tests)
+
+    @property
+    def leaders(self) -> list[str]:
+        """The best system and those that no test separates from it; none without such a test."""
+        ranking = self.ranking
+        if not ranking or not self.is_decidable:
+            return []
+        best, *others = ranking
+        return [best, *self.comparisons.not_below(best, others, lowest=self.best == "lowest")]
+
+    def letters(self) -> dict[str, str]:
+        """System → its letters: two systems share a letter unless a test separates them."""
+        if not self.is_decidable:
+            return dict.fromkeys(self.scores, "")
+        return dict.fromkeys(self.scores, "") | self.comparisons.letters(self.ranking)
+
+    def against(self, system: str) -> Literal["better", "worse", ""]:
+        """Whether a system is significantly better or worse than the baseline."""
+        if self.baseline is None or self.against_baseline is None:
+            return ""
+        pair = self.against_baseline.between(system, self.baseline)
+        if pair is None or not pair.is_significant(self.against_baseline.alpha):
+            return ""
+        sign = 1 if self.best == "highest" else -1
+        return "better" if sign * (pair.difference.value or 0.0) > 0 else "worse"
+
+
 class MeasuredResult(RunResult[Measured]):
     """A result that declares what it measures.
 
@@ -146,6 +206,9 @@ class MeasuredResult(RunResult[Measured]):
         Key of a measure → what people reach.
     published
         Printed values, one entry a source.
+    systems
+        Of an experiment that ranks systems: what they are ranked by → their scores; what answers
+        the question first.
     extras
         Tables that only the page shows.
     notes
@@ -162,6 +225,7 @@ class MeasuredResult(RunResult[Measured]):
     controls: Mapping[str, AgainstControl] = {}
     people: Mapping[str, Estimate] = {}
     published: tuple[PublishedValues, ...] = ()
+    systems: Mapping[str, SystemRanking] = {}
     extras: tuple[Extra, ...] = ()
     notes: tuple[str, ...] = ()
     caveat: str = ""

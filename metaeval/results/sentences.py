@@ -6,11 +6,11 @@ it from all others, and above a control only where a test shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
-from metaeval.results.measured import Measured, MeasuredResult, ranked
+from metaeval.results.measured import Measured, MeasuredResult, SystemRanking, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 
@@ -19,7 +19,11 @@ MOST_NAMES = 6  # of a group that a sentence lists
 
 def sentences(result: MeasuredResult) -> list[str]:
     """At most three sentences on the measure that answers the question."""
-    return [s for s in (leaders(result), above_control(result), result.caveat) if s]
+    if result.systems:
+        answers = [leading_systems(result), against_baseline(result)]
+    else:
+        answers = [leaders(result), above_control(result)]
+    return [s for s in (*answers, result.caveat) if s]
 
 
 def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
@@ -28,23 +32,60 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     order = ranked(ranked_metrics(result), measure)
     if not order:
         return "No metric has a value."
-    best = order[0]
-    value = with_interval(measure, best.numbers[measure.key])
+    value = with_interval(measure, order[0].numbers[measure.key])
     if measure.group:
         value = f"{measure.full_title}: {value}"
+    word = "lowest" if measure.best == "lowest" else "highest"
     comparisons = result.comparisons.get(measure.key)
-    if len(order) == 1:
-        return f"{best.name}: {value}, the only metric with a value."
+    return _leaders([m.name for m in order], value, comparisons, word, "metric", "lower")
+
+
+def leading_systems(result: MeasuredResult) -> str:
+    """The system with the best value by what answers the question, and those not separated."""
+    by, systems = next(iter(result.systems.items()))
+    order = systems.ranking
+    if not order:
+        return "No metric gave the systems a score."
+    value = system_text(systems, order[0], interval=True)
+    text = _leaders(order, value, systems.comparisons, systems.best, "system", "behind")
+    return f"By {by}: {text}"
+
+
+def against_baseline(result: MeasuredResult) -> str:
+    """The systems that are significantly better or worse than the baseline; empty without one."""
+    by, systems = next(iter(result.systems.items()))
+    if systems.baseline is None:
+        return ""
+    better, worse = (
+        [name for name in systems.ranking if systems.against(name) == word]
+        for word in ("better", "worse")
+    )
+    text = f"Against the baseline, {systems.baseline}, by {by}: significantly better"
+    return f"{text} {names(better) or 'none'}; significantly worse {names(worse) or 'none'}."
+
+
+def _leaders(
+    order: Sequence[str],
+    value: str,
+    comparisons: Comparisons | None,
+    extreme: str,
+    noun: str,
+    after: str,
+) -> str:
+    """Who leads: `order` is best first, `value` that of the first one."""
+    best, *others = order
+    if not others:
+        return f"{best}: {value}, the only {noun} with a value."
     if comparisons is None or not comparisons.is_tested:
-        word = "lowest" if measure.best == "lowest" else "highest"
-        return f"{best.name} has the {word} value ({value}); no test compares the metrics."
-    others = [m.name for m in order[1:]]
-    equal = comparisons.not_below(best.name, others)
+        return f"{best} has the {extreme} value ({value}); no test compares the {noun}s."
+    if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):
+        return f"Whether {best} ({value}) leads, cannot be decided with so few images or draws."
+    equal = comparisons.not_below(best, others, lowest=extreme == "lowest")
     if not equal:
-        return f"{best.name} leads ({value}): every other metric is significantly lower."
+        return f"{best} leads ({value}): every other {noun} is significantly {after}."
     if len(equal) == len(others):
-        return f"No test separates {best.name} ({value}) from any other metric."
-    return f"{best.name} leads ({value}), not separated from {names(equal)}."
+        return f"No test separates {best} ({value}) from any other {noun}."
+    return f"{best} leads ({value}), not separated from {names(equal)}."
 
 
 def above_control(result: MeasuredResult, measure: Measure | None = None) -> str:
@@ -66,16 +107,23 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
     return f"Significantly above {control}: {names(against.above)}."
 
 
-def definition_of_bold(comparisons: Comparisons) -> str:
-    """What bold means in a column with these comparisons."""
-    methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
-    if not methods:
+def definition_of_bold(columns: Mapping[str, Comparisons]) -> str:
+    """What bold means in columns with these comparisons, by their titles."""
+    by_test: dict[str, list[str]] = {}
+    for title, comparisons in columns.items():
+        methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
+        n = sum(bool(pair.tests) for pair in comparisons.pairs)
+        if methods:
+            test = f"paired {' and '.join(methods)}, Holm over {n} pair{'' if n == 1 else 's'}"
+            by_test.setdefault(test, []).append(title)
+    if not by_test:
         return ""
-    n = sum(bool(pair.tests) for pair in comparisons.pairs)
-    return (
-        f"bold: the best, and those not separated from it at {comparisons.alpha:g} "
-        f"(paired {' and '.join(methods)}, Holm over {n} pair{'' if n == 1 else 's'})"
-    )
+    alpha = next(iter(columns.values())).alpha
+    tests = [
+        f"{', '.join(titles)}: {test}" if len(by_test) > 1 else test
+        for test, titles in by_test.items()
+    ]
+    return f"bold: the best, and those not separated from it at {alpha:g} ({'; '.join(tests)})"
 
 
 def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:
@@ -84,7 +132,8 @@ def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:
     order = [m.name for m in ranked(ranked_metrics(result), measure)]
     if comparisons is None or not comparisons.is_tested or measure.best == "neither" or not order:
         return frozenset()
-    return frozenset([order[0], *comparisons.not_below(order[0], order)])
+    equal = comparisons.not_below(order[0], order, lowest=measure.best == "lowest")
+    return frozenset([order[0], *equal])
 
 
 def ranked_metrics(result: MeasuredResult) -> list[MetricResult[Measured]]:
@@ -111,6 +160,19 @@ def with_interval(measure: Measure, estimate: Estimate) -> str:
         return _text(measure, estimate.value)
     low, high = (_text(measure, end) for end in estimate.interval)
     return f"{_text(measure, estimate.value)} [{low}, {high}]"
+
+
+def system_text(systems: SystemRanking, name: str, *, interval: bool = False) -> str:
+    """The score of a system, with its interval where that is asked for and known."""
+
+    def text(value: float | None) -> str:
+        return "–" if value is None else f"{value:.{systems.digits}f}".replace("-", "−")
+
+    score = systems.scores[name]
+    ends = score.interval if interval else None
+    if ends is None:
+        return text(score.value)
+    return f"{text(score.value)} [{text(ends[0])}, {text(ends[1])}]"
 
 
 def names(items: Sequence[str]) -> str:

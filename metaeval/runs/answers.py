@@ -102,8 +102,9 @@ class Answer:
             in_range = (is_number(value) and abs(value) < 1 << 63) or isinstance(value, str)
             in_range |= name == "score" and value != value  # what could not be parsed
             if not isinstance(value, wanted) or not in_range:
-                problem = f"{value!r:.40} is not {_WORDS[wanted]}"
-                raise InputError(problem, file=file, record=where, field=name)
+                raise InputError(
+                    f"{value!r:.40} is not {_WORDS[wanted]}", file=file, record=where, field=name
+                )
             values[name] = storable(value) if isinstance(value, str) else value
         values |= {name: token_count(values[name]) for name in _COUNTS}
         defaults: dict[str, Any] = {f.name: f.default for f in fields(cls)}
@@ -245,8 +246,12 @@ def read_part(path: Path) -> Iterator[tuple[str, Answer]]:
 def add_answer(known: dict[str, Answer], answer: Answer, file: Path, where: str) -> None:
     """Keep an answer by its request's key; InputError for another answer to the same request."""
     if known.setdefault(answer.key, answer).answer != answer.answer:
-        problem = "an earlier record has another answer to the same request; keep one of them"
-        raise InputError(problem, file=file, record=where, field="answer")
+        raise InputError(
+            "an earlier record has another answer to the same request; keep one of them",
+            file=file,
+            record=where,
+            field="answer",
+        )
 
 
 def _number(path: Path) -> int:

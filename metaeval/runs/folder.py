@@ -187,8 +187,9 @@ def _lock(path: Path) -> int:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(descriptor)
-                problem = f"another run is writing into this folder; wait for it, or {_OTHER}"
-                raise InputError(problem, file=path) from None
+                raise InputError(
+                    f"another run is writing into this folder; wait for it, or {_OTHER}", file=path
+                ) from None
             except OSError:
                 pass  # this file system has no locks
             with contextlib.suppress(FileNotFoundError):

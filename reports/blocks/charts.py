@@ -71,6 +71,20 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
     return _chart("ranking", "Ranking", draw, label, f"{'; '.join(legend)}.")
 
 
+def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str) -> Block:
+    """Each name with its value and interval, in the given order."""
+
+    def draw(width: float) -> Figure:
+        with mpl.rc_context(STYLE):
+            figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
+            axes = figure.add_subplot()
+            _draw_ranking(axes, estimates, (), None, {}, 1)
+            axes.set_xlabel(axis)
+        return figure
+
+    return _chart(key, title, draw, f"{axis}: {', '.join(estimates)}", "")
+
+
 def _draw_ranking(
     axes: Axes,
     estimates: Mapping[str, Estimate],
@@ -112,12 +126,14 @@ def curves(extra: Extra) -> Block:
     colours = colours_of(lines)
 
     def draw(width: float) -> Figure:
-        columns = min(len(panels), 2 if width > NARROW else 1)
+        many = len(panels) > 4
+        columns = min(len(panels), (2 if width > NARROW else 1) * (1 + many))
         rows = -(-len(panels) // columns)
+        height = 1.6 if many else 2.9
         with mpl.rc_context(STYLE):
-            figure = Figure((width, 2.9 * rows + 0.16 * len(lines)), layout="constrained")
+            figure = Figure((width, height * rows + 0.16 * len(lines)), layout="constrained")
             grid = figure.subplots(rows, columns, squeeze=False).flat
-            for axes, panel in zip(grid, panels, strict=False):
+            for panel, axes in zip(panels, grid, strict=False):  # takes no axes too many
                 chosen = table if panel is None else table[table["panel"] == panel]
                 _draw_lines(axes, chosen, colours)
                 axes.set_title(panel or "", fontsize=9)

@@ -47,14 +47,14 @@ def measures_tables(run: Run) -> list[Block]:
     """
     blocks = []
     for k, (group, measures) in enumerate(run.result.groups().items()):
-        name = "measures" if k == 0 else f"measures-{file_stem(group)}"
+        name = "measures" if k == 0 else f"measures-{_stem(group)}"
         key, title = ("table" if k == 0 else f"table-{k}"), f"Table{group and f', {group}'}"
         blocks.append(measures_table(run, measures, key=key, title=title, name=name))
     for group, measures in run.result.groups(shown=False).items():
         if group:
-            stem = file_stem(group)
+            stem, title = _stem(group), group.partition(",")[0]
             block = measures_table(
-                run, measures, key=f"table-{stem}", title=group, name=f"measures-{stem}"
+                run, measures, key=f"table-{stem}", title=title, name=f"measures-{stem}"
             )
             blocks.append(block._replace(folded=True))
     return blocks
@@ -154,10 +154,9 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
     confidence = result.settings.get("confidence")
     if isinstance(confidence, float):
         said.append(f"{100 * confidence:g}% intervals in brackets")
-    rules = dict.fromkeys(
-        definition_of_bold(result.comparisons[m.key]) for m in measures if bold_names(result, m)
-    )
-    said += [rule for rule in rules if rule]
+    marked = {m.title: result.comparisons[m.key] for m in measures if bold_names(result, m)}
+    if rule := definition_of_bold(marked):
+        said.append(rule)
     text = "; ".join(said)
     title = result.title or result.dataset
     if measures[0].group:
@@ -177,7 +176,7 @@ def extra_table(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
 
 def print_extra(extra: Extra) -> PrintTable:
     """The table for print of an extra."""
-    columns = [c for c in extra.columns if not c.endswith(("_low", "_high"))]
+    columns = _main_columns(extra)
     rows = []
     for record in extra.records:
         row = []
@@ -188,13 +187,16 @@ def print_extra(extra: Extra) -> PrintTable:
                 text = f"{text} [{_plain(low)}, {_plain(high)}]"
             row.append(PrintCell(text))
         rows.append(row)
-    heads = [_head(column) for column in columns]
+    heads = _heads(extra)
     return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
 
 
-def matrix(extra: Extra) -> Block:
+def matrix(extra: Extra, title: str = "") -> Block:
     """Rows and columns of numbers, coloured from the lowest to the highest of the matrix."""
-    numbers = [v for row in extra.rows for v in row[1:] if isinstance(v, int | float)]
+    first, *columns = _main_columns(extra)
+    table = print_extra(extra)
+    cells = [[record[column] for column in columns] for record in extra.records]
+    numbers = [value for row in cells for value in row if isinstance(value, int | float)]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
     def shade(value: object) -> int:
@@ -203,15 +205,23 @@ def matrix(extra: Extra) -> Block:
             return 0
         return round(100 * (value - low) / (high - low))
 
+    rows = []
+    for record, texts in zip(extra.records, [row for g in table.groups for row in g], strict=True):
+        shaded = [
+            (_plain(record[column]), shade(record[column]), cell.text)
+            for column, cell in zip(columns, texts[1:], strict=True)
+        ]
+        rows.append((record[first], shaded))
     html = rendered(
         "matrix_block.html.j2",
         extra=extra,
-        heads=[_head(column) for column in extra.columns],
-        rows=[(row[0], [(_plain(value), shade(value)) for value in row[1:]]) for row in extra.rows],
-        links=save_links([print_extra(extra)]),
+        caption=table.caption if title else "",
+        heads=table.heads,
+        rows=rows,
+        links=save_links([table]),
     )
     return Block(
-        f"extra-{extra.name}", extra.title, html, folded=extra.folded, tables=(print_extra(extra),)
+        f"extra-{extra.name}", title or extra.title, html, folded=extra.folded, tables=(table,)
     )
 
 
@@ -233,8 +243,7 @@ def differences(run: Run, measure: Measure | None = None) -> Block:
         rule=f"times 100; p-values after Holm over {len(comparisons.pairs)} pairs",
     )
     key = "differences" if measure == result.declared[0] else f"differences-{measure.key}"
-    title = f"Who beats whom{measure.group and f', {measure.group}'}"
-    return Block(key, title, html, folded=True, tables=(table,))
+    return Block(key, "Who beats whom", html, folded=True, tables=(table,))
 
 
 def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
@@ -285,6 +294,18 @@ def _cell(
     return PrintCell(shown, bold, mark, estimate.value)
 
 
+def _main_columns(extra: Extra) -> list[str]:
+    """The columns that are not the end of another column's interval."""
+    ends = {f"{column}_{end}" for column in extra.columns for end in ("low", "high")}
+    return [column for column in extra.columns if column not in ends]
+
+
+def _heads(extra: Extra) -> list[str]:
+    """The heads of these columns; those of a matrix are names, and stay as they are."""
+    columns = _main_columns(extra)
+    return [_head(c) if k == 0 or extra.kind != "matrix" else c for k, c in enumerate(columns)]
+
+
 def _people(
     result: MeasuredResult, measures: Sequence[Measure], printed: Mapping[str, Mapping[str, float]]
 ) -> list[PrintCell]:
@@ -296,6 +317,10 @@ def _people(
         row.append(PrintCell(scaled(text) if measure.unit == "score" else text))
         row += [PrintCell(DASH)] * bool(printed[measure.key])
     return row
+
+
+def _stem(group: str) -> str:
+    return file_stem(group.lower().replace(",", "").replace(" ", "-"))
 
 
 def _head(column: str) -> str:

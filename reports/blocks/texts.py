@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from metaeval.reports.blocks.block import Block, rendered
-from metaeval.reports.judges.section import judges_section, statistics_of
 from metaeval.reports.paper.citations import cite as citation_of
 from metaeval.reports.shared.formatting import DASH, cut, number
 from metaeval.reports.shared.provenance import reproduction
@@ -41,14 +40,22 @@ def notes(run: Run) -> Block:
 
 
 def examples(
-    extra: Extra, photos: Mapping[str, str] | None = None, title: str = "Examples"
+    extra: Extra,
+    photos: Mapping[str, str] | None = None,
+    title: str = "Examples",
+    *,
+    shown: int | None = None,
+    names: Collection[str] = (),
 ) -> Block:
-    """A card for each row of an extra, searchable; the picture where `photos` has the image id."""
+    """A card for each row of an extra, searchable; the picture where `photos` has the image id.
+
+    `shown` cards are visible at a time; `names` are columns whose names stay as they are.
+    """
     cards = [
         (
             str(record.get("image_id", "")),
             [
-                (column.replace("_", " "), _text(value))
+                (column if column in names else column.replace("_", " "), _text(value))
                 for column, value in record.items()
                 if column != "image_id" and value is not None
             ],
@@ -61,27 +68,9 @@ def examples(
         caption=extra.title,
         photos=photos or {},
         key=extra.name,
+        shown=shown or len(cards),
     )
     return Block(f"extra-{extra.name}", title, html, folded=extra.folded)
-
-
-def judges(run: Run) -> Block:
-    """What the answers of the run's judges show; empty where the run has no judge."""
-    scales = {"share": 1, "score": 1, "percent": 100}  # of the unit in which agreement is 1
-
-    def agreement(judge: str) -> dict[str, float | None]:
-        entry = statistics_of(run.result, judge)
-        values: dict[str, float | None] = {}
-        for measure, estimate in run.result.measures(entry) if entry is not None else ():
-            if measure.shown and measure.unit in scales and estimate.value is not None:
-                values[measure.title] = estimate.value / scales[measure.unit]
-        return values
-
-    section = judges_section(run.directory, agreement)
-    if section is None:
-        return Block("", "", Markup(""))
-    html = rendered("judges_block.html.j2", judges=section)
-    return Block("judges", "Judges", html, tables=(section.table,))
 
 
 def cite(run: LoadedRun[Any]) -> Block:

@@ -1,208 +1,211 @@
-"""The report of `experiment=captioners`: one self-contained HTML file from a run's files."""
+"""The page of `experiment=captioners`: how metrics rank the systems, and how far they agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
+import pandas as pd
+from markupsafe import Markup
 
-from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.reports.captioners import tables
-from metaeval.reports.captioners.alerts import alerts
-from metaeval.reports.captioners.glossary import TERMS
-from metaeval.reports.captioners.length import length_table
-from metaeval.reports.captioners.paper import forest_figure, print_tables
-from metaeval.reports.captioners.run import CaptionersRun, read_captioners_run
-from metaeval.reports.captioners.summary import headline, summary
-from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.errors import InputError
+from metaeval.reports.blocks import charts, tables, texts
+from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.measured import PageOptions, Run, closing_blocks, extra_block
 from metaeval.reports.paper.links import save_links
-from metaeval.reports.paper.saved import SavedTable, saved_table
-from metaeval.reports.shared import page, payload
-from metaeval.reports.shared.elements import Header
-from metaeval.reports.shared.formatting import amount, count, listed, number
+from metaeval.reports.shared.formatting import number
 from metaeval.reports.shared.photos import thumbnails
-from metaeval.reports.shared.print_tables import write_tables
-from metaeval.reports.shared.provenance import Provenance, language_date_and_version, reproduction
-from metaeval.results.captioners import LengthAnalysis
-from metaeval.results.files import dump
+from metaeval.reports.shared.print_tables import (
+    PrintCell,
+    PrintTable,
+    chosen_columns,
+    scaled,
+    signed,
+)
+from metaeval.reports.shared.run import image_paths
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.sentences import system_text
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
+from metaeval.runs.print_style import style
 
-FOREST = "forest"
-
-
-def write_report(
-    run_dir: Path | str,
-    *,
-    examples: PositiveInt = 6,
-    photos: NonNegativeInt = 0,
-    max_bytes: PositiveInt = 5_000_000,
-) -> Path:
-    """Write `report.html`, `tables/` and `figures/` into the directory of a finished run, from its
-    files alone.
-
-    It shows `examples` at a time, and as many `photos` (thumbnails, where the run knows an
-    image file; 0 by default, for photos have owners, and weigh). Where captions and scores of all
-    images don't fit into `max_bytes`, those with the greatest disagreement are embedded, and the
-    page says so; photos are theirs too. The same run files give the same bytes.
-
-    Raises InputError for a file that is missing or broken, and for a run of another experiment.
-    """
-    run = read_captioners_run(Path(run_dir))
-    length = _lengths(run.result.length).table
-    write_tables(run.directory, [*print_tables(run).values(), length])
-    if (forest := forest_figure(run)) is not None:
-        write_figure(forest, run.directory / files.FIGURES, FOREST, f"{run.title}: ρ against Human")
-    order = run.most_disagreement_first()
-    shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
-    render = partial(_render, run, _context(run), page.inert(_meta(run, examples, shots)))
-    room = max_bytes - len(render(EmbeddedCaptions("", ""), 0).encode())
-    keep, data = payload.fit(len(order), lambda k: _pack(run, sorted(order[:k])), room)
-    return page.write_page(run.directory / files.REPORT, render(data, keep))
+MATRICES = {"agreement-within-image": "Agreement", "human": "Human"}
+ARROWS = {"better": "↑", "worse": "↓", "": ""}
 
 
-class EmbeddedCaptions(NamedTuple):
-    """The packed data of the images that the page shows."""
-
-    captions: str
-    scores: str
-
-    @property
-    def size(self) -> int:
-        return len(self.captions) + len(self.scores)
-
-
-def _pack(run: CaptionersRun, images: Sequence[int]) -> EmbeddedCaptions:
-    """Per image [id, disagreement, [captions of the systems], [references]]; and all scores."""
-    rows = []
-    for i in images:
-        value = float(run.disagreement[i])
-        disagreement = None if np.isnan(value) else round(value, 4)
-        captions = [texts[i] for texts in run.captions]
-        rows.append([run.image_ids[i], disagreement, captions, run.references[i]])
-    scores = payload.pack_scores(run.scores[:, :, images])
-    return EmbeddedCaptions(payload.pack_json(rows), scores)
-
-
-def _render(
-    run: CaptionersRun, context: Mapping[str, Any], meta: str, data: EmbeddedCaptions, kept: int
-) -> str:
-    """The page around the data of `kept` images."""
-    return page.render(
-        "captioners.html.j2", len(run.systems), room="captioners", meta=meta,
-        captions=data.captions, scores=data.scores, kept=kept, **context,
-    )  # fmt: skip
-
-
-def _meta(run: CaptionersRun, examples: int, shots: Mapping[str, str]) -> dict[str, Any]:
-    """What the script knows at once; `sd` is the spread of all captions' scores."""
-    higher = {m.numbers.sentence_column: m.column.higher_is_better for m in run.scores_of_systems}
-    votes = set(run.result.disagreement.votes)
-    spread = [float(np.nanstd(v)) if not np.isnan(v).all() else 0.0 for v in run.scores]
-    return {
-        "sets": [{"name": name, "colour": run.colour(name)} for name in run.systems],
-        "metrics": [
-            {"name": name, "higher": higher.get(name, True), "vote": name in votes, "sd": sd}
-            for name, sd in zip(run.columns, spread, strict=True)
-        ],
-        "examples": examples,
-        "config": run.config,
-        "name": run.result.experiment,
-        "photos": dict(shots),
-    }
-
-
-def _context(run: CaptionersRun) -> dict[str, Any]:
-    """What the page holds except captions and scores of captions."""
+def blocks(run: Run, options: PageOptions) -> list[Block]:
+    """The blocks of the page, in order."""
     result = run.result
-    references = {
-        "systems": _range(result.references.systems),
-        "against_human": _range(result.references.against_human),
-    }
-    return {
-        "run": run,
-        "header": Header(
-            "Evaluation of captioners, and of the metrics that judge them",
-            run.title,
-            run.question,
-            [
-                ("Dataset", result.dataset),
-                ("Size", headline(run)),
-                ("References", references["systems"]),
-                *language_date_and_version(run.info),
-            ],
-            legend_label="Systems by mean rank, best first",
-            legend_class="legend systems",
-            legend=[(run.colour(name), name) for name in run.systems],
-            fallback=run.dataset.fallback,
-        ),
-        "findings": summary(run),
-        "alerts": alerts(run),
-        "no_alerts": "every metric ran, every system has a caption of every image, and every "
-        "caption has every score.",
-        "references": references,
-        "columns": tables.columns(run),
-        "systems": tables.systems(run),
-        "rankings": tables.rankings(run),
-        "tests": tables.tests(run),
-        "length": _lengths(result.length),
-        "human": tables.against_human(run),
-        "agreement": tables.agreement(run),
-        "links": {name: save_links([table]) for name, table in print_tables(run).items()},
-        "forest": None
-        if (forest := forest_figure(run)) is None
-        else inline(forest, "Rank-order ρ against Human of every system by every score"),
-        "citation": cite(run),
-        "provenance": _provenance(run, references),
-        "downloads": {
-            "config": "Resolved config",
-            "table": "All scores as CSV",
-            "scores": "Captions and scores as CSV",
-            "statistics": "statistics.json",
-        },
-        "wide_times": True,
-        "terms": TERMS,
-        "statistics": payload.pack_json(dump(result)),
-    }
+    extras = {extra.name: extra for extra in result.extras if extra.kind != "data" and extra.rows}
+    opened = [
+        tables.matrix(extras[name], title) for name, title in MATRICES.items() if name in extras
+    ]
+    return [
+        texts.answer(run),
+        _chart(result),
+        *_systems(run),
+        *opened,
+        _examples(run, options),
+        *(extra_block(run, extra) for name, extra in extras.items() if name not in MATRICES),
+        tables.measures_table(run, key="metrics-table", title="Metrics"),
+        *closing_blocks(run),
+    ]
 
 
-def _lengths(length: LengthAnalysis) -> SavedTable:
-    """Mean scores by length bins, as a table that can be saved."""
-    heads, rows = length_table(length)
-    caption = "Mean scores by the length of captions, as a share of the references' length."
-    return saved_table("", "length", caption, heads, rows)
+def _chart(result: MeasuredResult) -> Block:
+    """The systems by what answers the question, with their intervals."""
+    for name, systems in result.systems.items():
+        if len(systems.ranking) > 1:
+            estimates = {system: systems.scores[system] for system in systems.ranking}
+            return charts.intervals("ranking", "Ranking", estimates, name)
+        break
+    return Block("", "", Markup(""))
 
 
-def _range(n: Sequence[int]) -> str:
-    """Five references; 2 to 5 references."""
-    return amount(n[0], "reference") if len(n) == 1 else f"{n[0]} to {n[-1]} references"
+def _systems(run: Run) -> list[Block]:
+    """The systems by the scores that stand for their metrics, and, folded, by the others."""
+    result = run.result
+    if not result.systems:
+        return []
+    other = {m.name for m in result.metrics if not m.column.headline}
+    table = systems_table(run)
+    heads = [name for name in result.systems if name not in other]
+    html = _of_scores(run, heads or list(result.systems), table)
+    blocks = [Block("table", "Systems", html, tables=(table,))]
+    if heads and len(heads) < len(result.systems):
+        html = _of_scores(run, [name for name in result.systems if name in other], None)
+        blocks.append(Block("other-scores", "Systems by other scores", html, folded=True))
+    return blocks
 
 
-def _provenance(run: CaptionersRun, references: Mapping[str, str]) -> Provenance:
-    """With a signature against Human as well where it is another (CIDEr's)."""
-    result, settings = run.result, run.result.settings
-    against_human = {m.name: m.signature for m in result.against_human}
-    systems = {
-        m.numbers.sentence_column: m.signature for m in result.metrics if m.ok and m.signature
-    }
-    signatures = []
-    for column, signature in systems.items():
-        signatures.append((column, signature))
-        other = against_human.get(column)
-        if other is not None and other != signature:
-            signatures.append((f"{column} against Human", other))
-    return reproduction(run, {})._replace(
-        settings=[
-            ("references of systems", references["systems"]),
-            ("references against Human", references["against_human"]),
-            ("bootstrap replicates", count(settings.replicates)),
-            ("permutations", count(settings.permutations)),
-            ("confidence", number(settings.confidence, 2)),
-            ("seed of resampling", str(settings.seed)),
-            ("votes in disagreement", listed(result.disagreement.votes)),
-        ],
-        signatures=signatures,
+def _of_scores(run: Run, names: Sequence[str], table: PrintTable | None) -> Markup:
+    """A row a system, best first; a column for each of these scores, with letters of all pairs."""
+    result = run.result
+    rankings = [result.systems[name] for name in names]
+    letters = [ranking.letters() for ranking in rankings]
+    rows = []
+    for system in next(iter(result.systems.values())).scores:
+        cells = [
+            {
+                "text": system_text(ranking, system),
+                "title": system_text(ranking, system, interval=True),
+                "value": ranking.scores[system].value,
+                "best": system in ranking.leaders,
+                "letters": f"{of_score[system]}{ARROWS[ranking.against(system)]}",
+            }
+            for ranking, of_score in zip(rankings, letters, strict=True)
+        ]
+        rows.append((system, cells))
+    return rendered(
+        "systems_table.html.j2",
+        caption=_caption(run),
+        heads=["System", *names],
+        rows=rows,
+        links=save_links([table]) if table is not None else [],
     )
+
+
+def systems_table(run: Run) -> PrintTable:
+    """The same for a paper, with intervals. Means of sentences are in the CSV alone where the
+    metric has a corpus score."""
+    result = run.result
+    first = next(iter(result.systems.values()))
+    rows = []
+    for system in first.scores:
+        row = [PrintCell(system)]
+        for ranking in result.systems.values():
+            mark = f"{ranking.letters()[system]}{ARROWS[ranking.against(system)]}"
+            text = scaled(system_text(ranking, system, interval=True))
+            row.append(PrintCell(text, system in ranking.leaders, f" {mark}" if mark else ""))
+        rows.append(row)
+    in_full = [
+        k for k, name in enumerate(result.systems, 1) if name.endswith("(mean of sentences)")
+    ]
+    table = PrintTable("systems", _caption(run), ["System", *result.systems], [rows])
+    table = table._replace(in_full=() if style().columns else in_full)
+    return chosen_columns(signed([table], result)[0])
+
+
+def _caption(run: Run) -> str:
+    result = run.result
+    settings = result.settings
+    text = f"{run.title} on {result.facts['Images']:,} images of {result.dataset}"
+    if isinstance(confidence := settings["confidence"], float):
+        text += f": scores with {100 * confidence:g}% intervals"
+    tested = [r for r in result.systems.values() if r.is_decidable]
+    if not tested:
+        return f"{text}."
+    methods = dict.fromkeys(r.comparisons.pairs[0].tests[0].method for r in tested)
+    n, alpha = len(tested[0].comparisons.pairs), tested[0].comparisons.alpha
+    text += (
+        f". Systems of a column that share a letter are not separated at {alpha:.2g} "
+        f"({', mean rank: '.join(reversed(methods))}; Holm over {n} pairs); bold: the best, and "
+        "those not separated from it"
+    )
+    if tested[0].baseline is not None:
+        text += f"; ↑ ↓: significantly better or worse than {tested[0].baseline}"
+    return f"{text}."
+
+
+def _examples(run: Run, options: PageOptions) -> Block:
+    """All systems' captions of an image side by side, most disagreement of metrics first."""
+    result = run.result
+    if not result.systems:
+        return Block("", "", Markup(""))
+    references = files.read_table(run.directory / files.REFERENCES)
+    images = references[IMAGE_ID].tolist()
+    written = dict(zip(images, references[REFERENCES], strict=True))
+    captions = files.read_table(run.directory / files.CAPTIONS)
+    scores = files.read_table(run.directory / files.SCORES)
+    votes = result.settings["votes in disagreement"]
+    systems = list(next(iter(result.systems.values())).scores)
+    text = captions[captions[SET] != HUMAN].set_index([IMAGE_ID, SET])[CAPTION].to_dict()
+    of_metric = {
+        metric: scores[scores[METRIC] == metric].set_index([IMAGE_ID, SET])[SCORE].to_dict()
+        for metric in (votes if isinstance(votes, tuple) else ())
+    }
+    disagreement = _disagreement(run, sorted(set(captions[IMAGE_ID])))
+    order = disagreement.sort_values(ascending=False, kind="stable", na_position="last")
+    records = []
+    for image, value in order.items():
+        record: dict[str, object] = {IMAGE_ID: image}
+        if not pd.isna(value):
+            record["disagreement"] = float(value)
+        for system in systems:
+            if (caption := text.get((image, system))) is not None:
+                numbers = [f"{m} {number(of.get((image, system)))}" for m, of in of_metric.items()]
+                record[system] = f"{caption} ({', '.join(numbers)})"
+        record["references"] = " | ".join(written[image])
+        records.append(record)
+    first = [images.index(image) for image in order.index[: options.photos]]
+    photos = thumbnails(images, image_paths(references), first)
+    return _fitting(records, systems, photos, options)
+
+
+def _fitting(
+    records: list[dict[str, object]],
+    systems: list[str],
+    photos: Mapping[str, str],
+    options: PageOptions,
+) -> Block:
+    """The cards of as many images as fit into the bytes of the options, at least one."""
+    kept = len(records)
+    while True:
+        which = "All" if kept == len(records) else f"{kept:,} of {len(records):,}"
+        title = f"{which} images, those first on which the metrics disagree most"
+        extra = Extra.of("examples", title, records[:kept], kind="examples")
+        block = texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
+        size = len(block.html.encode())
+        if size <= options.max_bytes or kept <= 1:
+            return block
+        kept = max(1, int(kept * 0.97 * options.max_bytes / size))
+
+
+def _disagreement(run: Run, images: list[int | str]) -> pd.Series[float]:
+    """The disagreement of each image, NaN where the file has none."""
+    file = run.directory / files.DISAGREEMENT
+    if not file.is_file():
+        raise InputError("file not found; give the directory of a finished run", file=file)
+    table = pd.read_csv(file)
+    if "disagreement" not in table or len(table) != len(images):
+        raise InputError("was changed after the run", file=file)
+    return pd.Series(table["disagreement"].to_numpy(), index=images)

@@ -118,9 +118,13 @@ def test_kappa_against_scikit_learn() -> None:
 
 @pytest.mark.parametrize(
     ("errors", "n", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611),
-     (1, 29, 0.0061, 0.1718)],
-)  # fmt: skip
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
 def test_wilson_intervals_of_newcombe_1998(errors: int, n: int, low: float, high: float) -> None:
     # Table I, method 3; four published digits
     assert error_rate(errors, n)[2:] == pytest.approx((low, high), abs=6e-5)

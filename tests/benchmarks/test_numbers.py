@@ -33,21 +33,16 @@ from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
 from metaeval.results.graded import CorruptionSeeds, RhoComponents
-from metaeval.results.judgments import CommonRows, JudgmentStatistics
 from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
 from metaeval.results.metric import MetricResult, Spread
-from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.reports.graded_results import graded_metric
 from tests.results.examples import (
-    auc_cell,
     changed_set,
-    human_agreement,
+    correlations_of,
     measured_result,
-    ratings_metric,
     ratings_result,
-    sensitivity_metric,
     sensitivity_result,
 )
 
@@ -223,13 +218,14 @@ def test_counts_and_other_lines_are_exact() -> None:
 
 def test_the_check_accepts_the_last_digit_of_networks_alone(root: Path) -> None:
     """A run with a network's column and an exact one; each differs by one unit in the document."""
-    metrics = [
-        MetricResult[JudgmentStatistics](
+    metrics = tuple(
+        MetricResult[Measured](
             column=ScoreColumn(name, precision=precision), family=name, status="skipped"
         )
         for name, precision in (("BERTScore", 1e-5), ("CIDEr", None))
-    ]
-    write_result(root / files.STATISTICS, ratings_result(metrics, ["correctness"], 1))
+    )
+    result = ratings_result({}).model_copy(update={"metrics": metrics})
+    write_result(root / files.STATISTICS, result)
 
     class Finished(Command):
         def run(self, out: Path, root_of_code: Path) -> Result:
@@ -303,13 +299,13 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
     )
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     run = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(run, SensitivityResult)
+    assert isinstance(run, MeasuredResult)
     rouge, fluency = (run.metric(name).numbers for name in ("ROUGE-L", FLUENCY))
     lines = by_kind(["ROUGE-L"])([Result(tmp_path / "OUT", "")]).splitlines()
-    n = sum(entry.kind == "attributes" for entry in run.sets)
-    means = [three(m.kinds["attributes"].value) for m in (rouge, fluency)]
+    n = sum(entry["kind"] == "attributes" for entry in run.extra("sets").records)
+    means = [three(m.value("kind_attributes")) for m in (rouge, fluency)]
     assert f"| attributes | {n} | {means[0]} | {means[1]} |" in lines
-    positives = [three(m.hard_positives.rewrites.value) for m in (rouge, fluency)]
+    positives = [three(m.value("hard_positives")) for m in (rouge, fluency)]
     above = (
         f"| a harmless rewrite, against a false near-copy |  | {positives[0]} | {positives[1]} |"
     )
@@ -323,8 +319,10 @@ def test_a_kind_that_does_not_occur_has_no_column(tmp_path: Path) -> None:
         changed_set("b", kind="sentences", n_applied=0),
         changed_set("c", kind="order", experimental=True),
     )
-    metric = sensitivity_metric("CIDEr", {s.set: auc_cell(0.6) for s in sets})
-    write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, metric))
+    metric = MetricResult[Measured](
+        column=ScoreColumn("CIDEr"), family="cider", statistics=Measured(values={})
+    )
+    write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, [], metric))
     lines = sensitivity.kinds([Result(tmp_path, "")]).splitlines()
     assert lines[0] == "| metric | objects |"
 
@@ -412,6 +410,12 @@ def test_triplets_are_sorted_by_both(tmp_path: Path) -> None:
     ]
 
 
+def paper(value: float) -> PublishedValues:
+    """A printed value of CIDEr, by both kinds of τ."""
+    keys = ("kendall_tau_c", "kendall_tau_b")
+    return PublishedValues(source="A paper", values={"CIDEr": dict.fromkeys(keys, value)})
+
+
 def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
     """Metrics by their τ-c on the last part; no value of all captions where only a part has one.
 
@@ -421,9 +425,9 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
 
     def metric(
         name: str, n: int, total: float, first: float | None, last: float
-    ) -> MetricResult[JudgmentStatistics]:
+    ) -> tuple[str, dict[str, Estimate]]:
         views = {"8k": (0 if first is None else 4, first), "coco": (min(n, 6), last)}
-        return ratings_metric(name, n, correctness=human_agreement(n, total, views))
+        return name, correlations_of(n, total, views)
 
     for folder, metrics in (
         (
@@ -437,11 +441,7 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
         ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3), metric("CIDEr", 10, 0.1, 0.1, 0.1)]),
     ):
         result = ratings_result(
-            metrics,
-            ["correctness"],
-            10,
-            {"8k": 4, "coco": 6},
-            {"correctness": {"CIDEr": 0.377}},
+            dict(metrics), "correctness", 10, {"8k": 4, "coco": 6}, published=(paper(0.377),)
         )
         (tmp_path / folder).mkdir()
         write_result(tmp_path / folder / files.STATISTICS, result)
@@ -458,14 +458,13 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
 def test_flickr8k_has_published_values_in_the_unit_of_ours(tmp_path: Path) -> None:
     for folder, value in (("expert", 0.43891), ("cf", 0.24619)):
         metrics = [
-            ratings_metric("CIDEr", 10, rating=human_agreement(10, value)),
-            ratings_metric("BLEU-1", 10, rating=human_agreement(10, 0.3)),
+            ("CIDEr", correlations_of(10, value)),
+            ("BLEU-1", correlations_of(10, 0.3)),
         ]
-        published = {"rating": {"CIDEr": round(value, 3)}}
         (tmp_path / folder).mkdir()
         write_result(
             tmp_path / folder / files.STATISTICS,
-            ratings_result(metrics, ["rating"], 10, published=published),
+            ratings_result(dict(metrics), judged=10, published=(paper(round(value, 3)),)),
         )
     results = [Result(tmp_path / "expert", ""), Result(tmp_path / "cf", "")]
     assert judgments.flickr8k(results).splitlines()[2:] == [
@@ -478,16 +477,11 @@ def test_common_captions_decide_the_order(tmp_path: Path) -> None:
     """FAIEr leads on its own captions, and CIDEr on the captions that both score."""
 
     def metric(name: str, n: int, own: float, common: float | None) -> Any:
-        rows = None if common is None else CommonRows(n=6, value=common)
-        agreement = human_agreement(n, own).model_copy(update={"common": rows})
-        return ratings_metric(name, n, correctness=agreement)
+        return name, correlations_of(n, own, common=common)
 
-    metrics = [
-        metric("FAIEr", 6, 0.5, 0.5),
-        metric("CIDEr", 10, 0.4, 0.55),
-        metric("TIGEr", 2, 0.9, None),
-    ]
-    write_result(tmp_path / files.STATISTICS, ratings_result(metrics, ["correctness"], 10))
+    metrics = [metric("FAIEr", 6, 0.5, 0.5), metric("CIDEr", 10, 0.4, 0.55),
+               metric("TIGEr", 2, 0.9, None)]  # fmt: skip
+    write_result(tmp_path / files.STATISTICS, ratings_result(dict(metrics), judged=10))
     assert judgments.common_captions([Result(tmp_path, "")]).splitlines() == [
         "|  | τ-c on the same 6 captions | scored |",
         "|---|---:|---:|",
@@ -499,12 +493,12 @@ def test_common_captions_decide_the_order(tmp_path: Path) -> None:
 def test_machines_alone_are_sorted_by_their_own_value(tmp_path: Path) -> None:
     """The order of all captions is the other one; what was not scored is a dash."""
     view = "without Human"
-    metrics = [
-        ratings_metric("CIDEr", 5, total=human_agreement(5, 0.9, {view: (4, 0.2)})),
-        ratings_metric("METEOR", 5, total=human_agreement(5, 0.1, {view: (3, 0.3)})),
-        ratings_metric("none", 5, total=human_agreement(5, 0.1, {view: (0, None)})),
-    ]
-    write_result(tmp_path / files.STATISTICS, ratings_result(metrics, ["total"], 5, {view: 4}))
+    metrics = {
+        "CIDEr": correlations_of(5, 0.9, {view: (4, 0.2)}),
+        "METEOR": correlations_of(5, 0.1, {view: (3, 0.3)}),
+        "none": correlations_of(5, 0.1, {view: (0, None)}),
+    }
+    write_result(tmp_path / files.STATISTICS, ratings_result(metrics, "total", 5, {view: 4}))
     assert judgments.machines([Result(tmp_path, "")]).splitlines() == [
         "|  | total | captions |",
         "|---|---:|---:|",

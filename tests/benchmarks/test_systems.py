@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,15 +22,13 @@ from benchmarks.numbers.systems import (
 from benchmarks.numbers.tables import Result
 from metaeval.config import metric_names
 from metaeval.results.files import write_result
-from metaeval.results.judgments import JudgmentStatistics
+from metaeval.results.measured import Measured
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
-    auc_cell,
     changed_set,
     ratings_result,
-    sensitivity_metric,
     sensitivity_result,
 )
 
@@ -76,12 +73,14 @@ def run(tmp_path: Path) -> Path:
         for name, values in scores.items()
     ).to_parquet(tmp_path / files.SCORES)
     metrics = tuple(
-        MetricResult[JudgmentStatistics](
+        MetricResult[Measured](
             column=ScoreColumn(name, higher_is_better=name != "C", control=name == "D"), family=name
         )
         for name in scores
     )
-    write_result(tmp_path / files.STATISTICS, ratings_result(metrics))
+    write_result(
+        tmp_path / files.STATISTICS, ratings_result({}).model_copy(update={"metrics": metrics})
+    )
     return tmp_path
 
 
@@ -110,21 +109,22 @@ def test_what_a_component_costs(tmp_path: Path) -> None:
         "wrong_size": (10, 0.5, 0.8),
     }
     assert set(values) == {name for names in COMPONENTS.values() for name in names}
-    sets = tuple(changed_set(name.title()).model_copy(update={"name": name}) for name in values)
-
-    def metric(name: str, known: bool = True, **column: Any) -> MetricResult[Any]:
-        cells = {
-            of.title(): auc_cell(auc, n=n).model_copy(
-                update={"share_of_another": fall if known else None}
-            )
-            for of, (n, fall, auc) in values.items()
-        }
-        return sensitivity_metric(name, cells, **column)
-
-    skipped = metric("B").model_copy(update={"status": "skipped", "statistics": None})
-    result = sensitivity_result(
-        sets, metric("A"), metric("A-part", part_of="A"), metric("C", False, control=True), skipped
-    )
+    sets = [changed_set(name.title(), name=name) for name in values]
+    columns = {"A": {}, "A-part": {"part_of": "A"}, "C": {"control": True}}
+    profile = [
+        {"metric": metric, "set": of.title(), "n": n, "auc": auc,
+         "share_of_another": None if metric == "C" else fall}
+        for metric in columns
+        for of, (n, fall, auc) in values.items()
+    ]  # fmt: skip
+    metrics = [
+        MetricResult[Measured](
+            column=ScoreColumn(name, **more), family=name, statistics=Measured(values={})
+        )
+        for name, more in columns.items()
+    ]
+    skipped = MetricResult[Measured](column=ScoreColumn("B"), family="b", status="skipped")
+    result = sensitivity_result(sets, profile, *metrics, skipped)
     write_result(tmp_path / files.STATISTICS, result)
     _, _, *rows, _, note = components([Result(tmp_path, "")]).splitlines()
     assert rows == [

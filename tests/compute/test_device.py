@@ -76,7 +76,7 @@ def test_devices_by_name() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_gpu_equals_cpu(tmp_path: Path) -> None:
     """Token vectors and CLIP's vectors in float32, of random weights: equal to 1e-4."""
-    from benchmarks.bertscore import random_roberta
+    from benchmarks.gpu import random_roberta
     from metaeval.metrics.clipscore.network import Clip
     from metaeval.metrics.clipscore.weights import ClipWeights
     from metaeval.text.transformers.encoder import TextEncoder

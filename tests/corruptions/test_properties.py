@@ -1,8 +1,11 @@
-"""Properties of every corruption: pure, independent of order, and with correct edits."""
+"""Properties of every corruption: pure, seeded by its image, configured, with correct edits."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -13,7 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from metaeval.corruptions.base import KINDS, Caption, Corruption
+from metaeval.corruptions.base import KINDS, SEVERITIES, Caption, Corruption
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Insert, Replace
+from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.suite import OWN
 from metaeval.runs.records import Edit
@@ -38,18 +46,19 @@ def with_edits(text: str, edits: Sequence[Edit]) -> str:
     return " ".join(tokens)
 
 
-def configured(name: str) -> Corruption:
-    """The corruption of a file of conf/corruption, at its first level."""
+def levels(name: str) -> list[Corruption]:
+    """The corruptions of a file of conf/corruption, lowest rate first."""
     options = OmegaConf.to_container(OmegaConf.load(ALL[name]))
     for seeding in ("seeds", "reseeded"):
         options.pop(seeding, None)
-    if rates := options.pop("rates", None):
-        options["rate"] = rates[0]
-    return instantiate(options)
+    rates = options.pop("rates", None)
+    if not rates:
+        return [instantiate(options)]
+    return [instantiate({**options, "rate": rate}) for rate in sorted(rates)]
 
 
 # those that know the truth are tested on scenes
-FILES = {name: file for name, file in sorted(ALL.items()) if not configured(name).needs}
+FILES = {name: file for name, file in sorted(ALL.items()) if not levels(name)[0].needs}
 ODD = {"...", ".", ",", "it's", "2", "IS", "An"}
 WORDS = sorted({word for text in HUMAN for word in text.split()} | ODD)
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
@@ -60,7 +69,7 @@ WITHOUT_EDITS = {"whole caption"}  # another text altogether: there is nothing t
 @cache
 def made(name: str) -> Corruption:
     """The corruption, fitted."""
-    corruption = configured(name)
+    corruption = levels(name)[0]
     corruption.apply(dataset(HUMAN * 4), 0)
     return corruption
 
@@ -92,8 +101,12 @@ def test_any_text(name, text, seed):
     if not first.applied:
         assert not first.edits
     elif corruption.kind not in WITHOUT_EDITS and name not in (
-        "own_reference", "repeat_caption", "white_space", "insert", "delete",
-    ):  # fmt: skip
+        "own_reference",
+        "repeat_caption",
+        "white_space",
+        "insert",
+        "delete",
+    ):
         assert first.edits
         assert with_edits(text, first.edits) == first.text
 
@@ -114,7 +127,7 @@ def scenes():
 @cache
 def on_scenes(name: str) -> tuple[Corruption, dict]:
     """The corruption fitted to twelve scenes, and what it makes of each, in their own order."""
-    corruption, data = configured(name), scenes()
+    corruption, data = levels(name)[0], scenes()
     return corruption, dict(zip(data.image_ids, corruption.apply(data, 7), strict=True))
 
 
@@ -138,3 +151,121 @@ def test_the_order_of_captions_does_not_matter(name, order):
 def test_what_could_not_be_changed_has_a_reason(name):
     for result in made(name).apply(dataset(HUMAN * 4), 0):
         assert result.applied or result.reason
+
+
+DATA = dataset(HUMAN * 4)
+LONG = dataset([f"{a.rstrip('.')}. {b}" for a, b in zip(HUMAN, HUMAN[::-1], strict=True)])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_configured_corruptions_run(name):
+    corruptions = levels(name)
+    assert len({corruption.label for corruption in corruptions}) == len(corruptions)
+    for corruption in corruptions:
+        assert isinstance(corruption, Corruption)
+        assert corruption.name == name
+        data = LONG if corruption.kind == "sentences" else DATA
+        assert corruption.missing(data) is None
+        results = corruption.apply(data, 0)
+        assert len(results) == len(data)
+        assert any(result.applied for result in results)
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_severity_is_declared_and_agrees_with_the_expected_effect(name):
+    ranks = [SEVERITIES.index(corruption.severity) for corruption in levels(name)]
+    assert ranks == sorted(ranks)  # a higher rate is never milder
+    for corruption in levels(name):
+        assert (corruption.severity == "none") == (corruption.expected == "same")
+
+
+def test_severity_follows_the_rate():
+    severities = {rate: Replace(rate).severity for rate in (0.1, 0.49, 0.5, 1.0)}
+    assert severities == {0.1: "major", 0.49: "major", 0.5: "critical", 1.0: "critical"}
+
+
+def test_rates_are_the_papers():
+    rates = {name: OmegaConf.load(ALL[name]).rates for name in ("replace", "shuffle")}
+    assert rates == {"replace": [0.25, 0.5], "shuffle": [0.25, 0.5, 1.0]}
+
+
+ROOT = Path(__file__).parents[2]
+NOUNS = ["man", "woman", "child", "dog", "cat", "horse", "bus", "train", "plate", "pizza"]
+PLACES = ["street", "field", "kitchen", "beach", "table"]
+GRADED = [
+    Random(),
+    Replace(0.25),
+    Replace(0.5, distinct=True),
+    Shuffle(0.25),
+    Shuffle(0.5, derange=True),
+    Shuffle(1),
+    Delete(0.5),
+    Insert(0.5),
+    Reverse(),
+]
+
+
+def frequent_words(n: int) -> CaptionDataset:
+    """n images with captions of ten words, each occurring often enough for the bag."""
+    ids = tuple(i * 37 + 5 for i in range(n))
+    human = tuple(
+        f"A {NOUNS[i % 10]} and a {NOUNS[(i // 10) % 10]} are on the {PLACES[i % 5]}, today."
+        for i in range(n)
+    )
+    return CaptionDataset("made", ids, human, (("a",),) * n, ids, human)
+
+
+# of the corruptions Reverse alone has nothing random in it
+@pytest.mark.parametrize("corruption", GRADED[:-1], ids=lambda c: c.label)
+def test_seeds_differ_and_repeat(corruption: Corruption):
+    data = frequent_words(100)
+    first = corruption.apply(data, 0)
+    assert corruption.apply(data, 0) == first
+    other = corruption.apply(data, 1)
+    assert sum(a != b for a, b in zip(first, other, strict=True)) > 40
+
+
+def test_parameters_ids_and_names_make_different_generators():
+    draws = {
+        corruption.generator(seed, image).integers(2**62)
+        for corruption in (Replace(0.25), Replace(0.5), Replace(0.25, True), Shuffle(0.25))
+        for seed in (0, 1)
+        for image in (1, "1", 2)
+    }
+    assert len(draws) == 4 * 2 * 3
+    assert Replace(1).generator(0, 5).integers(2**62) == Replace(1.0).generator(0, 5).integers(
+        2**62
+    )
+
+
+def digest() -> str:
+    """All corruptions of the made captions, as a hash."""
+    data = frequent_words(60)
+    text = "\n".join(repr(r) for c in GRADED for r in c.apply(data, 11))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "12345"])
+def test_another_process_gives_the_same(hash_seed):
+    code = (
+        "import importlib.util as u; "
+        f"s = u.spec_from_file_location('t', {__file__!r}); "
+        "m = u.module_from_spec(s); s.loader.exec_module(m); print(m.digest())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == digest()
+
+
+def test_these_are_the_corruptions_of_the_first_release():
+    """If this fails, published seeds no longer give what they gave: say so in the changelog."""
+    data = frequent_words(60)
+    assert Replace(0.5).apply(data, 0)[0].text == "man man man a man are on the bus, child."
+    assert Shuffle(0.5).apply(data, 0)[0].text == "A man and a on are today. the street, man"
+    assert Random().apply(data, 0)[0].text == "A train and a horse are on the kitchen, today."

@@ -99,26 +99,57 @@ def test_whole_file_into_a_new_folder(server, tmp_path):
     assert server.requests == [None]
 
 
-def test_what_is_there_is_not_fetched_again(server, tmp_path):
-    target = tmp_path / "file.bin"
-    target.write_bytes(CONTENT)
-    fetch(server, target, sha256=None, md5=MD5.upper())
-    assert server.requests == []
+# what the server does, what is there before, options, and the ranges that are asked for
+FETCHED = {
+    "what is there is not fetched again": (
+        {},
+        {"file.bin": CONTENT},
+        {"sha256": None, "md5": MD5.upper()},
+        [],
+    ),
+    "a damaged file is fetched again": ({}, {"file.bin": CONTENT[:-1] + b"!"}, {}, [None]),
+    "a cut connection is continued": (
+        {"cut": [300_000, 100_000]},
+        {},
+        {},
+        [None, "bytes=300000-", "bytes=400000-"],
+    ),
+    "a server without range sends all again": (
+        {"ranges": False, "cut": [300_000]},
+        {},
+        {},
+        [None, "bytes=300000-"],
+    ),
+    "progress forgives earlier failures": (
+        {"cut": [100_000] * 6},
+        {},
+        {"attempts": 2},
+        [None, *(f"bytes={k}00000-" for k in range(1, 7))],
+    ),
+    "a part of another version is thrown away": (
+        {},
+        {"file.bin.part": b"of an older version"},
+        {},
+        ["bytes=19-", None],
+    ),
+    "a part that is too long is thrown away": (
+        {},
+        {"file.bin.part": CONTENT + b"more"},
+        {},
+        ["bytes=700004-", None],
+    ),
+    "a complete part needs no network": ({}, {"file.bin.part": CONTENT}, {}, []),
+}
 
 
-def test_a_damaged_file_is_fetched_again(server, tmp_path):
-    target = tmp_path / "file.bin"
-    target.write_bytes(CONTENT[:-1] + b"!")
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-
-
-def test_a_cut_connection_is_continued(server, tmp_path):
-    server.cut = [300_000, 100_000]
-    target = tmp_path / "file.bin"
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-    assert server.requests == [None, "bytes=300000-", "bytes=400000-"]
+@pytest.mark.parametrize(("serving", "there", "options", "requests"), FETCHED.values(), ids=FETCHED)
+def test_fetching(serving, there, options, requests, server, tmp_path):
+    vars(server).update(serving)
+    for name, content in there.items():
+        (tmp_path / name).write_bytes(content)
+    fetch(server, tmp_path / "file.bin", **options)
+    assert (tmp_path / "file.bin").read_bytes() == CONTENT
+    assert server.requests == requests
 
 
 def test_a_later_call_continues(server, tmp_path):
@@ -133,15 +164,6 @@ def test_a_later_call_continues(server, tmp_path):
     assert server.requests == [None, "bytes=300000-"]
 
 
-def test_a_server_without_range_sends_all_again(server, tmp_path):
-    server.ranges = False
-    server.cut = [300_000]
-    target = tmp_path / "file.bin"
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-    assert server.requests == [None, "bytes=300000-"]
-
-
 def test_a_server_without_range_that_always_cuts_is_given_up(server, tmp_path):
     server.ranges = False
     server.cut = [300_000] * 10
@@ -151,14 +173,6 @@ def test_a_server_without_range_that_always_cuts_is_given_up(server, tmp_path):
     assert len(server.requests) == 3
 
 
-def test_progress_forgives_earlier_failures(server, tmp_path):
-    server.cut = [100_000] * 6
-    target = tmp_path / "file.bin"
-    fetch(server, target, attempts=2)
-    assert target.read_bytes() == CONTENT
-    assert len(server.requests) == 7
-
-
 def test_a_wrong_checksum_leaves_nothing(server, tmp_path):
     target = tmp_path / "file.bin"
     for options in ({"sha256": "0" * 64}, {"md5": "0" * 32}):
@@ -166,29 +180,6 @@ def test_a_wrong_checksum_leaves_nothing(server, tmp_path):
             fetch(server, target, **options)
         assert not target.exists()
         assert not part(target).exists()
-
-
-def test_a_part_of_another_version_is_thrown_away(server, tmp_path):
-    target = tmp_path / "file.bin"
-    part(target).write_bytes(b"of an older version")
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-    assert server.requests == ["bytes=19-", None]
-
-
-def test_a_part_that_is_too_long_is_thrown_away(server, tmp_path):
-    target = tmp_path / "file.bin"
-    part(target).write_bytes(CONTENT + b"more")
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-
-
-def test_a_complete_part_needs_no_network(server, tmp_path):
-    target = tmp_path / "file.bin"
-    part(target).write_bytes(CONTENT)
-    fetch(server, target)
-    assert target.read_bytes() == CONTENT
-    assert server.requests == []
 
 
 def test_without_a_length_the_checksum_decides(server, tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.loopback import LoopbackEndpoint
+from tests.loopback import LoopbackEndpoint
 
 ROOT = Path(__file__).parents[2]
 ENDPOINT = "https://api.openai.com/v1"

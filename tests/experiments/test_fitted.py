@@ -16,7 +16,7 @@ from metaeval.experiments.pairs.outcomes import TRUE
 from metaeval.experiments.pairs.statistics import key_of
 from metaeval.experiments.pairs.task import fitted_text as fitted_pairs
 from metaeval.experiments.run import run as carry_out
-from metaeval.experiments.sensitivity.fitted import fitted_text as fitted_sets
+from metaeval.experiments.sensitivity.statistics import fitted_text as fitted_sets
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo

@@ -16,6 +16,8 @@ from metaeval.experiments.run import run_configured
 from metaeval.reproduce import functions
 from metaeval.reproduce.functions import components, human_above_machine, thumb_scores
 from metaeval.reproduce.vifidel_objects import _mislabelled, by_number_of_objects
+from metaeval.results.files import read_result
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 
@@ -80,14 +82,15 @@ def test_components_weigh_corruptions_by_their_captions(tmp_path: Path) -> None:
         metrics=["rouge_l", "length", "bigram_model"],
     )
     found = components(out)["ROUGE-L"]
-    content = json.loads((out / files.STATISTICS).read_text())
-    profile = next(m for m in content["metrics"] if m["column"]["name"] == "ROUGE-L")
-    cells = profile["statistics"]["profile"]
-    of_name = {s["name"]: cells[s["set"]] for s in content["sets"] if s["set"] in cells}
+    result = read_result(out / files.STATISTICS)
+    assert isinstance(result, MeasuredResult)
+    profile = result.extra("profile").records
+    cells = {cell["set"]: cell for cell in profile if cell["metric"] == "ROUGE-L"}
+    of_name = {s["name"]: cells[s["set"]] for s in result.extra("sets").records}
     both = [of_name[name] for name in ("wrong_colour", "wrong_size") if name in of_name]
-    expected = sum(c["auc"]["value"] * c["n"] for c in both) / sum(c["n"] for c in both)
+    expected = sum(c["auc"] * c["n"] for c in both) / sum(c["n"] for c in both)
     assert found["property"] == pytest.approx(expected)
-    assert found["colour"] == pytest.approx(of_name["wrong_colour"]["auc"]["value"])
+    assert found["colour"] == pytest.approx(of_name["wrong_colour"]["auc"])
     assert found["counting"] is None  # that corruption is not part of the run
 
 

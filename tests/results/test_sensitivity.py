@@ -9,41 +9,16 @@ import pytest
 
 from metaeval.config import component, compose_config
 from metaeval.experiments.run import run as carry_out
-from metaeval.results.base import Estimate
 from metaeval.results.files import read_result
-from metaeval.results.sensitivity import SensitivityCell, SensitivityResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from tests.results.conftest import read_former
 
 BEFORE = Path(__file__).with_name("schema1") / "sensitivity.json.gz"
 
 
-def estimate(value: Any, ci: Any, n: int | None = None) -> Estimate:
-    low, high = ci
-    return Estimate(value=value, low=low, high=high, n=n)
-
-
-def of_auc(old: dict[str, Any] | None) -> Estimate | None:
-    return None if old is None else estimate(old["auc"], old["ci"], old["n"])
-
-
-def cell(old: dict[str, Any], verdict: str) -> SensitivityCell:
-    n = old["n"]
-    return SensitivityCell(
-        n=n,
-        auc=estimate(old["auc"], old["ci"], n),
-        detected=estimate(old["detected"], old["detected_ci"], n),
-        tied=old["tied"],
-        p=old["p"],
-        p_adjusted=old["p_holm"],
-        cost=estimate(old["cost"], old["cost_ci"], n),
-        effect=estimate(old["effect"], old["effect_ci"], n),
-        share_of_another=old["share_of_another"],
-        beyond_fluency=of_auc(old["beyond_fluency"]),
-        refined=of_auc(old["refined"]),
-        verdict=verdict,
-        examples=old["examples"],
-    )
+def ends(old: dict[str, Any], key: str, interval: str) -> tuple[Any, Any, Any]:
+    return (old[key], *old[interval])
 
 
 @pytest.mark.usefixtures("former_bleu")
@@ -60,27 +35,54 @@ def test_every_cell_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     )  # fmt: skip
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     now = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(now, SensitivityResult)
+    assert isinstance(now, MeasuredResult)
+    extras = {
+        name: {(r["metric"], r.get("set") or r["corruption"]): r for r in now.extra(name).records}
+        for name in ("profile", "positives", "monotone", "invariance")
+    }
+    examples = now.extra("examples").records
     assert [m["metric"] for m in before["metrics"]] == [m.name for m in now.metrics]
-    assert (list(now.leaves), list(now.set_order)) == (before["leaves"], before["set_order"])
     for old, new in zip(before["metrics"], now.metrics, strict=True):
-        numbers = new.numbers
+        facts, metric = new.numbers.facts, new.name
         assert (old["signature"], old["n"], old["n_nan"]) == (
-            new.signature, numbers.n, numbers.n_nan,
+            new.signature, facts["n"], facts["n_nan"],
         )  # fmt: skip
-        assert list(old["profile"]) == list(numbers.profile)
+        assert [(metric, name) for name in old["profile"]] == [
+            place for place in extras["profile"] if place[0] == metric
+        ]
         for name, was in old["profile"].items():
-            verdict = numbers.profile[name].verdict
+            cell = extras["profile"][metric, name]
             # a significant difference is never "blind" or "spares" any more
-            assert verdict == was["verdict"] or was["verdict"] in ("blind", "spares")
-            assert numbers.profile[name] == cell(was, verdict)
+            assert cell["verdict"] == was["verdict"] or was["verdict"] in ("blind", "spares")
+            assert cell["p_adjusted"] == was["p_holm"]
+            for key in ("n", "tied", "p", "share_of_another"):
+                assert cell[key] == was[key]
+            for key in ("auc", "detected", "cost", "effect"):
+                interval = "ci" if key == "auc" else f"{key}_ci"
+                assert ends(was, key, interval) == tuple(
+                    cell[f"{key}{end}"] for end in ("", "_low", "_high")
+                )
+            for key in ("beyond_fluency", "refined"):
+                part = was[key] or {"auc": None, "ci": (None, None), "n": None}
+                assert (*ends(part, "auc", "ci"), part["n"]) == tuple(
+                    cell[f"{key}{end}"] for end in ("", "_low", "_high", "_n")
+                )
+            assert [e["changed"] for e in was["examples"]] == [
+                e["changed"] for e in examples if (e["metric"], e["set"]) == (metric, name)
+            ]
         for name, share in old["monotone"].items():
-            assert numbers.monotone[name] == estimate(share["mean"], share["ci"], share["n"])
+            made = extras["monotone"][metric, name]
+            assert ends(share, "mean", "ci") == (
+                made["share"], made["share_low"], made["share_high"],
+            )  # fmt: skip
         for name, harmless in old["hard_positives"]["sets"].items():
-            made = numbers.hard_positives.sets[name]
-            assert made.value == pytest.approx(harmless["mean"], abs=1e-6)
+            assert extras["positives"][metric, name]["share"] == pytest.approx(
+                harmless["mean"], abs=1e-6
+            )
         for name, against in old["invariance"].items():
-            mildest = numbers.invariance[name]
+            mildest = extras["invariance"].get((metric, name))
             assert (mildest is None) == (against is None)
             if mildest is not None:
-                assert mildest.share == estimate(against["share"], against["ci"])
+                assert ends(against, "share", "ci") == (
+                    mildest["share"], mildest["share_low"], mildest["share_high"],
+                )  # fmt: skip

@@ -17,26 +17,25 @@ MODULES = [
 ]
 # What a user calls has an example; the machinery below it need not.
 WITH_EXAMPLES = [
-    "agreement",
-    "auc",
+    "ceiling",
+    "comparison",
+    "controls",
+    "dose",
     "bootstrap",
     "correlations",
-    "disagreement",
     "graded",
-    "holm",
     "kendall",
-    "monotone",
     "paired_bootstrap",
+    "paired_differences",
     "paired_permutation",
     "pairwise",
     "pearson",
     "rank_order",
     "rank_order_within",
+    "sample_size",
     "spearman",
-    "system_scores",
     "tie_calibration",
     "ties",
-    "williams",
 ]
 
 

@@ -160,8 +160,12 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    options = {"dataset": "own", "dataset__file": str(table("german", tmp_path)),
-               "metrics": ["bleu"], "stats__replicates": 10}  # fmt: skip
+    options = {
+        "dataset": "own",
+        "dataset__file": str(table("german", tmp_path)),
+        "metrics": ["bleu"],
+        "stats__replicates": 10,
+    }
     overrides = ("experiment=graded", "corruption=wrong_colour", "hydra.run.dir=1")
     refused = run_command("metaeval", *overrides, *override_texts(options), cwd=tmp_path)
     assert refused.returncode == 2
@@ -208,13 +212,23 @@ def pair_table(folder: Path) -> Path:
 def test_the_page_says_the_language_and_how_it_is_known(
     tmp_path: Path, experiment: str, dataset: str, language: str | None, shown: str
 ) -> None:
-    files = {"own": lambda folder: table("german", folder), "table": rated_table,
-             "pairs": pair_table, "few": rated_table}  # fmt: skip
+    files = {
+        "own": lambda folder: table("german", folder),
+        "table": rated_table,
+        "pairs": pair_table,
+        "few": rated_table,
+    }
     name = "table" if dataset == "few" else dataset
     run = run_experiment(
-        experiment, dataset=name, dataset__file=str(files[dataset](tmp_path)),
-        dataset__language=language, metrics=["bleu"], stats__replicates=10, out=tmp_path / "OUT",
-        paths__cache=tmp_path / "cache", **({"dataset__limit": 3} if dataset == "few" else {}),
-    )  # fmt: skip
+        experiment,
+        dataset=name,
+        dataset__file=str(files[dataset](tmp_path)),
+        dataset__language=language,
+        metrics=["bleu"],
+        stats__replicates=10,
+        out=tmp_path / "OUT",
+        paths__cache=tmp_path / "cache",
+        **({"dataset__limit": 3} if dataset == "few" else {}),
+    )
     page = (run.directory / "report.html").read_text(encoding="utf-8")
     assert f"<dt>Language</dt><dd>{shown}</dd>" in page

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metaeval.errors import InputError
+from metaeval.text.numbered import places_of, runs_of_cost
+from metaeval.text.sentences import split_sentences
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, tokenise
 
 CAPTIONS = ["A dog runs.", "the dog's ball", "A dog, a CAT", "a cat"]
@@ -86,7 +92,7 @@ def test_splitting_like_scan_agrees_with_nltk_where_its_data_is_not_needed() -> 
         ({"word2idx": {w: i for i, w in enumerate(SPECIAL)}, "tokenizer": "moses"}, "moses"),
         ({"word2idx": {w: i for i, w in enumerate(SPECIAL)}, "tokenizer": 3}, "a number"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_file_is_one_line(tmp_path: Path, value: Any, message: str) -> None:
     path = tmp_path / "vocab.json"
     path.write_text(json.dumps(value))
@@ -121,3 +127,51 @@ def test_padding() -> None:
     assert lengths.tolist() == [3, 2, 4]
     assert tokens.dtype == lengths.dtype == torch.int64
     assert batch([])[0].shape == (0, 0)
+
+
+def test_a_costly_text_is_in_a_run_without_the_next() -> None:
+    assert list(runs_of_cost(np.array([1, 1, 1, 9, 1]), 3)) == [(0, 2), (2, 3), (3, 5)]
+    assert list(runs_of_cost(np.array([], dtype=np.int64), 3)) == []
+
+
+@given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 25))
+def test_runs_contain_every_text_once_within_the_stated_cost(costs: list[int], most: int) -> None:
+    runs = list(runs_of_cost(np.array(costs, dtype=np.int64), most))
+    assert [k for begin, end in runs for k in range(begin, end)] == list(range(len(costs)))
+    for begin, end in runs:
+        assert sum(costs[begin:end]) < most + max(costs[begin:end])
+
+
+def test_places_count_within_each_group() -> None:
+    assert places_of(np.array([2, 0, 3])).tolist() == [0, 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("A dog runs.", ["A dog runs."]),
+        ("A dog runs. It is brown", ["A dog runs.", "It is brown"]),
+        ("a dog runs. it is brown.", ["a dog runs.", "it is brown."]),
+        ("A sign of St. Mary near the U.S. flag.", ["A sign of St. Mary near the U.S. flag."]),
+        ("A bus at 5 p.m. in town. Nice!", ["A bus at 5 p.m. in town.", "Nice!"]),
+        ("A sign (“Stop!”) hangs.  A man waits?", ["A sign (“Stop!”) hangs.", "A man waits?"]),
+        ("A clock . It is noon .", ["A clock .", "It is noon ."]),
+        ("A man waits ... then leaves.", ["A man waits ... then leaves."]),
+        ("两只狗在跑。天气很好！", ["两只狗在跑。", "天气很好！"]),
+        ("", [""]),
+    ],
+)
+def test_sentences(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text) == sentences
+
+
+@pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs METAEVAL_DATA")
+def test_no_letter_of_long_captions_is_lost() -> None:
+    file = Path(os.environ["METAEVAL_DATA"]) / "coco/captioners_vlm/llava_1.5_7b_default.json"
+    if not file.is_file():
+        pytest.skip(f"{file.name} is not in METAEVAL_DATA")
+    captions = [record["caption"] for record in json.loads(file.read_text())]
+    split = [split_sentences(text) for text in captions]
+    assert ["".join("".join(s).split()) for s in split] == ["".join(c.split()) for c in captions]
+    # what LLaVA writes has 2 to 5 sentences
+    assert 2 < sum(map(len, split)) / len(split) < 5

@@ -28,6 +28,8 @@ def neighbours(letter: str) -> str:
 
 
 class _LongWords(WordCorruption):
+    kind = "spelling"
+
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [
             i
@@ -41,7 +43,6 @@ class Typos(_LongWords):
 
     name = "typos"
     title = "Typing errors"
-    kind = "spelling"
     severity_by_rate = ((0, "mild"), (0.2, "major"))
     unchanged_reason = "has no word of four letters"
 
@@ -58,7 +59,6 @@ class SwapLetters(_LongWords):
 
     name = "swap_letters"
     title = "Letters swapped"
-    kind = "spelling"
     severity_by_rate = ((0, "mild"), (0.2, "major"))
     unchanged_reason = "has no word of four letters with two different ones inside"
 
@@ -75,7 +75,6 @@ class CaseNoise(_LongWords):
 
     name = "case_noise"
     title = "Capitals at random"
-    kind = "spelling"
     severity = "mild"
     unchanged_reason = "has no word of four letters"
 

@@ -38,6 +38,8 @@ class SwapNeighbours(RatedCorruption):
 
 
 class _Permuted(Corruption):
+    kind = "order"
+
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         """Sets of tokens; within each, words change places."""
         raise NotImplementedError
@@ -61,7 +63,6 @@ class ShuffleTrigrams(_Permuted):
 
     name = "shuffle_trigrams"
     title = "Shuffled within trigrams"
-    kind = "order"
     severity = "major"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
@@ -82,7 +83,6 @@ class ShuffleNounsAdjectives(_Permuted):
 
     name = "shuffle_nouns_adjectives"
     title = "Nouns and adjectives shuffled"
-    kind = "order"
     severity = "critical"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
@@ -95,7 +95,6 @@ class ShuffleOthers(_Permuted):
 
     name = "shuffle_others"
     title = "All but nouns and adjectives shuffled"
-    kind = "order"
     severity = "major"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:

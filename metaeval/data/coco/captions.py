@@ -47,11 +47,12 @@ def read_captions(path: Path) -> CaptionFile:
     value, sha256 = read_json(path)
     images = records(value, "images", path)
     if images and "sentences" in images[0]:
-        problem = (
+        raise InputError(
             "is in Karpathy's layout; use dataset=coco_karpathy_test, or "
-            "dataset=own dataset.file=FILE dataset.split=test"
+            "dataset=own dataset.file=FILE dataset.split=test",
+            file=path,
+            field="sentences",
         )
-        raise InputError(problem, file=path, field="sentences")
     annotations = records(value, "annotations", path)
     image_ids = unique_ids(images, "images", path)
     if not image_ids:
@@ -67,8 +68,12 @@ def read_captions(path: Path) -> CaptionFile:
         image_id = annotation["image_id"]
         # bool and float compare equal to int: 1.0 would find image 1
         if type(image_id) not in (int, str) or image_id not in captions:
-            problem = f"no image of the file has the id {image_id!r:.60}"
-            raise InputError(problem, file=path, record=where, field="image_id")
+            raise InputError(
+                f"no image of the file has the id {image_id!r:.60}",
+                file=path,
+                record=where,
+                field="image_id",
+            )
         text = tidy.read(annotation["caption"], file=path, record=where, field="caption")
         if not text:
             raise InputError("is empty", file=path, record=where, field="caption")

@@ -54,8 +54,9 @@ def without_images_of(
         captions = {i: texts for i, texts in file.captions.items() if i not in other.captions}
         gone = len(file.captions) - len(captions)
         if not captions:
-            problem = f"no image is left without those of {path} (dataset.exclude)"
-            raise InputError(problem, file=file.path)
+            raise InputError(
+                f"no image is left without those of {path} (dataset.exclude)", file=file.path
+            )
         images = "1 image was" if gone == 1 else f"{gone:,} images were"
         note = f"{images} left out because {path.name} has them too (dataset.exclude)."
         file = replace(file, captions=captions, notes=(*file.notes, note))

@@ -118,8 +118,9 @@ def _is_crowd(annotation: Record, path: Path, where: str) -> bool:
     """Whether a box is around a group: COCO writes 0 and 1."""
     value = annotation.get("iscrowd", 0)
     if value not in (0, 1) or not isinstance(value, int):  # false and true are whole numbers too
-        problem = f"must be 0 or 1, not {value!r:.60}"
-        raise InputError(problem, file=path, record=where, field="iscrowd")
+        raise InputError(
+            f"must be 0 or 1, not {value!r:.60}", file=path, record=where, field="iscrowd"
+        )
     return bool(value)
 
 
@@ -129,8 +130,12 @@ def _corners(
     """The box as x1 y1 x2 y2 in [0, 1]."""
     box = annotation.get("bbox")
     if not isinstance(box, list) or len(box) != 4 or not all(is_number(v) for v in box):
-        problem = f"must be four numbers (x, y, width, height), not {box!r:.60}"
-        raise InputError(problem, file=path, record=where, field="bbox")
+        raise InputError(
+            f"must be four numbers (x, y, width, height), not {box!r:.60}",
+            file=path,
+            record=where,
+            field="bbox",
+        )
     x, y, w, h = box
     if w < 0 or h < 0:
         raise InputError(

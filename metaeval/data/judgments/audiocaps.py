@@ -246,8 +246,12 @@ def _clip(
     if isinstance(clip, bool) or not isinstance(clip, str | int) or clip == "":
         raise InputError(f"is {json_type(clip)}, not an id", file=path, record=where, field=field)
     if not isinstance(given, list) or len(given) < 2:
-        problem = f"is {json_type(given)}, not a list of two references or more"
-        raise InputError(problem, file=path, record=where, field="references")
+        raise InputError(
+            f"is {json_type(given)}, not a list of two references or more",
+            file=path,
+            record=where,
+            field="references",
+        )
     texts = tuple(tidy.read(r, file=path, record=where, field="references") for r in given)
     return tidy.read(str(clip), file=path, record=where, field=field), texts
 
@@ -257,8 +261,12 @@ def _votes(
 ) -> tuple[str, str, tuple[int, int]]:
     """The two captions of a pair, and the votes for each."""
     if not isinstance(entry, list) or len(entry) < 5:
-        problem = "is not a list of two captions, their two sources and the votes"
-        raise InputError(problem, file=path, record=where, field=field)
+        raise InputError(
+            "is not a list of two captions, their two sources and the votes",
+            file=path,
+            record=where,
+            field=field,
+        )
     votes = entry[-1]
     good = isinstance(votes, list) and all(type(v) is int and v in (-1, 0, 1) for v in votes)
     if not good or not votes:
@@ -281,8 +289,12 @@ def _reference_sets(
     without_second = tuple(r for r in references if r != second)
     own_references = (without_first, without_second if category == "HC" else without_first)
     if not all(own_references):
-        problem = "no reference is left beyond the caption itself"
-        raise InputError(problem, file=path, record=where, field="references")
+        raise InputError(
+            "no reference is left beyond the caption itself",
+            file=path,
+            record=where,
+            field="references",
+        )
     return ((_filled(own_references[0]), _filled(own_references[1])),)
 
 

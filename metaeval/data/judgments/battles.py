@@ -376,8 +376,12 @@ def _battle(
     )
     systems = [optional_name(record, f"{side}_system", path, where) for side in ("first", "second")]
     if systems[0] is not None and systems[0] == systems[1]:
-        problem = f"'{systems[0]}' is both systems of the battle; leave such battles out"
-        raise InputError(problem, file=path, record=where, field="second_system")
+        raise InputError(
+            f"'{systems[0]}' is both systems of the battle; leave such battles out",
+            file=path,
+            record=where,
+            field="second_system",
+        )
     rater = record.get("rater")
     return Battle(
         image,

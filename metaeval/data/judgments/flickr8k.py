@@ -103,8 +103,12 @@ def load_crowd(
         crowd, ("share of yes", "yes", "no"), [(0, 1), (0, _MOST_PEOPLE), (0, _MOST_PEOPLE)]
     ):
         if yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
-            problem = f"{share:g} is not the share of {yes:g} yes and {no:g} no"
-            raise InputError(problem, file=crowd.path, record=where, field="share of yes")
+            raise InputError(
+                f"{share:g} is not the share of {yes:g} yes and {no:g} no",
+                file=crowd.path,
+                record=where,
+                field="share of yes",
+            )
         judged.append(captions.judged(crowd, where, ids, {"yes": (share,)}))
     return arrange(
         "flickr8k_cf",

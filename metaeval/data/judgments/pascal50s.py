@@ -245,8 +245,11 @@ def load_pascal50s(
         if not all(isinstance(p, str) for p in parts):
             raise InputError("is not an image and two captions", file=path, record=where)
         if number not in range(1, len(CATEGORIES) + 1):
-            problem = f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}"
-            raise InputError(problem, file=path, record=f"category {k + 1:,}")
+            raise InputError(
+                f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}",
+                file=path,
+                record=f"category {k + 1:,}",
+            )
         kind = CATEGORIES[int(number) - 1]
         taken[kind] += 1
         if limit is not None and taken[kind] > limit:
@@ -294,8 +297,9 @@ def _direct(
         return None
     results = _variable(pairs, "result", path)
     if len(results) != n:
-        problem = f"holds {len(results):,} results for {n:,} pairs"
-        raise InputError(problem, file=path, field="result")
+        raise InputError(
+            f"holds {len(results):,} results for {n:,} pairs", file=path, field="result"
+        )
     counts = []
     for k, entry in enumerate(results):
         where = f"result {k + 1:,}"
@@ -304,8 +308,7 @@ def _direct(
             votes = votes[0]
         good = isinstance(votes, np.ndarray) and bool(np.isin(votes, (-1, 1)).all())
         if not good or not len(votes):
-            problem = "must be votes of 1 or -1"
-            raise InputError(problem, file=path, record=where, field="result")
+            raise InputError("must be votes of 1 or -1", file=path, record=where, field="result")
         counts.append((int((votes == 1).sum()), int((votes == -1).sum())))
     return counts
 
@@ -327,8 +330,9 @@ def _consensus(
                 caption = tidy.read(text, file=path, record=where, field="triplets")
                 letters[text] = letters_and_digits(caption)
         if parts[3] not in (1, -1):
-            problem = f"must be 1 or -1, not {parts[3]!r:.40}"
-            raise InputError(problem, file=path, record=where, field="winner")
+            raise InputError(
+                f"must be 1 or -1, not {parts[3]!r:.40}", file=path, record=where, field="winner"
+            )
         left, right = letters[parts[1]], letters[parts[2]]
         if {left, right} != set(votes):
             raise InputError(
@@ -361,13 +365,20 @@ def _members(entry: Any, names: Sequence[str], path: Path, where: str) -> list[A
     if isinstance(entry, Mapping):
         if missing := [name for name in names if name not in entry]:
             fields = ", ".join(f"'{one_line(name, 40)}'" for name in entry)
-            problem = f"is missing (the struct has {fields or 'no field'})"
-            raise InputError(problem, file=path, record=where, field=missing[0])
+            raise InputError(
+                f"is missing (the struct has {fields or 'no field'})",
+                file=path,
+                record=where,
+                field=missing[0],
+            )
         return [entry[name] for name in names]
     members = entry if isinstance(entry, list) else [entry]
     if len(members) != len(names):
-        problem = f"holds {len(members):,} members where {', '.join(names)} are expected"
-        raise InputError(problem, file=path, record=where)
+        raise InputError(
+            f"holds {len(members):,} members where {', '.join(names)} are expected",
+            file=path,
+            record=where,
+        )
     return members
 
 

@@ -256,8 +256,12 @@ class _RecordReader:
             label = _LABELS.get(str(one).lower()) if isinstance(one, bool | str) else None
             if self._labels.setdefault(column, label is not None) != (label is not None):
                 earlier = "numbers" if label is not None else "true or false"
-                problem = f"is {one!r}, earlier ratings are {earlier}"
-                raise InputError(problem, file=self.path, record=where, field=column)
+                raise InputError(
+                    f"is {one!r}, earlier ratings are {earlier}",
+                    file=self.path,
+                    record=where,
+                    field=column,
+                )
             number = read_number(one if label is None else label, self.path, where, column)
             ratings.append(number if self.higher_is_better else 0.0 - number)
         return tuple(ratings)
@@ -458,8 +462,7 @@ def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -
     if not isinstance(value, str):
         raise InputError("is not a string", file=path, record=where, field=column)
     if not is_unicode(value):
-        problem = "contains an unpaired surrogate"
-        raise InputError(problem, file=path, record=where, field=column)
+        raise InputError("contains an unpaired surrogate", file=path, record=where, field=column)
     return value
 
 

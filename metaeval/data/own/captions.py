@@ -188,8 +188,9 @@ def images_by_id(folder: Path) -> dict[ImageId, str]:
     for stem, name in zip(stems, files, strict=True):
         image: ImageId = int(stem) if numbers else stem
         if image in names:
-            problem = f"{names[image]} and {name} are both image {image}; rename one"
-            raise InputError(problem, file=folder)
+            raise InputError(
+                f"{names[image]} and {name} are both image {image}; rename one", file=folder
+            )
         names[image] = name
     return names
 
@@ -250,8 +251,9 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
     splits = _splits(images)
     choices = ", ".join([*splits, "all"])
     if split is None and len(splits) > 1:
-        problem = f"has the splits {choices}; choose one: dataset.split=test"
-        raise InputError(problem, file=path, field="split")
+        raise InputError(
+            f"has the splits {choices}; choose one: dataset.split=test", file=path, field="split"
+        )
     if split not in (None, "all", *splits):
         raise InputError(f"has no split '{split}'; choose from {choices}", file=path, field="split")
     registry = ImageIdRegistry(path)
@@ -293,16 +295,21 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
         where = f"line {number:,}"
         match = _TOKEN.fullmatch(line.rstrip("\r"))
         if match is None:
-            problem = (
-                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file"
+            raise InputError(
+                "is not FILE#NUMBER, a tab and a caption; a table with a header is a .csv file",
+                file=path,
+                record=where,
             )
-            raise InputError(problem, file=path, record=where)
         name, place = match[1], int(match[2])
         image = check_id(PurePosixPath(name).stem, path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
         if place in of_image:
-            problem = f"'{name}#{match[2]}' occurs twice: {of_image[place].where} has it too"
-            raise InputError(problem, file=path, record=where, field="FILE#NUMBER")
+            raise InputError(
+                f"'{name}#{match[2]}' occurs twice: {of_image[place].where} has it too",
+                file=path,
+                record=where,
+                field="FILE#NUMBER",
+            )
         of_image[place] = OwnCaption(where, image, name, match[3])
     for of_image in by_image.values():
         yield from (of_image[place] for place in sorted(of_image))
@@ -333,8 +340,12 @@ def _table_rows(
             row.fields.get("references"), file=path, record=row.where, field="references"
         )
         if references and image in referenced:
-            problem = f"image {image!r} has references in an earlier record, too"
-            raise InputError(problem, file=path, record=row.where, field="references")
+            raise InputError(
+                f"image {image!r} has references in an earlier record, too",
+                file=path,
+                record=row.where,
+                field="references",
+            )
         referenced.update([image] if references else [])
         for text in references:
             yield OwnCaption(f"{row.where}, references", image, named, text)

@@ -187,8 +187,9 @@ def _results_file(path: Path, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
         ids.append(check_id(record["image_id"], path, where, "image_id"))
         texts.append(tidy.read(record["caption"], file=path, record=where, field="caption"))
     if len({type(i) for i in ids}) > 1:
-        problem = "image ids must be all numbers or all strings"
-        raise InputError(problem, file=path, field="image_id")
+        raise InputError(
+            "image ids must be all numbers or all strings", file=path, field="image_id"
+        )
     return ids, texts
 
 

@@ -384,5 +384,9 @@ def _number(value: Any, path: Path, where: str, field: str) -> float:
     try:
         return read_number(value, path, where, field)
     except InputError:
-        problem = f"{value!r:.40} is not a score; write digits, e.g. 0.5"
-        raise InputError(problem, file=path, record=where, field=field) from None
+        raise InputError(
+            f"{value!r:.40} is not a score; write digits, e.g. 0.5",
+            file=path,
+            record=where,
+            field=field,
+        ) from None

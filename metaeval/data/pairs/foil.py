@@ -70,8 +70,9 @@ def load_foil(
         if record["foil"]:
             foils.append((key, image, caption))
         elif true.setdefault(key, (image, caption)) != (image, caption):
-            problem = f"another caption has the id {key!r:.60}, too"
-            raise InputError(problem, file=path, record=where, field="id")
+            raise InputError(
+                f"another caption has the id {key!r:.60}, too", file=path, record=where, field="id"
+            )
     for key, image, _ in foils:
         if key in true and true[key][0] != image:
             raise InputError(

@@ -130,8 +130,12 @@ def _pairs(value: Any, kind: str, tidy: Tidy, path: Path) -> Iterator[CaptionPai
             )
         given = record["caption"]
         if not isinstance(given, list) or len(given) < 2:
-            problem = f"is {json_type(given)}, not a list of true captions and altered ones"
-            raise InputError(problem, file=path, record=where, field="caption")
+            raise InputError(
+                f"is {json_type(given)}, not a list of true captions and altered ones",
+                file=path,
+                record=where,
+                field="caption",
+            )
         texts = [tidy.read(t, file=path, record=where, field="caption") for t in given]
         altered_ones = len(texts) // 2
         true = texts[:-altered_ones]

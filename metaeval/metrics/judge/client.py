@@ -143,7 +143,7 @@ class Endpoint:
         local = urlsplit(self.base_url).hostname in ("localhost", "127.0.0.1", "::1")
         context = httpx.create_ssl_context(trust_env=not local)
         # A connection pool looks through all its connections for each request, so every worker has
-        # a client of its own (`python -m benchmarks.judge_speed`).
+        # a client of its own.
         headers = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         clients = [

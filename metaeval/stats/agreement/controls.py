@@ -16,6 +16,7 @@ from metaeval.stats.resampling.items import (
     Ints,
     as_scores,
     encode,
+    random_folds,
     require_aligned,
     without_rounding,
 )
@@ -338,10 +339,7 @@ def fitted_control(
     if folds < 2 or penalty < 0:
         raise InputError(f"{folds} folds, penalty {penalty}; use 2 or more, 0 or more")
     labels, unit = encode(image)
-    order = np.random.default_rng([_STREAM, seed]).permutation(len(labels))
-    fold_of = np.empty(len(labels), dtype=np.int64)
-    fold_of[order] = np.arange(len(labels)) % folds
-    fold = fold_of[unit]
+    fold = random_folds(len(labels), folds, _STREAM, seed)[unit]
     complete = ~np.isnan(x).any(axis=1)
     known = complete & ~np.isnan(y)
     predictions = np.full(len(y), np.nan)

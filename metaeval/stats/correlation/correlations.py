@@ -16,8 +16,7 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import FEW_LEVELS, kendall
 from metaeval.stats.correlation.pearson import pearson
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
-from metaeval.stats.resampling.chunks import map_chunks
+from metaeval.stats.resampling.chunks import Buffers, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_scores, centred, encode, require_aligned
 from metaeval.stats.resampling.weighted import (
     WeightedOrder,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import bdtr
 
 from metaeval.stats.resampling.bootstrap import MIN_UNITS, Counts
-from metaeval.stats.resampling.buffers import replicates_at_a_time
+from metaeval.stats.resampling.chunks import replicates_at_a_time
 from metaeval.stats.resampling.items import Floats
 
 Interval = tuple[float, float]

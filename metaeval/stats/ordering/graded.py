@@ -15,8 +15,7 @@ from metaeval.stats.correlation.kendall import kendall_of
 from metaeval.stats.correlation.rank_order import rank_order_of, tie_breaking_seeds
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.monotone import monotone
-from metaeval.stats.ordering.pairwise import adjacent_auc, pairwise
+from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
 from metaeval.stats.ordering.ties import tie_shares
 from metaeval.stats.ordering.variance_parts import VarianceParts, variance_parts
 from metaeval.stats.resampling.bootstrap import (

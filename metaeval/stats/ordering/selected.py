@@ -10,8 +10,7 @@ from scipy.special import ndtri
 
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
-from metaeval.stats.ordering.monotone import monotone_flags
-from metaeval.stats.ordering.pairwise import pair_counts
+from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
 from metaeval.stats.resampling.bootstrap import MIN_UNITS, IntervalEstimate
 from metaeval.stats.resampling.items import Floats, as_table
 

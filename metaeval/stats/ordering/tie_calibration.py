@@ -10,7 +10,7 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.ordering.group_pairs import group_pairs
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+from metaeval.stats.resampling.items import Floats, as_scores, encode, random_folds, require_aligned
 from metaeval.stats.resampling.means import resampled_means
 
 # Means of fractions that are equal on paper differ by roundings; below this they are one.
@@ -241,9 +241,7 @@ def cross_fitted_tie_calibration(
     require_aligned(scores=x, human=y, groups=unit)
     if folds < 2:
         raise InputError(f"{folds} folds; use 2 or more", field="folds")
-    order = np.random.default_rng([_STREAM, seed]).permutation(len(labels))
-    fold_of = np.empty(len(labels), dtype=np.int64)
-    fold_of[order] = np.arange(len(labels)) % folds
+    fold_of = random_folds(len(labels), folds, _STREAM, seed)
     fold = fold_of[unit]
     pairs = pairs_within(x, y, unit)
     epsilons, accuracy = np.full(folds, np.nan), np.full(len(labels), np.nan)

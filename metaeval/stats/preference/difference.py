@@ -32,14 +32,11 @@ class PreferenceCurve(NamedTuple):
     logistic, logistic_low, logistic_high
         float64 [points]: P(people prefer the higher score) by the logistic curve, and its
         interval by resampling images.
-    isotonic, isotonic_low, isotonic_high
-        The same by isotonic regression, which assumes only that it does not fall.
+    isotonic
+        float64 [points]: the same by isotonic regression, which assumes only that it does not fall.
     noticed, noticed_low, noticed_high
         The difference that people prefer in `share` of the cases, by the logistic curve; infinite
         where the curve does not rise.
-    noticed_isotonic
-        The smallest observed difference at which the isotonic curve reaches `share`; infinite
-        where it never does.
     share
         0.75, by default.
     slope
@@ -53,12 +50,9 @@ class PreferenceCurve(NamedTuple):
     logistic_low: Floats
     logistic_high: Floats
     isotonic: Floats
-    isotonic_low: Floats
-    isotonic_high: Floats
     noticed: float
     noticed_low: float
     noticed_high: float
-    noticed_isotonic: float
     share: float
     slope: float
     n_pairs: int
@@ -78,7 +72,6 @@ def preference_curve(
     points: int = 41,
     counts: Counts | None = None,
     replicates: int = 1000,
-    isotonic_replicates: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> PreferenceCurve:
@@ -107,7 +100,7 @@ def preference_curve(
     Ties
         Ties of people count as one half on each side; pairs with Δ = 0 do not change β.
     Unit
-        The image. Isotonic intervals use the first `isotonic_replicates` of the replicates.
+        The image.
     Source
         T. Kocmi, V. Zouhar, C. Federmann, M. Post (2024), Navigating the metrics maze, ACL, for the
         question; logistic regression by Newton's method.
@@ -145,25 +138,15 @@ def preference_curve(
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = math.log(share / (1 - share))
         noticed = np.where(slopes > 0, odds / slopes, np.where(np.isnan(slopes), np.nan, np.inf))
-    steps = _isotonic(x, y, np.ones(len(x)), grid)
-    drawn = [
-        _isotonic(x, y, row[unit].astype(np.float64), grid) for row in counts[:isotonic_replicates]
-    ]
-    step_curves = np.array([d[0] for d in drawn]).reshape(-1, points)
-    step_low, step_high = _band(step_curves, confidence, n_images)
-    reached = np.flatnonzero(steps[2] >= share - 1e-12)
     ends = _interval_with_infinity(defined_replicates(noticed[1:], n_images), confidence)
     return PreferenceCurve(
         grid,
         curves[0],
         low,
         high,
-        steps[0],
-        step_low,
-        step_high,
+        _isotonic(x, y, grid),
         float(noticed[0]),
         *ends,
-        float(steps[1][reached[0]]) if len(reached) else math.inf,
         share,
         float(slopes[0]),
         len(x),
@@ -261,17 +244,12 @@ def system_differences(
     return gaps, preferred, encode(pair)[1]
 
 
-def _isotonic(x: Floats, y: Floats, w: Floats, grid: Floats) -> tuple[Floats, Floats, Floats]:
-    """The curve on the grid, and its own points: differences ≥ 0 and values."""
-    if not w.sum() > 0:
-        nothing = np.full(len(grid), np.nan)
-        return nothing, np.empty(0), np.empty(0)
-    points, fitted = isotonic_fit(
-        np.concatenate([x, -x]), np.concatenate([y, 1 - y]), np.concatenate([w, w])
-    )
-    on_grid = np.interp(grid, points, fitted)
-    positive = points >= 0
-    return on_grid, points[positive], fitted[positive]
+def _isotonic(x: Floats, y: Floats, grid: Floats) -> Floats:
+    """The isotonic curve on the grid, of the pairs and their mirror images."""
+    if not len(x):
+        return np.full(len(grid), np.nan)
+    both, preferred = np.concatenate([x, -x]), np.concatenate([y, 1 - y])
+    return np.interp(grid, *isotonic_fit(both, preferred, np.ones(len(both))))
 
 
 def _band(curves: Floats, confidence: float, n_units: int) -> tuple[Floats, Floats]:

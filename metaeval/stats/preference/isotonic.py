@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+from metaeval.stats.resampling.items import Floats, as_scores, encode, random_folds, require_aligned
 
 _STREAM = 0x150
 
@@ -67,10 +67,7 @@ def to_rating_scale(
         y = table if table.ndim == 1 else np.where(given, table, 0).sum(axis=1) / given.sum(axis=1)
     labels, unit = encode(image)
     require_aligned(scores=x, ratings=y, image=unit)
-    order = np.random.default_rng([_STREAM, seed]).permutation(len(labels))
-    fold_of = np.empty(len(labels), dtype=np.int64)
-    fold_of[order] = np.arange(len(labels)) % folds
-    fold, mapped = fold_of[unit], np.full(len(x), np.nan)
+    fold, mapped = random_folds(len(labels), folds, _STREAM, seed)[unit], np.full(len(x), np.nan)
     known = ~(np.isnan(x) | np.isnan(y))
     for k in range(folds):
         train, test = known & (fold != k), ~np.isnan(x) & (fold == k)

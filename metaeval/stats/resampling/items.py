@@ -145,3 +145,14 @@ def as_table(scores: npt.ArrayLike, levels: npt.ArrayLike) -> tuple[Floats, Ints
             field="scores",
         )
     return values, grades
+
+
+def random_folds(n: int, folds: int, stream: int, seed: int) -> Ints:
+    """The fold, 0 … folds − 1, of each of n groups: folds of equal sizes, at random.
+
+    >>> sorted(random_folds(4, 2, 1, 0).tolist())
+    [0, 0, 1, 1]
+    """
+    fold = np.empty(n, dtype=np.int64)
+    fold[np.random.default_rng([stream, seed]).permutation(n)] = np.arange(n) % folds
+    return fold

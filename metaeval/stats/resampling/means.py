@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.buffers import replicates_at_a_time
+from metaeval.stats.resampling.chunks import replicates_at_a_time
 from metaeval.stats.resampling.items import Floats
 
 _SCALE = 2.0**30  # sums of whole multiples of 2^-30 are exact in float64, in any order

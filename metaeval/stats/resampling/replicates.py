@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.rank_order import rho_of_prefixes
-from metaeval.stats.ordering.monotone import monotone_flags
-from metaeval.stats.ordering.pairwise import pair_counts
+from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
 from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
-from metaeval.stats.resampling.chunks import map_chunks
+from metaeval.stats.resampling.chunks import Buffers, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import (
     Sums,

@@ -1,10 +1,28 @@
-// The examples that contain the words of the search.
+// The examples that contain the words of the search, some at a time.
 for (const field of $$("[data-search]")) {
-  field.addEventListener("input", () => {
+  const key = CSS.escape(field.dataset.search);
+  const cards = [...$(`#cards-${key}`).children];
+  const more = $(`#more-${key}`);
+  const step = Number(field.dataset.shown);
+  let limit = step;
+  const show = () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const card of $(`#cards-${CSS.escape(field.dataset.search)}`).children) {
+    let found = 0;
+    for (const card of cards) {
       const text = card.textContent.toLowerCase();
-      card.hidden = !words.every((word) => text.includes(word));
+      const fits = words.every((word) => text.includes(word));
+      found += fits;
+      card.hidden = !fits || found > limit;
     }
+    more.hidden = found <= limit;
+  };
+  field.addEventListener("input", () => {
+    limit = step;
+    show();
   });
+  more.addEventListener("click", () => {
+    limit += step;
+    show();
+  });
+  show();
 }

@@ -120,11 +120,16 @@ def outcomes(corruption: Corruption, text: str, *references: str) -> set[str]:
         (WithoutIt(), "A dog with a ball.", "A dog without a ball."),
         (WithoutIt(), "A bowl filled with fruit.", "A bowl filled with fruit."),
         (Modality(), "A man riding a horse.", "A man who might be riding a horse."),
+        (WrongColour(), "A black and white cat.", "A black and white cat."),
+        (FoilObject(), "A train station.", "A train station."),
+        # what is read as no noun is no part of one either
+        (FoilObject(), "The skilled little boy holding a black tv remote.", None),
+        (WrongAgeGroup(), "A boy eats.", "An old man eats."),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_one_outcome(corruption, before, after):
-    assert outcomes(corruption, before) == {after}
+    assert outcomes(corruption, before) == {after or before}
 
 
 def test_colours_that_people_confuse_or_captions_name_are_not_taken():
@@ -132,10 +137,6 @@ def test_colours_that_people_confuse_or_captions_name_are_not_taken():
     colours = {text.split()[1] for text in made}
     assert colours
     assert not colours & {"brown", "tan", "orange", "red", "blue", "green"}
-
-
-def test_black_and_white_is_no_colour_of_its_own():
-    assert outcomes(WrongColour(), "A black and white cat.") == {"A black and white cat."}
 
 
 def test_materials_differ_in_looks():
@@ -149,15 +150,6 @@ def test_foil_is_absent_and_of_the_same_kind():
     animals = {text.split()[1] for text in made}
     assert animals <= {"birds", "cats", "cows", "elephants", "bears", "zebras", "giraffes"}
     assert len(animals) > 3
-
-
-def test_a_part_of_a_compound_is_no_object():
-    assert outcomes(FoilObject(), "A train station.") == {"A train station."}
-
-
-def test_what_is_read_as_no_noun_is_no_part_of_one_either():
-    text = "The skilled little boy holding a black tv remote."
-    assert outcomes(FoilObject(), text) == {text}
 
 
 def test_one_can_be_among_several():
@@ -176,9 +168,15 @@ def test_wrong_digits_keep_their_number():
     assert all(len(text.split()[1]) == 3 and text.split()[1] != "787" for text in made)
 
 
-def test_ages_on_which_captions_disagree_are_left():
-    assert outcomes(WrongAgeGroup(), "A man eats.", "A boy eats.") == {"A man eats."}
-    assert outcomes(WrongAgeGroup(), "A boy eats.") == {"An old man eats."}
+@pytest.mark.parametrize(
+    ("corruption", "caption", "reference"),
+    [
+        (WrongAgeGroup(), "A man eats.", "A boy eats."),
+        (ManyToOne(), "Two people in a field.", "A woman next to her dog."),
+    ],
+)
+def test_captions_that_a_reference_disagrees_with_are_left(corruption, caption, reference):
+    assert outcomes(corruption, caption, reference) == {caption}
 
 
 # defects that readers found in COCO's captions: none of these may come back
@@ -195,16 +193,25 @@ def test_ages_on_which_captions_disagree_are_left():
         (EventOrder(), "A man posing after a game.", "A man posing before a game."),
         (Passive(), "A man holding a sandwich made out of donuts.", None),
         (Passive(), "A rider is riding a horse outside", None),
-        (Passive(), "A man riding a horse on a beach.",
-         "A horse being ridden by a man on a beach."),
+        (
+            Passive(),
+            "A man riding a horse on a beach.",
+            "A horse being ridden by a man on a beach.",
+        ),
         (RelativeClause(), "Two people at a dining table talking.", None),
         (RelativeClause(), "A couple of giraffe standing in a building.", None),
-        (RelativeClause(), "A group of people riding bikes.",
-         "A group of people who are riding bikes."),
+        (
+            RelativeClause(),
+            "A group of people riding bikes.",
+            "A group of people who are riding bikes.",
+        ),
         (SwapConjuncts(), "A rider near a body of water and mountains.", None),
         (SwapConjuncts(), "A person wearing skis and snowy trees", None),
-        (SwapConjuncts(), "A bathroom with a mirror and a sink",
-         "A bathroom with a sink and a mirror"),
+        (
+            SwapConjuncts(),
+            "A bathroom with a mirror and a sink",
+            "A bathroom with a sink and a mirror",
+        ),
         (WrongVerbForm(), "A dog laying down on a rug.", None),
         (WrongVerbForm(), "A bus stopping at a corner.", None),
         (WrongVerbForm(), "People in a hall with a camera taking a picture", None),
@@ -238,15 +245,9 @@ def test_ages_on_which_captions_disagree_are_left():
         (DeleteContentWords(0.1), "A fire fire truck", "A fire fire"),
         (DeleteContentWords(0.1), "Parked in parking", "Parked in"),
     ],
-)  # fmt: skip
+)
 def test_defects_found_by_readers(corruption, caption, after) -> None:
     assert outcomes(corruption, caption) == {after or caption}
-
-
-def test_many_do_not_become_one_if_a_reference_names_one() -> None:
-    assert outcomes(ManyToOne(), "Two people in a field.", "A woman next to her dog.") == {
-        "Two people in a field."
-    }
 
 
 def test_the_nearest_captions_of_a_text_whose_words_are_single_letters() -> None:

@@ -21,10 +21,12 @@ from tests.corruptions.test_properties import with_edits
 LONG = [
     f"A {animal} sits in a {place}. It looks at a {thing}. The sky is {sky}. Nobody is near."
     for animal, place, thing, sky in [
-        ("dog", "park", "ball", "blue"), ("cat", "kitchen", "fish", "grey"),
-        ("horse", "field", "fence", "red"), ("bear", "forest", "river", "white"),
+        ("dog", "park", "ball", "blue"),
+        ("cat", "kitchen", "fish", "grey"),
+        ("horse", "field", "fence", "red"),
+        ("bear", "forest", "river", "white"),
     ]
-]  # fmt: skip
+]
 CLASSES = [DropSentence, RepeatSentence, SwapSentences, OtherSentence]
 
 

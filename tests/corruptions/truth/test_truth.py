@@ -39,18 +39,28 @@ from metaeval.data.scenes import (
 from metaeval.data.scenes.lexicon import COLOUR_WORDS, NOUNS, NUMBERS
 from metaeval.data.scenes.verbs import FRAMES
 from metaeval.errors import ConfigError
-from metaeval.runs.records import Edit
+from tests.corruptions.test_properties import with_edits
 
 ROOT = Path(__file__).parents[3]
 ALL: tuple[type[TruthCorruption], ...] = (
-    ReplaceObject, ReplaceAttribute, ReplaceRelation, ReplaceCount, SwapArguments, AddObject,
+    ReplaceObject,
+    ReplaceAttribute,
+    ReplaceRelation,
+    ReplaceCount,
+    SwapArguments,
+    AddObject,
     DropSalient,
-)  # fmt: skip
+)
 # The least share of captions that must offer something to change.
 APPLIED = {
-    "replace_object": 0.98, "replace_attribute": 0.5, "replace_relation": 0.55,
-    "replace_count": 0.93, "swap_arguments": 0.4, "add_object": 1.0, "drop_salient": 0.5,
-}  # fmt: skip
+    "replace_object": 0.98,
+    "replace_attribute": 0.5,
+    "replace_relation": 0.55,
+    "replace_count": 0.93,
+    "swap_arguments": 0.4,
+    "add_object": 1.0,
+    "drop_salient": 0.5,
+}
 
 
 @pytest.fixture(scope="module")
@@ -68,23 +78,6 @@ def bare(token: str) -> str:
     return token.lower().strip(string.punctuation)
 
 
-def replay(text: str, edits: tuple[Edit, ...]) -> str:
-    """The edits by their definition: a word replaced, deleted, or inserted before its position."""
-    tokens = text.split()
-    out: list[str] = []
-    for position in range(len(tokens) + 1):
-        here = [e for e in edits if e.position == position]
-        out += [e.after for e in here if not e.before]
-        changed = [e for e in here if e.before]
-        assert len(changed) <= 1
-        if changed:
-            assert changed[0].before == tokens[position]
-            out += [changed[0].after] if changed[0].after else []
-        elif position < len(tokens):
-            out.append(tokens[position])
-    return " ".join(out)
-
-
 def test_enough_captions_can_be_corrupted(run: tuple[Any, list[Harmed]]) -> None:
     corruption, results = run
     assert sum(r.applied for r in results) / len(results) >= APPLIED[corruption.name]
@@ -96,7 +89,7 @@ def test_applied_means_changed_and_edits_record_how(
     for source, result in zip(data.human, run[1], strict=True):
         assert result.applied == (result.text != source)
         assert result.applied == bool(result.edits)
-        assert replay(source, result.edits) == result.text
+        assert with_edits(source, result.edits) == result.text
         assert 0 <= result.harm <= 1
         assert (result.harm > 0) == result.applied
 
@@ -119,8 +112,15 @@ def test_english_stays_in_order(run: tuple[Any, list[Harmed]], data: CaptionData
                 assert two not in ("a", "an", "is", "are", "the"), result
         if words[:2] == ["there", "are"]:
             assert words[2] not in ("a", "an", "one") or words[3] in (
-                "couple", "pair", "group", "herd", "flock", "bunch", "few", "number",
-            ), result  # fmt: skip
+                "couple",
+                "pair",
+                "group",
+                "herd",
+                "flock",
+                "bunch",
+                "few",
+                "number",
+            ), result
 
 
 def test_a_caption_is_corrupted_alike_in_any_company(data: CaptionDataset) -> None:
@@ -225,9 +225,14 @@ def test_replaced_counts_are_wrong(data: CaptionDataset) -> None:
 
 def test_a_greater_count_of_who_may_stand_behind_is_not_made_up() -> None:
     """Six people at bat before full stands: "seven people" might well be in the picture."""
-    text, marks = "Two men on the field.", [
-        Mark(0, 1, "count", 0, "2"), Mark(1, 2, "noun", 0, "man"), Mark(0, 2, "phrase", 0),
-    ]  # fmt: skip
+    text, marks = (
+        "Two men on the field.",
+        [
+            Mark(0, 1, "count", 0, "2"),
+            Mark(1, 2, "noun", 0, "man"),
+            Mark(0, 2, "phrase", 0),
+        ],
+    )
     stands, empty = scene(text, marks, 2), scene(text, marks, 2)
     stands = replace(stands, decor=("crowd fence",))
     c = ReplaceCount()
@@ -279,7 +284,7 @@ def test_swaps_that_stay_true_are_harmless(data: CaptionDataset) -> None:
     wordings = set()
     for g, source, result in zip(graphs(data), data.human, results, strict=True):
         assert result.applied == (result.text != source) == bool(result.edits)
-        assert replay(source, result.edits) == result.text
+        assert with_edits(source, result.edits) == result.text
         assert (result.harm, result.effect, result.false) == (0, None, 0)
         if result.applied:
             words = relation_words(g, result)
@@ -291,20 +296,28 @@ def test_swaps_that_stay_true_are_harmless(data: CaptionDataset) -> None:
 @pytest.mark.parametrize(
     ("words", "false", "harmless"),
     [
-        ("holding", True, False), ("with", False, True), ("beside", False, True),
-        ("is located next to", False, True), ("standing next to", False, False),
-        ("walking with", False, False), ("facing", False, False), ("on", True, False),
+        ("holding", True, False),
+        ("with", False, True),
+        ("beside", False, True),
+        ("is located next to", False, True),
+        ("standing next to", False, False),
+        ("walking with", False, False),
+        ("facing", False, False),
+        ("on", True, False),
     ],
-)  # fmt: skip
+)
 def test_the_words_say_which_swap_is_true(words: str, false: bool, harmless: bool) -> None:
     phrase = words.split()
     n = len(phrase)
     text = f"A man {words} a brown horse on the beach."
     marks = [
-        Mark(0, 1, "count", 0, "1"), Mark(1, 2, "noun", 0, "men"), Mark(0, 2, "phrase", 0),
+        Mark(0, 1, "count", 0, "1"),
+        Mark(1, 2, "noun", 0, "men"),
+        Mark(0, 2, "phrase", 0),
         Mark(2 + (phrase[0] == "is"), 2 + n, "relation", 0, "ing"),
-        Mark(2 + n, 5 + n, "phrase", 1), Mark(4 + n, 5 + n, "noun", 1, "horses"),
-    ]  # fmt: skip
+        Mark(2 + n, 5 + n, "phrase", 1),
+        Mark(4 + n, 5 + n, "noun", 1, "horses"),
+    ]
     other = {f"A brown horse {words} a man on the beach."}
     assert every(SwapArguments(), text, marks) == (other if false else {text})
     assert every(SwapSymmetric(), text, marks) == (other if harmless else {text})
@@ -350,17 +363,33 @@ def scene(text: str, marks: list[Mark], people: int = 1) -> SceneGraph:
     if people == 2:
         objects = [*objects, objects[0], objects[1]]
     relations = (Relation(0, "riding", 1),)
-    return SceneGraph(1, 336, 336, "beach", "sunny", (), tuple(objects), relations, relations,
-                      (AlignedCaption(text, tuple(marks)),))  # fmt: skip
+    return SceneGraph(
+        1,
+        336,
+        336,
+        "beach",
+        "sunny",
+        (),
+        tuple(objects),
+        relations,
+        relations,
+        (AlignedCaption(text, tuple(marks)),),
+    )
 
 
 TEXT = "A man is riding a brown horse on the beach."
 MARKS = [
-    Mark(0, 1, "count", 0, "1"), Mark(1, 2, "noun", 0, "men"), Mark(0, 2, "phrase", 0),
-    Mark(2, 3, "agree", 0, "are"), Mark(3, 4, "relation", 0, "ing"),
-    Mark(4, 5, "count", 1, "1"), Mark(5, 6, "attribute", 1, "colour"),
-    Mark(6, 7, "noun", 1, "horses"), Mark(4, 7, "phrase", 1), Mark(7, 10, "setting", 0),
-]  # fmt: skip
+    Mark(0, 1, "count", 0, "1"),
+    Mark(1, 2, "noun", 0, "men"),
+    Mark(0, 2, "phrase", 0),
+    Mark(2, 3, "agree", 0, "are"),
+    Mark(3, 4, "relation", 0, "ing"),
+    Mark(4, 5, "count", 1, "1"),
+    Mark(5, 6, "attribute", 1, "colour"),
+    Mark(6, 7, "noun", 1, "horses"),
+    Mark(4, 7, "phrase", 1),
+    Mark(7, 10, "setting", 0),
+]
 
 
 def every(corruption: TruthCorruption, text: str = TEXT, marks: list[Mark] = MARKS) -> set[str]:
@@ -369,28 +398,27 @@ def every(corruption: TruthCorruption, text: str = TEXT, marks: list[Mark] = MAR
     return {corruption.corrupt(caption, corruption.generator(s, 1)).text for s in range(60)}
 
 
-def test_swap_by_hand() -> None:
-    assert every(SwapArguments()) == {"A brown horse is riding a man on the beach."}
-
-
-def test_drop_by_hand() -> None:
-    # the man covers 5,000 px², the horse 12,000; both count double
-    assert every(DropSalient()) == {"A man on the beach."}
-
-
-def test_count_by_hand() -> None:
-    made = every(ReplaceCount())
-    assert made == {
-        f"{n} men are riding a brown horse on the beach." for n in ("Two", "Three", "Four")
-    } | {f"A man is riding {n} brown horses on the beach." for n in ("two", "three", "four")}
-
-
-def test_attribute_by_hand() -> None:
-    # the colours of horses but those that pass for brown
-    made = every(ReplaceAttribute())
-    assert made == {
-        f"A man is riding a {c} horse on the beach." for c in ("black", "white", "gray")
-    }
+@pytest.mark.parametrize(
+    ("corruption", "expected"),
+    [
+        (SwapArguments(), {"A brown horse is riding a man on the beach."}),
+        # the man covers 5,000 px², the horse 12,000; both count double
+        (DropSalient(), {"A man on the beach."}),
+        (
+            ReplaceCount(),
+            {f"{n} men are riding a brown horse on the beach." for n in ("Two", "Three", "Four")}
+            | {f"A man is riding {n} brown horses on the beach." for n in ("two", "three", "four")},
+        ),
+        # the colours of horses but those that pass for brown
+        (
+            ReplaceAttribute(),
+            {f"A man is riding a {c} horse on the beach." for c in ("black", "white", "gray")},
+        ),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_by_hand(corruption: TruthCorruption, expected: set[str]) -> None:
+    assert every(corruption) == expected
 
 
 def test_relation_by_hand() -> None:
@@ -414,33 +442,32 @@ def test_add_by_hand() -> None:
     assert not any(t.count("horse") > 1 for t in made)
 
 
-def test_harm_by_hand() -> None:
+@pytest.mark.parametrize(
+    ("corruption", "text", "harm"),
+    [
+        # he does not ride an elephant; but the count, the colour and the relation are right
+        (ReplaceObject(), "A man is riding a brown elephant on the beach.", 1 / 7),
+        (ReplaceObject(), "A woman is riding a brown horse on the beach.", 1 / 7),
+        (ReplaceAttribute(), "A man is riding a black horse on the beach.", 1 / 7),
+        (SwapArguments(), "A brown horse is riding a man on the beach.", 1 / 7),
+        # eight statements, one of them false
+        (
+            AddObject(),
+            "A man is riding a brown horse on the beach next to an elephant.",
+            1 / 8,
+        ),
+        # left: the man, his number, the setting
+        (DropSalient(), "A man on the beach.", 4 / 7),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_harm_by_hand(corruption: TruthCorruption, text: str, harm: float) -> None:
     """Seven statements: two objects, two numbers, a colour, a relation, the setting."""
-
-    def harm(c: TruthCorruption, wanted: str) -> float:
-        caption = Caption(1, TEXT, scene(TEXT, MARKS))
-        for seed in range(200):
-            result = c.corrupt(caption, c.generator(seed, 1))
-            if result.text == wanted:
-                assert isinstance(result, Harmed)
-                assert result.statements == 7
-                return result.harm
-        raise AssertionError(f"never made: {wanted}")
-
-    # he does not ride an elephant; but the count, the colour and the relation are right
-    elephant = "A man is riding a brown elephant on the beach."
-    assert harm(ReplaceObject(), elephant) == pytest.approx(1 / 7)
-    woman = "A woman is riding a brown horse on the beach."
-    assert harm(ReplaceObject(), woman) == pytest.approx(1 / 7)
-    black = "A man is riding a black horse on the beach."
-    assert harm(ReplaceAttribute(), black) == pytest.approx(1 / 7)
-    swapped = "A brown horse is riding a man on the beach."
-    assert harm(SwapArguments(), swapped) == pytest.approx(1 / 7)
-    # eight statements, one of them false
-    added = "A man is riding a brown horse on the beach next to an elephant."
-    assert harm(AddObject(), added) == pytest.approx(1 / 8)
-    # left: the man, his number, the setting
-    assert harm(DropSalient(), "A man on the beach.") == pytest.approx(4 / 7)
+    caption = Caption(1, TEXT, scene(TEXT, MARKS))
+    results = [corruption.corrupt(caption, corruption.generator(s, 1)) for s in range(200)]
+    made = next(result for result in results if result.text == text)
+    assert made.statements == 7
+    assert made.harm == pytest.approx(harm)
 
 
 def test_lower_case_and_no_full_stop_stay() -> None:

@@ -11,15 +11,12 @@ import time
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from string import punctuation
 
 import numpy as np
 import pytest
 
-from benchmarks.corruption_audit.reader import judgement
-from benchmarks.loopback import LoopbackEndpoint
+from benchmarks.corruption_audit.__main__ import key_of
 from metaeval.config import compose_config
-from metaeval.corruptions.base import Corrupted
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.attack.searches import (
@@ -37,16 +34,17 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.results.attack import AttackResult
 from metaeval.results.files import read_info, read_result
-from metaeval.runs.records import Edit
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
 from metaeval.search.fluency import Fluency
 from metaeval.search.pool import SIZE, chance_of_choice
 from metaeval.search.target import Target
+from tests.loopback import LoopbackEndpoint
 
 DATA = load_scenes(n=24)
+FALSE = Path(__file__).with_name("false_captions.txt")
 LIMITS = SearchLimits(60, 3)
 
 
@@ -65,19 +63,20 @@ def test_length_gives_in_to_one_inserted_word_and_can_be_inflated_without_end() 
     _, found, numbers = attacked(Length())
     assert numbers.final("unconstrained").value == 1.0
     # a false caption may be shorter than its source by a word: two insertions are enough for all
-    assert numbers.by_edits[2].value.value == 1.0
-    assert numbers.by_edits[1].value.value > 0.8
+    assert numbers.by_edits[2].value == 1.0
+    assert numbers.by_edits[1].value > 0.8
     words = [max(len(t.draft.words) for t in trace.trials) for trace in found.known]
     longest = [max(len(r.split()) for r in refs) * 5 for refs in DATA.references[:6]]
     assert all(n >= m for n, m in zip(words, longest, strict=True))
     assert numbers.inflation is not None
-    assert numbers.inflation.known[-1].value.value > 10
+    assert numbers.inflation.known[60].value > 10
 
 
 def test_exact_match_never_prefers_a_false_caption() -> None:
     _, _, numbers = attacked(FunctionMetric(exact_match), 0)
-    for points in numbers.success.values():
-        assert all(point.value.value == 0 for point in points)
+    for curve in numbers.success.values():
+        assert all(estimate.value == 0 for estimate in curve.values())
+    assert np.nanmin(numbers.resisted) == 1
 
 
 def test_the_controls_of_a_result_have_their_known_values() -> None:
@@ -117,80 +116,22 @@ def test_a_language_model_that_learned_from_every_image_is_not_used() -> None:
 
 def test_a_random_score_gives_in_by_chance() -> None:
     _, _, numbers = attacked(RandomScore(), 0)
-    unasked = numbers.success["unconstrained"][0].value
+    unasked = numbers.success["unconstrained"][0]
     assert unasked.low <= 0.5 <= unasked.high
     # the best of 10 draws exceeds one more draw with probability 10/11
-    best_of_ten = numbers.success["unconstrained"][1].value
+    best_of_ten = numbers.success["unconstrained"][10]
     assert best_of_ten.low <= 10 / 11 <= best_of_ten.high
-
-
-def alignments(source: str, text: str) -> list[tuple[Edit, ...]]:
-    """The edits that make a text of its source, by least changed words; two of the ways to write
-    them, which differ in which of equal words are said to have been put in."""
-    old, new = source.split(), text.split()
-    turned = [
-        Edit(len(old) - e.position - (e.before != ""), e.before, " ".join(e.after.split()[::-1]))
-        for e in _edits(old[::-1], new[::-1])
-    ]
-    return [_edits(old, new), tuple(turned[::-1])]
-
-
-def _edits(old: list[str], new: list[str]) -> tuple[Edit, ...]:
-    """By Levenshtein's distance of words, where to replace one costs less than to delete and insert
-    and more than either; case and punctuation do not count."""
-    a, b = ([w.strip(punctuation).lower() for w in words] for words in (old, new))
-    cost = 2 * np.add.outer(np.arange(len(a) + 1), np.arange(len(b) + 1))
-    for i, j in np.ndindex(len(a), len(b)):
-        steps = (cost[i, j] + 3 * (a[i] != b[j]), cost[i, j + 1] + 2, cost[i + 1, j] + 2)
-        cost[i + 1, j + 1] = min(steps)
-    i, j, edits = len(a), len(b), list[Edit]()
-    while i or j:
-        if i and j and cost[i, j] == cost[i - 1, j - 1] + 3 * (a[i - 1] != b[j - 1]):
-            i, j = i - 1, j - 1
-            if a[i] != b[j]:
-                edits.append(Edit(i, old[i], new[j]))
-        elif i and cost[i, j] == cost[i - 1, j] + 2:
-            i -= 1
-            edits.append(Edit(i, old[i], ""))
-        else:
-            j -= 1
-            if edits and edits[-1].position == i and not edits[-1].before:
-                last = edits.pop()
-                edits.append(Edit(i, "", f"{new[j]} {last.after}"))
-            else:
-                edits.append(Edit(i, "", new[j]))
-    return tuple(reversed(edits))
-
-
-@pytest.mark.parametrize(
-    "text", ["a tall man on a a cow next to a bus.", "man", "on a horse a man", "a man on a horse"]
-)
-def test_an_alignment_makes_the_text_of_its_source(text: str) -> None:
-    source = ["a", "man", "on", "a", "horse."]
-    for edits in alignments(" ".join(source), text):
-        changed = {e.position: e.after for e in edits if e.before}
-        inserted = {e.position: e.after for e in edits if not e.before}
-        assert all(e.before in ("", source[min(e.position, 4)]) for e in edits)
-        made = [inserted.get(0, "")]
-        for i, word in enumerate(source):
-            made += [changed.get(i, word), inserted.get(i + 1, "")]
-        assert " ".join(made).replace(".", "").split() == text.replace(".", "").split()
 
 
 @pytest.mark.parametrize("metric", [Cider(), RougeL(), Length(), RandomScore()])
 def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> None:
-    """By a reader that shares no code with the search, which reads each final caption: what the
-    search changed after the falsehood is read, too."""
+    """By the verdicts of a reader that shared no code with the search: `false_captions.txt` has
+    the digests of the pairs of captions, source and found, that it judged to be false."""
     _, found, numbers = attacked(metric, 0)
-    graphs = DATA.part("scene_graphs")
+    false = set(FALSE.read_text(encoding="utf-8").split())
 
-    def is_false(i: int, text: str, sources: Sequence[str]) -> bool:
-        graph = graphs[DATA.image_ids[i]]
-        return any(
-            judgement(graph, source, Corrupted(text, True, edits)) == "false"
-            for source in sources
-            for edits in alignments(source, text)
-        )
+    def is_false(text: str, sources: Sequence[str]) -> bool:
+        return any(key_of(source, text) in false for source in sources)
 
     for goal, sources in (
         ("unconstrained", [(human,) for human in DATA.human]),
@@ -200,7 +141,7 @@ def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> No
         for i, trace in enumerate(found.false[goal]):
             won = [t.draft.text for t in trace.trials if t.score > found.human[i]]
             n += bool(won)
-            assert [text for text in won if not is_false(i, text, sources[i])] == []
+            assert [text for text in won if not is_false(text, sources[i])] == []
         estimate = numbers.final(goal)
         assert n == round(estimate.value * estimate.n)
         assert n >= 10
@@ -222,11 +163,14 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
         assert (first / name).read_bytes() == (other / name).read_bytes()
     result = read_result(first / "statistics.json")
     assert [m.name for m in result.metrics if m.ok] == ["CIDEr", "Length"]
-    assert {(t.source, t.target) for t in result.transfer} == {
-        (a, b) for a in ("CIDEr", "Length") for b in ("CIDEr", "Length")
-    }
-    own = [t.share for t in result.transfer if t.source == t.target and t.share.n]
-    assert all(share.value == 1.0 for share in own)
+    shares = {(t["source"], t["target"]): t for t in result.extra("transfer_intervals").records}
+    assert set(shares) == {(a, b) for a in ("CIDEr", "Length") for b in ("CIDEr", "Length")}
+    own = [t["share"] for (a, b), t in shares.items() if a == b and t["n"]]
+    assert all(share == 1.0 for share in own)
+    cider = result.metric("CIDEr").numbers
+    assert cider["resists"].value == pytest.approx(1 - cider["fooled_fluent"].value)
+    against = result.controls["resists"]
+    assert (against.control, [c.a for c in against.comparisons]) == ("Length", ["CIDEr"])
 
 
 COMMAND = (
@@ -274,7 +218,7 @@ def _searched(cache: Path) -> bool:
             return False  # being made
 
 
-def judged(tmp_path: Path, url: str, calls: int) -> AttackResult:
+def judged(tmp_path: Path, url: str, calls: int) -> MeasuredResult:
     config = compose_config(
         ["experiment=attack", "dataset.n=4", "task.images=4", "task.budgets=[0,5]", "task.edits=1",
          "task.inflation_images=0", "task.pool_images=0", "report=none", "metric=[judge,cider]",
@@ -283,7 +227,7 @@ def judged(tmp_path: Path, url: str, calls: int) -> AttackResult:
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / "statistics.json")
-    assert isinstance(result, AttackResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
@@ -292,9 +236,9 @@ def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(tmp_path: Path) ->
         result = judged(tmp_path / "enough", endpoint.url, 2000)
         assert [m.status for m in result.metrics] == ["ok", "ok"]
         judge = result.metrics[0].numbers
-        assert judge.n_images == 4
+        assert judge.facts["n_images"] == 4
         # no caption is paid for twice: searches, generic captions, human captions in two roles
-        assert 0 < endpoint.requests <= judge.n_calls + 4 * (30 + 2 + len(result.metrics))
+        assert 0 < endpoint.requests <= judge.facts["n_calls"] + 4 * (30 + 2 + len(result.metrics))
         endpoint.requests = 0
         result = judged(tmp_path / "little", endpoint.url, 20)
         assert endpoint.requests <= 20

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +14,25 @@ import pytest
 
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
-from metaeval.errors import MetaevalError
-from metaeval.experiments.captioners.printout import printout
-from metaeval.experiments.captioners.scores import with_all_references
+from metaeval.errors import InputError, MetaevalError, StrictError
+from metaeval.experiments.captioners.systems import with_all_references
 from metaeval.experiments.captioners.task import Captioners
 from metaeval.experiments.run import run as carry_out
 from metaeval.metrics.base import Scorer
 from metaeval.metrics.ngram.bleu import Bleu, BleuScorer
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.results.captioners import CaptionersResult, CaptionersStatistics
+from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
+from metaeval.results.measured import MeasuredResult, SystemRanking
 from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.significance.comparison import holm
 from metaeval.stats.significance.paired_bootstrap import system_score
+from tests.experiments.captioners.captioners_files import HOSTILE, write_captioners_run
+from tests.experiments.captioners.captioners_files import SYSTEMS as SMALL_SYSTEMS
 from tests.forked import run_command
 
-FAST = ("stats.replicates=60", "task.permutations=300", "stats.tie_seeds=2")
+FAST = ("stats.replicates=60", "task.permutations=500", "stats.tie_seeds=2")
 TEXT_ONLY = "metrics=[bleu,sacrebleu,rouge_l,cider,clipscore]"
 N, LACKING = 200, 10  # images of the run; those that one system is made to lack
 SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
@@ -77,14 +80,19 @@ def test_images_left_out_are_no_mistake_of_a_systems_file(karpathy: Path) -> Non
     assert any(re.fullmatch(r"ersan: \d+ captions of images left out, not read.", n) for n in notes)
 
 
-def result_of(run: Path) -> CaptionersResult:
+def result_of(run: Path) -> MeasuredResult:
     result = read_result(run / results.STATISTICS)
-    assert isinstance(result, CaptionersResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
-def numbers(run: Path, metric: str) -> CaptionersStatistics:
-    return result_of(run).metric(metric).numbers
+def numbers(run: Path, metric: str) -> SystemRanking:
+    return result_of(run).systems[metric]
+
+
+def captions_of(run: Path) -> dict[str, dict[str, object]]:
+    """System → what the run says of its captions."""
+    return {row["system"]: row for row in result_of(run).extra("captions").records}
 
 
 @pytest.mark.coco
@@ -104,17 +112,17 @@ def test_same_command_same_bytes_and_nothing_scored_twice(karpathy: Path) -> Non
 
 @pytest.mark.coco
 def test_missing_images_are_named_and_left_out(karpathy: Path) -> None:
-    systems = {s.name: s for s in result_of(karpathy / "one").systems}
+    systems = captions_of(karpathy / "one")
     assert list(systems) == SYSTEMS
-    assert systems["magic"].n == N - LACKING
-    assert systems["magic"].n_missing == LACKING
-    assert systems["updown"].n_missing == 0
+    assert systems["magic"]["n"] == N - LACKING
+    assert systems["magic"]["n_missing"] == LACKING
+    assert systems["updown"]["n_missing"] == 0
     printed = (karpathy / "one.txt").read_text()
     assert f"magic has no caption of {LACKING} of them" in printed
     assert "updown has no caption" not in printed
     cider = numbers(karpathy / "one", "CIDEr")
-    assert cider.systems["magic"].n == N - LACKING
-    for pair in cider.neighbours.pairs:
+    assert cider.scores["magic"].n == N - LACKING
+    for pair in cider.comparisons.pairs:
         assert pair.n == (N - LACKING if "magic" in (pair.a, pair.b) else N)
     scores = results.read_table(karpathy / "one" / results.SCORES)
     assert (scores["set"] == "magic").sum() == (N - LACKING) * 7
@@ -139,51 +147,40 @@ def test_corpus_scores_and_means_are_kept_separate(karpathy: Path, coco_root: Pa
     for k in range(4):
         one = numbers(karpathy / "one", f"BLEU-{k + 1} (corpus)")
         two = numbers(karpathy / "one", f"BLEU-{k + 1} (mean of sentences)")
-        assert one.systems["updown"].value == corpus[k]
-        assert two.systems["updown"].value == pytest.approx(mean[k], abs=1e-12)
+        assert one.scores["updown"].value == corpus[k]
+        assert two.scores["updown"].value == pytest.approx(mean[k], abs=1e-12)
     assert abs(corpus[3] - mean[3]) > 0.05
 
 
 @pytest.mark.coco
-def test_neighbours_are_corrected_within_a_ranking(karpathy: Path) -> None:
-    for r in (m.numbers for m in result_of(karpathy / "one").metrics if m.ok):
-        pairs = r.neighbours.pairs
-        assert tuple(p.a for p in pairs) == r.ranking[:-1]
-        assert tuple(p.b for p in pairs) == r.ranking[1:]
-        values = [r.systems[name].value or 0.0 for name in r.ranking]
-        assert values == sorted(values, reverse=True)
-        for k, method in enumerate(("permutation", "bootstrap")):
-            tests = [p.tests[k] for p in pairs]
-            assert {t.method for t in tests} == {method}
-            raw = [t.p if t.p is not None else np.nan for t in tests]
-            assert [t.p_adjusted for t in tests] == holm(raw).tolist()
-
-
-@pytest.mark.coco
-def test_a_star_is_about_the_next_system_of_the_ranking(karpathy: Path) -> None:
-    """Columns are in the order of mean ranks; where a metric ranks otherwise, a star says nothing
-    of the next column, and the line below says so."""
-    result = result_of(karpathy / "one")
-    lines = printout(result, Path("x")).splitlines()
-    names = result.by_mean_rank()
-    for metric, line in zip(result.scores, lines[1:], strict=False):
-        cells = re.findall(r"(?<= )(\S+?)(\*?)(?= |$)", line.removeprefix(metric.name))
-        stars = {name for name, (_, star) in zip(names, cells, strict=True) if star}
-        pairs = metric.numbers.neighbours.pairs
-        assert stars == {
-            p.a for p in pairs if p.tests[0].p_adjusted is not None and p.tests[0].p_adjusted < 0.05
-        }
-    assert "next by this metric (which need not be the next column)" in "\n".join(lines)
+def test_all_pairs_of_systems_are_one_family(karpathy: Path) -> None:
+    for name, ranking in result_of(karpathy / "one").systems.items():
+        names, pairs = ranking.ranking, ranking.comparisons.pairs
+        assert [(p.a, p.b) for p in pairs] == list(combinations(names, 2))
+        values = [ranking.scores[system].value or 0.0 for system in names]
+        assert values == sorted(values, reverse=name != "mean rank")
+        raw = [p.tests[0].p if p.tests[0].p is not None else np.nan for p in pairs]
+        assert [p.tests[0].p_adjusted for p in pairs] == holm(raw).tolist()
+        letters = ranking.letters()
+        # 60 replicates cannot decide on ranks
+        assert ranking.is_decidable == (name != "mean rank")
+        for pair in (
+            pairs if ranking.is_decidable else ()
+        ):  # two systems share a letter unless a test separates them
+            apart = pair.is_significant(ranking.comparisons.alpha)
+            assert apart == (not set(letters[pair.a]) & set(letters[pair.b]))
 
 
 @pytest.mark.coco
 def test_the_text_only_language_model_is_last(karpathy: Path) -> None:
     """What it says is not of the image, so no metric may prefer it."""
-    for r in (m.numbers for m in result_of(karpathy / "one").metrics if m.ok):
-        assert r.ranking[-1] == "nucleus_lm"
+    for name, ranking in result_of(karpathy / "one").systems.items():
+        *others, last = ranking.ranking
+        assert last == "nucleus_lm"
+        pairs = [ranking.comparisons.between(other, last) for other in others]
         # 200 captions have few matches of three or four words
-        if r.sentence_column not in ("BLEU-3", "BLEU-4"):
-            assert r.is_ahead(len(r.ranking) - 2)
+        if ranking.is_decidable and not name.startswith(("BLEU-3", "BLEU-4")):
+            assert all(p is not None and p.is_significant() for p in pairs)
 
 
 @pytest.mark.coco
@@ -201,36 +198,38 @@ def test_against_human_is_the_papers_statistic(karpathy: Path, coco_root: Path) 
     machine = cider.score([captions[dataset.image_ids[i]] for i in images], images)
     human = cider.score([dataset.human[i] for i in images], images)
     expected = rank_order(np.concatenate([machine, human], axis=1), [0, 1])
-    duels = {m.name: m.numbers for m in result_of(karpathy / "one").against_human if m.ok}
-    magic = duels["CIDEr"].systems["magic"]
-    rho = magic.rank_order_rho
-    assert rho.value == pytest.approx(expected.rho, abs=1e-12)
-    assert rho.interval is not None
-    assert rho.interval[0] < expected.rho < rho.interval[1]
-    assert magic.human_mean == pytest.approx(human.mean(), abs=1e-12)
-    assert magic.n == len(images) == N - LACKING
+    records = result_of(karpathy / "one").extra("against_human").records
+    duels = {row["system"]: row for row in records if row["metric"] == "CIDEr"}
+    magic = duels["magic"]
+    assert magic["rank_order_rho"] == pytest.approx(expected.rho, abs=1e-12)
+    assert magic["rank_order_rho_low"] < expected.rho < magic["rank_order_rho_high"]
+    assert magic["human_mean"] == pytest.approx(human.mean(), abs=1e-12)
+    assert magic["n"] == len(images) == N - LACKING
     # people beat a text-only model easily
-    assert (duels["CIDEr"].systems["nucleus_lm"].rank_order_rho.value or 0.0) > 0.5
+    assert duels["nucleus_lm"]["rank_order_rho"] > 0.5
 
 
 @pytest.mark.coco
 def test_agreement_and_disagreement(karpathy: Path) -> None:
     result = result_of(karpathy / "one")
-    assert result.agreement is not None
-    within = result.agreement.within_image
-    names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr")
-    assert within.metrics == names
-    tau = np.array([[e.value for e in row] for row in within.tau_b])
+    rows = result.extra("agreement-within-image").records
+    names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr"]
+    assert [row["metric"] for row in rows] == names
+    tau, low, high = (
+        np.array([[row[f"{name}{end}"] for name in names] for row in rows])
+        for end in ("", "_low", "_high")
+    )
     np.testing.assert_array_equal(tau, tau.T)
     assert (np.diag(tau) == 1).all()
-    low, high = np.moveaxis(np.array([[e.interval for e in row] for row in within.tau_b]), 2, 0)
     assert (low <= tau).all()
     assert (tau <= high).all()
-    assert result.disagreement.votes == ("BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr")
-    rows = list(csv.DictReader((karpathy / "one/disagreement.csv").open()))
-    values = [float(r["disagreement"]) for r in rows if r["disagreement"]]
-    assert len(rows) == N
-    assert result.disagreement.mean == pytest.approx(np.mean(values), abs=1e-12)
+    votes = result.settings["votes in disagreement"]
+    assert votes == ("BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr")
+    lines = list(csv.DictReader((karpathy / "one/disagreement.csv").open()))
+    values = [float(r["disagreement"]) for r in lines if r["disagreement"]]
+    assert len(lines) == N
+    (disagreement,) = result.extra("disagreement").records
+    assert disagreement["mean"] == pytest.approx(np.mean(values), abs=1e-12)
 
 
 @pytest.mark.coco
@@ -281,7 +280,8 @@ def run(folder: Path, captions: str, *overrides: str) -> Path:
             captions, *overrides,
         ]
     )  # fmt: skip
-    carry_out(Captioners(config.task.permutations), config, folder / "out")
+    task = Captioners(config.task.permutations, config.task.baseline)
+    carry_out(task, config, folder / "out")
     return folder / "out"
 
 
@@ -290,25 +290,26 @@ def test_names_are_given_and_images_outside_the_run_left_aside(
 ) -> None:
     given = f"captions={{Best: {tiny}/parrot.json, mute: {tiny}/mute.json}}"
     out = run(tiny, given, "dataset.limit=4")
-    systems = {s.name: s for s in result_of(out).systems}
-    assert systems["Best"].n_other_images == 2
-    assert systems["mute"].n_missing == 0
-    assert systems["mute"].n_empty == 1
-    assert systems["Best"].mean_rank == 1
+    systems = captions_of(out)
+    assert systems["Best"]["n_other_images"] == 2
+    assert systems["mute"]["n_missing"] == 0
+    assert systems["mute"]["n_empty"] == 1
+    assert numbers(out, "mean rank").scores["Best"].value == 1
     best = numbers(out, "BLEU-1 (corpus)")
-    assert best.ranking == ("Best", "mute")
+    assert best.ranking == ["Best", "mute"]
     # word for word a reference; the constants of BLEU leave some 1e-10 to 1
-    assert best.systems["Best"].value == pytest.approx(1, abs=1e-9)
+    assert best.scores["Best"].value == pytest.approx(1, abs=1e-9)
     dataset = results.read_json(out / results.RUN)["dataset"]
     assert "mute: 1 caption is empty." in dataset["notes"]
     assert dataset["systems"]["Best"] == {"read": 6, "used": 4, "left_out": 2, "refused": 0}
     assert "systems: 10 records read, 8 used, 2 left out" in capsys.readouterr().out
 
 
-def test_one_system_has_no_neighbours(tiny: Path) -> None:
+def test_one_system_is_compared_with_none(tiny: Path) -> None:
     out = run(tiny, f"captions={tiny}/parrot.json")
-    assert numbers(out, "ROUGE-L").neighbours.pairs == ()
-    assert result_of(out).disagreement.mean is None
+    assert numbers(out, "ROUGE-L").comparisons.pairs == ()
+    assert result_of(out).extra("disagreement").records == [{"n_images": 0, "mean": None}]
+    assert write_report(out).is_file()
 
 
 def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -337,6 +338,11 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
         ("captions={0}/far.json", "dataset.limit=4", "far.json: has no caption of any image of"),
         ("captions={0}/parrot.json", "task.permutations=0", "permutations: 0 is not in [1, "),
         ("captions={0}/parrot.json", "metrics=[blue]", "unknown metric 'blue'"),
+        (
+            "captions={0}/parrot.json",
+            "task.baseline=parot",
+            "task.baseline: there is no system 'parot'; choose from parrot",
+        ),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_scored(
@@ -357,3 +363,81 @@ def test_the_command_says_one_line_and_exits_with_2(tiny: Path) -> None:
     assert done.stderr.splitlines() == [
         "metaeval: bad.json, record 1, field 'image_id': 1 occurs twice: record 0 has it too"
     ]
+
+
+# ---- on twenty images: the baseline, equal systems, and the page ----
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("captioners")
+    return write_captioners_run(folder, 4, "task.baseline=fair", "stats.replicates=400")
+
+
+def test_every_system_is_tested_against_the_baseline(small: Path) -> None:
+    for name, ranking in result_of(small).systems.items():
+        against = ranking.against_baseline
+        assert against is not None
+        assert ranking.baseline == "fair"
+        assert {frozenset((p.a, p.b)) for p in against.pairs} == {
+            frozenset((system, "fair")) for system in SMALL_SYSTEMS if system != "fair"
+        }
+        raw = [p.tests[0].p if p.tests[0].p is not None else np.nan for p in against.pairs]
+        assert [p.tests[0].p_adjusted for p in against.pairs] == holm(raw).tolist()
+        for pair in against.pairs:  # the better one is `a`
+            other = pair.a if pair.b == "fair" else pair.b
+            expected = {True: "better" if other == pair.a else "worse", False: ""}
+            assert ranking.against(other) == expected[pair.is_significant()], name
+    assert numbers(small, "ROUGE-L").against("good") == "better"
+    assert numbers(small, "CIDEr").against("mute") == "worse"
+
+
+def test_equal_systems_share_rank_and_letters(tiny: Path) -> None:
+    given = f"captions={{a: {tiny}/parrot.json, b: {tiny}/parrot.json, c: {tiny}/mute.json}}"
+    ranks = numbers(run(tiny, given), "mean rank").scores
+    assert {name: rank.value for name, rank in ranks.items()} == {"a": 1.5, "b": 1.5, "c": 3}
+    rouge = numbers(tiny / "out", "ROUGE-L")
+    pair = rouge.comparisons.between("a", "b")
+    assert pair is not None
+    assert pair.tests[0].p == 1
+
+
+def test_the_page_has_letters_examples_and_no_markup_of_captions(small: Path) -> None:
+    path = write_report(small, examples=4)
+    html = path.read_text(encoding="utf-8")
+    first = path.read_bytes()
+    assert write_report(small, examples=4).read_bytes() == first
+    assert "By mean rank: good leads" in html
+    assert "Against the baseline, fair, by mean rank" in html
+    assert HOSTILE not in html
+    assert "<b>poor" not in html
+    assert "&lt;b&gt;poor" in html
+    assert "All images, those first on which the metrics disagree most" in html
+    assert "clipscore" not in html or "no image file" in html
+    order = [int(image) for image in re.findall(r'<p class="id">(\d+)</p>', html)]
+    rows = csv.DictReader((small / results.DISAGREEMENT).open())
+    known = {int(r["image_id"]): float(r["disagreement"] or -1) for r in rows}
+    assert sorted(order) == sorted(known)
+    assert [known[image] for image in order] == sorted(known.values(), reverse=True)
+    table = list(csv.reader((small / results.TABLES / "systems.csv").open()))
+    letters = numbers(small, "CIDEr").letters()
+    column = table[0].index("CIDEr")
+    assert all(letters[row[0]] in row[column].rpartition("] ")[2] for row in table[1:])
+
+
+def test_what_does_not_fit_is_left_out_and_counted(small: Path) -> None:
+    html = write_report(small, max_bytes=12_000).read_text(encoding="utf-8")
+    kept = html.count('<p class="id">')
+    assert 1 < kept < 20
+    assert f"{kept} of 20 images, those first" in html
+    (small / results.DISAGREEMENT).rename(small / "away.csv")
+    with pytest.raises(InputError, match="file not found"):
+        write_report(small)
+    (small / "away.csv").rename(small / results.DISAGREEMENT)
+
+
+def test_a_run_whose_metrics_are_all_skipped_has_a_page(tmp_path: Path) -> None:
+    with pytest.raises(StrictError, match="no metric has scores: clipscore skipped: "):
+        write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
+    html = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    assert "No metric has a value." in html

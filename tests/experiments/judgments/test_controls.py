@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from itertools import combinations
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from metaeval.experiments.forced_choice.statistics import GroupedOutcomes
-from metaeval.experiments.judgments.agreement import pair_accuracy
-from metaeval.experiments.judgments.differences import (
-    accuracy_against_controls,
-    against_controls,
+from metaeval.experiments.judgments.sample import (
+    Columns,
+    JudgmentSettings,
+    RankedScores,
+    Ratings,
+    Sample,
 )
-from metaeval.experiments.judgments.sample import Columns, RankedScores, Ratings
-from metaeval.results.judgments import JudgmentSettings
-from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.experiments.judgments.statistics import Dimension
+from metaeval.results.comparison import AgainstControl
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
@@ -73,6 +75,26 @@ def test_a_choice_is_above_by_the_permutation_test_of_means() -> None:
     assert above(2 * plain.p_two_sided - 1e-9) == []
 
 
+def controls_of(
+    given: Ratings, counts: Any, ranked: list[RankedScores], blind: list[RankedScores]
+) -> dict[str, AgainstControl]:
+    """Every metric against the best control, by the key of the statistic."""
+    n = len(given.mean)
+    captions = [
+        SimpleNamespace(candidate="a", human={"x": (mean,)}, raters=(), system=None)
+        for mean in given.mean
+    ]
+    protocol = SimpleNamespace(statistic="kendall_tau_b")
+    judged: Any = SimpleNamespace(protocol=protocol, higher_is_better=True, judged=captions)
+    bare = np.zeros(n, dtype=np.bool_)
+    sample = Sample(judged, given.image, np.arange(n), counts, (), (), {"x": given}, bare)
+    settings = JudgmentSettings(
+        replicates=len(counts), confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
+    )
+    columns = Columns([*ranked, *blind], ranked, blind)
+    return Dimension("x", sample, columns, {}, settings).controls()
+
+
 def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() -> None:
     """Who is above is what `paired_bootstrap` says of each metric alone (Holm by hand: two tests);
     a metric with gaps is compared on the captions that it could score."""
@@ -86,18 +108,7 @@ def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() ->
     counts = bootstrap_counts(50, 400, 0)
     columns = [RankedScores("Good", good), RankedScores("Poor", poor)]
     blind = [RankedScores("Length", control), RankedScores("Random", rng.normal(0, 1, n))]
-    replicates = {
-        c.name: WeightedCorrelations(c.scores, people, images, 50).of(counts)
-        for c in (*columns, *blind)
-    }
-    settings = JudgmentSettings(
-        replicates=400, confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
-    )
-    against = against_controls(
-        Columns([*columns, *blind], columns, blind), given, counts, replicates, "kendall_tau_b",
-        settings,
-    )  # fmt: skip
-    assert against is not None
+    against = controls_of(given, counts, columns, blind)["kendall_tau_b"]
     assert (against.control, against.best) == ("Length", "Good")
     p = [
         paired_bootstrap(
@@ -108,8 +119,7 @@ def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() ->
     assert 2 * p[0] <= 0.05 < p[1]  # Holm: the smaller one twice, the other as it is
     assert against.above == ("Good",)
     assert against.shows == "something"
-    none = Columns(columns, columns, [])
-    assert against_controls(none, given, counts, replicates, "kendall_tau_b", settings) is None
+    assert controls_of(given, counts, columns, []) == {}
 
 
 def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> None:
@@ -122,16 +132,8 @@ def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> N
     metric[:5] = NAN
     given = Ratings(np.arange(n), people, people, images, n_images)
     counts = bootstrap_counts(n_images, 300, 0)
-    sample = SimpleNamespace(counts=counts, systems=())
     columns = [RankedScores("Metric", metric)], [RankedScores("Length", control)]
-    settings = JudgmentSettings(
-        replicates=300, confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
-    )
-    against = accuracy_against_controls(
-        Columns([*columns[0], *columns[1]], *columns), given, sample, pair_accuracy, "accuracy",
-        settings,
-    )  # fmt: skip
-    assert against is not None
+    against = controls_of(given, counts, *columns)["accuracy"]
     common = np.where(np.isnan(metric), NAN, control)
 
     def of_images(scores: np.ndarray) -> np.ndarray:
@@ -171,18 +173,8 @@ def test_a_metric_of_a_part_of_the_captions_meets_the_best_control_there() -> No
     whole = people + rng.normal(0, 1, n)
     ranked = [RankedScores("Metric", metric), RankedScores("Whole", whole)]
     controls = [RankedScores("Length", length), RankedScores("Other", other)]
-    settings = JudgmentSettings(
-        replicates=200, confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
-    )
-    columns = Columns([*ranked, *controls], ranked, controls)
-    replicates = {
-        c.name: WeightedCorrelations(c.scores, people, images, 50).of(counts) for c in columns.all
-    }
-    by_correlation = against_controls(columns, given, counts, replicates, "kendall_tau_b", settings)
-    sample = SimpleNamespace(counts=counts, systems=())
-    by_pairs = accuracy_against_controls(columns, given, sample, pair_accuracy, "pairs", settings)
-    for against in (by_correlation, by_pairs):
-        assert against is not None
+    made = controls_of(given, counts, ranked, controls)
+    for against in (made["kendall_tau_b"], made["accuracy"]):
         assert against.control == "Length"
         assert [(c.a, c.b) for c in against.comparisons] == [
             ("Metric", "Other"), ("Whole", "Length"),

@@ -13,8 +13,7 @@ import pytest
 from scipy import stats
 
 from metaeval.experiments.judgments.agreement import system_correlations
-from metaeval.experiments.judgments.printout import printout
-from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from tests.experiments.judgments.test_judgments import run_in
 
 
@@ -25,7 +24,7 @@ def run_scores(
     image: Callable[[int], int],
     *overrides: str,
     systems: Sequence[str] = (),
-) -> JudgmentsResult:
+) -> MeasuredResult:
     """A run of own scores over a table of captions of one rating (or list of ratings) each."""
     rows = [
         {"image_id": f"i{image(k)}", "candidate": f"a dog {k}{' and' * (k % 3)}",
@@ -60,23 +59,18 @@ def test_few_images_have_no_interval_and_no_bootstrap(
         "stats.replicates=400",
     )  # fmt: skip
     for name in scores:
-        human = result.metric(name).numbers.human["human"]
-        assert human.kendall_tau_b.value is not None
-        for estimate in (human.kendall_tau_b, human.pearson, human.length_controlled):
-            assert (estimate.interval is None) == few
-        assert human.further is not None
-        assert (human.further.labels_worth.interval is None) == few
-    p = [t.p for c in result.differences["human"].pairs for t in c.tests if t.method == "bootstrap"]
+        numbers = result.metric(name).numbers
+        assert numbers.value("kendall_tau_b") is not None
+        for key in ("kendall_tau_b", "pearson", "length_controlled", "labels_worth"):
+            assert (numbers[key].interval is None) == few
+    pairs = result.comparisons["kendall_tau_b"].pairs
+    p = [t.p for c in pairs for t in c.tests if t.method == "bootstrap"]
     assert len(p) == 6
     assert [value is None for value in p] == [few] * 6
-    against = result.controls["human"]
-    assert against is not None
+    against = result.controls["kendall_tau_b"]
     if few:
         assert not against.above
         assert against.shows in ("nothing", "undecidable")
-        assert (
-            "by bootstrap" not in printout(result, tmp_path / "statistics.json").split("Holm:")[1]
-        )
     line = f"no intervals and no tests by resampling: too few images ({images} < 10)"
     assert (line in capsys.readouterr().out) == few
 
@@ -87,9 +81,10 @@ def test_the_order_of_the_same_ratings_makes_no_difference(tmp_path: Path) -> No
     assert len({float(np.mean(order)) for order in orders}) > 1  # in float64
     ratings = [list(orders[k % 6]) for k in range(60)]
     result = run_scores(tmp_path, ratings, {"X": np.arange(60.0)}, lambda k: k // 5)
-    human = result.metric("X").numbers.human["human"]
-    assert human.kendall_tau_b.value is human.pearson.value is human.binary is None
-    assert human.accuracy.uncalibrated == 0  # all pairs are ties of people
+    numbers = result.metric("X").numbers
+    assert numbers.value("kendall_tau_b") is numbers.value("pearson") is None
+    assert "auroc" not in numbers.values
+    assert numbers.value("uncalibrated") == 0  # all pairs are ties of people
 
 
 def test_tenths_give_what_integers_give(tmp_path: Path) -> None:
@@ -100,10 +95,8 @@ def test_tenths_give_what_integers_give(tmp_path: Path) -> None:
     for name, ratings in (("tenths", integers / 10), ("integers", integers)):
         (tmp_path / name).mkdir()
         result = run_scores(tmp_path / name, ratings.tolist(), scores, lambda k: k // 5)
-        human = result.metric("X").numbers.human["human"]
-        values.append(
-            [human.kendall_tau_b.value, human.accuracy.accuracy.value, human.accuracy.uncalibrated]
-        )
+        numbers = result.metric("X").numbers
+        values.append([numbers.value(k) for k in ("kendall_tau_b", "accuracy", "uncalibrated")])
     assert values[0] == values[1]
     expected = stats.kendalltau(scores["X"], integers.sum(axis=1)).statistic
     assert values[0][0] == pytest.approx(expected, abs=1e-12)
@@ -117,9 +110,8 @@ def test_systems_of_equal_mean_ratings_are_not_ordered(tmp_path: Path) -> None:
     result = run_scores(
         tmp_path, ratings, {"X": [1, 2, 3] * 3}, lambda k: k // 3, systems=list("ABC") * 3
     )
-    system = result.metric("X").numbers.human["human"].system
-    assert system is not None
-    assert system.kendall_tau_b.value is system.pearson.value is None
+    numbers = result.metric("X").numbers
+    assert numbers.value("system_kendall_tau_b") is numbers.value("system_pearson") is None
     people = np.array([[1.0, 1.0 + 1e-15, 2.0]])
     made = system_correlations(np.array([[1.0, 2.0, 3.0]]), people)
     assert made.kendall_tau_b[0] == pytest.approx(stats.kendalltau([1, 2, 3], [1, 1, 2]).statistic)
@@ -135,18 +127,19 @@ def test_the_unit_of_a_metric_changes_nothing(unit: float, tmp_path: Path) -> No
         tmp_path, ratings.tolist(), {"X": plain, "U": plain * unit, "Other": other},
         lambda k: k // 4, systems=["p", "q", "r", "s"] * 15,
     )  # fmt: skip
-    x, u = (result.metric(name).numbers.human["human"] for name in "XU")
-    assert u.pearson.value == pytest.approx(stats.pearsonr(plain, ratings).statistic, abs=1e-12)
+    x, u = (result.metric(name).numbers for name in "XU")
+    assert u.value("pearson") == pytest.approx(stats.pearsonr(plain, ratings).statistic, abs=1e-12)
 
-    def numbers(human: Any) -> list[float | None]:
-        estimates = [
-            human.pearson, human.kendall_tau_c, human.system.pearson, human.length_controlled,
-            human.accuracy.accuracy, human.further.difference_pearson, human.further.labels_worth,
-        ]  # fmt: skip
-        return [*(v for e in estimates for v in (e.value, *e.interval)), human.groups[1].step]
+    def numbers(of: Any) -> list[float | None]:
+        keys = (
+            "pearson", "kendall_tau_c", "system_pearson", "length_controlled", "accuracy",
+            "difference_pearson", "labels_worth",
+        )  # fmt: skip
+        return [*(v for k in keys for v in (of[k].value, *of[k].interval)), of.value("step_2")]
 
     assert numbers(u) == pytest.approx(numbers(x), rel=1e-9)
-    of = {(c.a, c.b): [t.p for t in c.tests] for c in result.differences["human"].pairs}
+    pairs = result.comparisons["kendall_tau_b"].pairs
+    of = {(c.a, c.b): [t.p for t in c.tests] for c in pairs}
     assert of["U", "Other"] == pytest.approx(of["X", "Other"], rel=1e-6)
 
 
@@ -179,14 +172,13 @@ def test_of_many_captions_of_one_image_some_pairs_are_compared(
             tmp_path / name, ratings.tolist(), scores, lambda k: 0 if k < 380 else k,
             "cache.enabled=false",
         )  # fmt: skip
-        runs.append(
-            (result.metric("X").numbers.human["human"].accuracy, printout(result, tmp_path))
-        )
+        runs.append((result.metric("X").numbers, " ".join(result.notes)))
     (whole, plain), (part, drawn) = runs
     total = 380 * 379 // 2
-    assert (whole.n_pairs, whole.total_pairs) == (total, total)
-    assert (part.n_pairs, part.total_pairs) == (20_000, total)
-    assert part.uncalibrated == pytest.approx(whole.uncalibrated, abs=4 * 0.5 / 20_000**0.5)
-    line = "accuracy: of 20,000 of 72,010 pairs of captions of an image, drawn at random"
+    assert (whole["accuracy"].n, whole.value("pairs")) == (total, total)
+    assert (part["accuracy"].n, part.value("pairs")) == (20_000, total)
+    expected = pytest.approx(whole.value("uncalibrated"), abs=4 * 0.5 / 20_000**0.5)
+    assert part.value("uncalibrated") == expected
+    line = "Accuracy: of 20,000 of 72,010 pairs of captions of an image, drawn at random"
     assert line in drawn
     assert "drawn at random" not in plain

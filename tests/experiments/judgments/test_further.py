@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.reports.judgments.page import write_report
-from metaeval.results.judgments import JudgmentsResult
+from metaeval.reports.measured import write_report
+from metaeval.results.measured import MeasuredResult
 from metaeval.stats.agreement.ceiling import alt_test
 from metaeval.stats.preference.isotonic import to_rating_scale
 from tests.experiments.judgments.test_judgments import run_in
@@ -34,44 +34,39 @@ def table(folder: Path, raters: int = 3) -> tuple[Path, np.ndarray, np.ndarray]:
     return path, ratings.mean(axis=1), lengths.astype(float)
 
 
-def run(folder: Path, path: Path) -> JudgmentsResult:
+def run(folder: Path, path: Path) -> MeasuredResult:
     return run_in(folder, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
                   "metrics=[length,rouge_l]", "stats.replicates=200")  # fmt: skip
 
 
 def test_by_enumeration(tmp_path: Path) -> None:
     path, human, length = table(tmp_path)
-    further = run(tmp_path, path).metric("Length").numbers.human["human"].further
-    assert further is not None
+    numbers = run(tmp_path, path).metric("Length").numbers
     image = np.arange(N) % IMAGES
     pairs = [(i, j) for i, j in permutations(range(N), 2) if image[i] == image[j]]
     dx, dy = (np.array([v[i] - v[j] for i, j in pairs]) for v in (length, human))
-    assert further.difference_pearson.value == pytest.approx(np.corrcoef(dx, dy)[0, 1])
-    assert further.difference_pearson.n == len(pairs) // 2
+    assert numbers.value("difference_pearson") == pytest.approx(np.corrcoef(dx, dy)[0, 1])
+    assert numbers["difference_pearson"].n == len(pairs) // 2
     r = np.corrcoef(length, human)[0, 1]
     expected = 100 / ((1 - r * r) * 98 / 97)  # Lavenberg and Welch's factor
-    assert further.labels_worth.value == pytest.approx(expected)
-    assert further.noticed is not None
-    gap = further.noticed.value or 0
+    assert numbers.value("labels_worth") == pytest.approx(expected)
+    gap = numbers.value("noticed") or 0
     # the score equation of the logistic curve holds at its slope
     slope = np.log(3) / gap
     right = np.where(dy > 0, dx, -dx)
     assert (right - right / (1 + np.exp(-slope * right))).sum() == pytest.approx(0, abs=1e-6)
-    assert further.disattenuated is not None
-    assert (further.disattenuated.value or 0) > r
-    assert 0 <= (further.soft_pairwise_accuracy or -1) <= 1
+    assert (numbers.value("disattenuated") or 0) > r
+    assert 0 <= (numbers.value("soft_pairwise_accuracy") or -1) <= 1
 
 
 def test_what_single_ratings_cannot_say(tmp_path: Path) -> None:
     path, _, _ = table(tmp_path, raters=1)
     result = run(tmp_path, path)
-    further = result.metric("Length").numbers.human["human"].further
-    assert further is not None
-    assert further.disattenuated is None
-    assert result.metric("ROUGE-L").numbers.human["human"].further is not None
+    assert "disattenuated" not in result.metric("Length").numbers.values
+    assert "labels_worth" in result.metric("ROUGE-L").numbers.values
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
-    assert "<details><summary>Differences, labels saved, and the noise of raters" in page
-    assert (tmp_path / "OUT" / "tables" / "further.csv").is_file()
+    assert "100 labels are worth" in page
+    assert "r without noise" not in page
 
 
 def raters_table(folder: Path, exact: int) -> Path:
@@ -101,40 +96,29 @@ def test_whether_a_metric_may_replace_a_rater_of_known_identity(
         "dataset.image_source=other", "metrics=[length,random_score,rouge_l]",
         "stats.replicates=100",
     )  # fmt: skip
-    assert isinstance(result, JudgmentsResult)
-    made = {
-        m.name: m.numbers.human["human"].further for m in result.metrics if m.family != "fitted"
-    }
-    length, chance = made["Length"], made["Random score"]
-    assert length is not None
-    assert chance is not None
-    assert length.replaces_rater is not None
-    assert chance.replaces_rater is not None
-    assert length.replaces_rater.passes
-    assert not chance.replaces_rater.passes
-    assert length.replaces_rater.raters == tested
-    assert length.replaces_rater.items == (60 if tested == 3 else 120)
+    length, chance = (result.metric(name).numbers for name in ("Length", "Random score"))
+    assert (chance.value("winning_rate") or 0) < 0.5 <= (length.value("winning_rate") or 0)
+    assert length["winning_rate"].n == tested
+    assert length["advantage"].n == (60 if tested == 3 else 120)
     frame = pd.read_json(path, lines=True)
     ratings = frame[["anna", "ben", "cleo"]].to_numpy()
     words = frame["candidate"].str.split().str.len().to_numpy(dtype=float)
     images = np.unique(frame["image_id"], return_inverse=True)[1]
     expected = alt_test(to_rating_scale(words, ratings, images), ratings, epsilon=0.2)
-    assert length.replaces_rater.winning_rate == expected.winning_rate
+    assert length.value("winning_rate") == expected.winning_rate
     # the folds are of images, numbered otherwise here: who is close to whom hardly changes
-    assert length.replaces_rater.advantage == pytest.approx(expected.advantage, abs=0.03)
-    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
-    assert "By the alt-test" in page
+    assert length.value("advantage") == pytest.approx(expected.advantage, abs=0.03)
+    assert "Alt-test with ε = 0.2" in " ".join(result.notes)
 
 
 def test_without_identity_there_is_no_alt_test(tmp_path: Path) -> None:
     path, _, _ = table(tmp_path)
-    further = run(tmp_path, path).metric("Length").numbers.human["human"].further
-    assert further is not None
-    assert further.replaces_rater is None
+    result = run(tmp_path, path)
+    numbers = result.metric("Length").numbers
+    assert "winning_rate" not in numbers.values
     # the curve is that of the noticed difference: 75 % there
-    assert further.noticed is not None
-    slope = np.log(3) / (further.noticed.value or 0)
-    for point in further.preferred:
-        expected = 1 / (1 + np.exp(-slope * point.difference))
-        assert point.logistic.value == pytest.approx(expected)
-    assert len(further.preferred) == 13
+    slope = np.log(3) / (numbers.value("noticed") or 0)
+    curve = result.extra("curves").frame()
+    curve = curve[curve["panel"] == "Length"]
+    assert curve["y"].to_numpy() == pytest.approx(1 / (1 + np.exp(-slope * curve["x"].to_numpy())))
+    assert len(curve) == 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.experiments.judgments.groups import rating_groups, score_groups
+from metaeval.experiments.judgments.further import rating_groups, score_groups
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
 
 
@@ -21,19 +21,22 @@ def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
     scores[:9], means[9:12] = np.nan, np.nan
     counts = np.ones((3, 12), dtype=np.int8)
     groups = score_groups(RankedScores("M", scores), ratings(means), counts, 0.95)
-    assert [g.rating for g in groups] == ["1", "2", "3", "4", "5"]
+    assert [key for key in groups if key.startswith("mean")] == [f"mean_score_{k}" for k in "12345"]
     known = ~np.isnan(scores) & ~np.isnan(means)
     below = None
-    for group in groups:
-        alike = scores[known & (means == float(group.rating))]
-        assert group.mean.value == pytest.approx(alike.mean())
-        assert group.mean.n == len(alike)
+    for rating in range(1, 6):
+        alike = scores[known & (means == rating)]
+        mean = groups[f"mean_score_{rating}"]
+        assert mean.value == pytest.approx(alike.mean())
+        assert mean.n == len(alike)
         # every image once: a replicate is the mean itself
-        assert group.mean.interval == pytest.approx((alike.mean(), alike.mean()))
+        assert mean.interval == pytest.approx((alike.mean(), alike.mean()))
+        step = groups.get(f"step_{rating}")
         if below is None:
-            assert group.step is None
+            assert step is None
         else:
-            assert group.step == pytest.approx((alike.mean() - below) / scores[known].std())
+            assert step is not None
+            assert step.value == pytest.approx((alike.mean() - below) / scores[known].std())
         below = alike.mean()
 
 

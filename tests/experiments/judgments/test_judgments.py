@@ -25,17 +25,17 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import predictions
 from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
-from metaeval.experiments.judgments.people import people_agreement
-from metaeval.experiments.judgments.published import published
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
+from metaeval.experiments.judgments.statistics import people_agreement, places, published
 from metaeval.experiments.run import run as carry_out
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
+from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
-from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunResult
 from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore
@@ -65,10 +65,10 @@ def run_any(
     return read_result(folder / out / results.STATISTICS)
 
 
-def run_in(folder: Path, *overrides: str, out: str = "OUT") -> JudgmentsResult:
+def run_in(folder: Path, *overrides: str, out: str = "OUT") -> MeasuredResult:
     """A run of experiment=judgments on ratings."""
     result = run_any(folder, *overrides, out=out)
-    assert isinstance(result, JudgmentsResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
@@ -160,7 +160,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = own_table(folder)
     metrics = "metrics=[bleu,rouge_l,cider,clipscore]"
     summary = run_in(folder, "dataset=table", f"dataset.file={table}", metrics)
-    assert summary.facts.judged == summary.facts.rows["human"] == 100
+    assert summary.facts["Captions"] == dict(summary.extra("counts").rows)["Rows, human"] == 100
     return folder / "OUT"
 
 
@@ -178,7 +178,7 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
     ]  # fmt: skip
     for metric in summary.metrics[:-1]:
         x = scores.loc[scores["metric"] == metric.name, "score"].to_numpy()
-        found = metric.numbers.human["human"]
+        found = metric.numbers
         expected = {
             "pearson": stats.pearsonr(x, human).statistic,
             "spearman": stats.spearmanr(x, human).statistic,
@@ -186,16 +186,16 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
             "kendall_tau_c": stats.kendalltau(x, human, variant="c").statistic,
         }
         for name, value in expected.items():
-            estimate = found.estimate(name)
+            estimate = found[name]
             assert estimate.value == pytest.approx(value, abs=1e-12)
             assert estimate.low < value < estimate.high
-        assert found.accuracy.uncalibrated <= found.accuracy.accuracy.value <= 1
-        assert found.accuracy.n_pairs == 25 * 6
+        assert found.value("uncalibrated") <= found.value("accuracy") <= 1
+        assert found["accuracy"].n == 25 * 6
         means = pd.DataFrame({"s": judged["system"], "x": x, "h": human}).groupby("s").mean()
-        assert found.system.pearson.value == pytest.approx(
+        assert found.value("system_pearson") == pytest.approx(
             stats.pearsonr(means["x"], means["h"]).statistic, abs=1e-12
         )
-        assert found.system.kendall_tau_b.value == found.system.accuracy.value == 1.0
+        assert found.value("system_kendall_tau_b") == found.value("system_accuracy") == 1.0
     absent = summary.metrics[-1]
     assert (absent.status, absent.column.part_of) == ("skipped", None)
     assert "images" in absent.reason
@@ -203,18 +203,27 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
 
 def test_every_pair_of_metrics_is_tested(run: Path) -> None:
     summary = read_result(run / results.STATISTICS)
-    assert isinstance(summary, JudgmentsResult)
-    value = {m.name: m.numbers.human["human"].kendall_tau_b.value for m in summary.metrics if m.ok}
-    pairs = summary.differences["human"].pairs
-    assert len(pairs) == 15
-    for pair in pairs:
-        assert pair.difference.value == pytest.approx(value[pair.a] - value[pair.b], abs=1e-12)
-        assert pair.difference.interval is not None
-        assert pair.n == 100
-        assert [test.method for test in pair.tests] == ["permutation", "bootstrap", "williams"]
-        for test in pair.tests:
-            assert 0 <= test.p <= test.p_adjusted <= 1
-    williams = min((pair.tests[2] for pair in pairs), key=lambda test: test.p)
+    assert isinstance(summary, MeasuredResult)
+    methods = {
+        "kendall_tau_b": ["permutation", "bootstrap"], "pearson": ["bootstrap, normal", "williams"],
+        "spearman": ["bootstrap, normal"], "kendall_tau_c": ["bootstrap, normal"],
+        "accuracy": ["bootstrap, normal"],
+    }  # fmt: skip
+    assert summary.declared[0].key == "kendall_tau_b"
+    assert summary.comparisons.keys() == methods.keys()
+    for key, tests in methods.items():
+        value = {m.name: m.numbers.value(key) for m in summary.metrics if m.ok}
+        pairs = summary.comparisons[key].pairs
+        assert len(pairs) == 15
+        for pair in pairs:
+            assert pair.difference.value == pytest.approx(value[pair.a] - value[pair.b], abs=1e-12)
+            assert pair.difference.interval is not None
+            assert pair.n == 100
+            assert [test.method for test in pair.tests] == tests
+            for test in pair.tests:
+                assert 0 <= test.p <= test.p_adjusted <= 1
+    pairs = summary.comparisons["pearson"].pairs
+    williams = min((pair.tests[1] for pair in pairs), key=lambda test: test.p)
     assert williams.p_adjusted == pytest.approx(min(1, 15 * williams.p))
 
 
@@ -280,8 +289,8 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     people = people_agreement(judged, "human")
     assert people is not None
     expected = stats.pearsonr(np.concatenate(x), np.concatenate(y)).statistic
-    assert people.value == pytest.approx(expected, abs=1e-12)
-    assert (people.raters, people.captions, people.sorted_rows) == (3, 36, False)
+    assert people.estimate.value == pytest.approx(expected, abs=1e-12)
+    assert (people.raters, people.estimate.n, people.sorted_rows) == (3, 36, False)
     lines[0]["human"] = 3
     assert people_agreement(with_lines(tmp_path, lines), "human") is None
 
@@ -299,13 +308,13 @@ def test_the_ceiling_does_not_depend_on_the_order_of_the_ratings(tmp_path: Path)
     assert ordered is not None
     assert not plain.sorted_rows
     assert ordered.sorted_rows
-    assert ordered.value == pytest.approx(plain.value, abs=1e-12)
+    assert ordered.estimate.value == pytest.approx(plain.estimate.value, abs=1e-12)
     raters = np.array([line["human"] for line in lines])
     columns = [
         stats.kendalltau(raters[:, a], raters[:, b], variant="c").statistic
         for a, b in ((0, 1), (0, 2), (1, 2))
     ]
-    assert abs(np.mean(columns) - ordered.value) > 0.02  # what was printed before
+    assert abs(np.mean(columns) - ordered.estimate.value) > 0.02  # what was printed before
 
 
 def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: Any) -> None:
@@ -325,14 +334,15 @@ def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: 
         tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l,length]",
         "task.fitted=true", "stats.replicates=200",
     )  # fmt: skip
-    assert abs(result.metric("Length").numbers.human["human"].pearson.value) < 0.2
-    assert result.metric("Fitted text").numbers.human["human"].pearson.value > 0.9
+    assert abs(result.metric("Length").numbers.value("pearson")) < 0.2
+    assert result.metric("Fitted text").numbers.value("pearson") > 0.9
     assert result.metric("Fitted text").column.control
-    against = result.controls["human"]
-    assert against is not None
+    against = result.controls[result.declared[0].key]
     assert against.control == "Fitted text"
     assert against.above == ()
-    assert "not significantly above the best control (Fitted text" in capsys.readouterr().out
+    assert "No metric is significantly above the best control, Fitted text" in (
+        capsys.readouterr().out
+    )
 
 
 def test_a_fitted_control_is_not_fitted_on_its_own_image(tmp_path: Path) -> None:
@@ -350,7 +360,7 @@ def test_a_fitted_control_is_not_fitted_on_its_own_image(tmp_path: Path) -> None
 def test_what_remains_given_length(run: Path, tmp_path: Path) -> None:
     """Partial r by least squares: the residuals of scores and ratings on length, correlated."""
     constant = read_result(run / results.STATISTICS)  # every caption has eight words
-    assert constant.metric("CIDEr").numbers.human["human"].length_controlled.value is None
+    assert constant.metric("CIDEr").numbers.value("length_controlled") is None
     lines = [json.loads(line) for line in own_table(tmp_path, 12).read_text().splitlines()]
     for k, line in enumerate(lines):
         line["candidate"] += " and" * (k % 5)
@@ -362,12 +372,12 @@ def test_what_remains_given_length(run: Path, tmp_path: Path) -> None:
     x = pd.read_parquet(tmp_path / "OUT" / results.SCORES)["score"].to_numpy()
     design = np.column_stack([np.ones_like(words), words])
     left, right = (v - design @ np.linalg.lstsq(design, v, rcond=None)[0] for v in (x, human))
-    partial = result.metric("CIDEr").numbers.human["human"].length_controlled
+    partial = result.metric("CIDEr").numbers["length_controlled"]
     assert partial.value == pytest.approx(stats.pearsonr(left, right).statistic, abs=1e-10)
     assert partial.low < partial.value < partial.high
 
 
-def test_few_values_and_few_pairs_are_shown(tmp_path: Path, capsys: Any) -> None:
+def test_few_values_and_few_pairs_are_noted(tmp_path: Path) -> None:
     """τ-c is scaled by the smaller number of values; an accuracy of two pairs says so."""
     lines = [
         {"image_id": k // 2, "candidate": "dog " * (1 + k % 2), "references": ["a dog"],
@@ -380,10 +390,10 @@ def test_few_values_and_few_pairs_are_shown(tmp_path: Path, capsys: Any) -> None
         tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l]",
         "dataset.statistic=kendall_tau_c",
     )  # fmt: skip
-    assert result.metric("ROUGE-L").numbers.n_distinct == 2
-    printed = capsys.readouterr().out
-    assert "τ-c overstates metrics with few values; compare by τ-b: ROUGE-L (2 values" in printed
-    assert "(2 pairs)" in printed
+    assert result.metric("ROUGE-L").numbers.facts["n_distinct"] == 2
+    notes = " ".join(result.notes)
+    assert "τ-c overstates metrics with few values; compare by τ-b: ROUGE-L (2 values" in notes
+    assert "of 2 pairs alone" in notes
 
 
 def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
@@ -399,31 +409,35 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
         "task.permutations=10",
     )  # fmt: skip
     assert [m.name for m in summary.metrics] == ["CIDEr", "ROUGE-L"]
-    assert [m.numbers.n_nan for m in summary.metrics] == [4, 4]
-    assert [m.numbers.n_nan_without_references for m in summary.metrics] == [4, 4]
+    facts = [m.numbers.facts for m in summary.metrics]
+    assert [(f["n_nan"], f["n_nan_without_references"]) for f in facts] == [(4, 4), (4, 4)]
     printed = capsys.readouterr().out
-    assert "CIDEr: no score for 4 of 48 captions (4 of them have no references)" in printed
+    assert (
+        "No score for 4 of 48 captions (4 of them without references): CIDEr, ROUGE-L."
+        in summary.notes
+    )
     assert "references per caption: least 0, median 3, most 3; " in printed
-    assert "no difference can be significant by permutation: 10 draws for 1 pair; " in printed
+    assert "No difference can be significant with 10 permutations for 1 pair" in printed
 
 
 def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
     """None for a part of the data or another protocol; percent become fractions."""
     whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
-    values = published(whole, None).values
-    assert values["rating"]["CIDEr"] == pytest.approx(0.439)
-    assert published(whole, 10).values == {}
-    assert published(flickr, None).values == {}
+    (source,) = published(whole, None)
+    assert source.values["CIDEr"]["kendall_tau_c"] == pytest.approx(0.439)
+    assert published(whole, 10) == ()
+    assert published(flickr, None) == ()
     other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
-    assert published(other, None).values == {}
+    assert published(other, None) == ()
 
 
 def test_published_values_of_thumb_are_with_its_own_references(tmp_path: Path) -> None:
     thumb(tmp_path)
     rated = load_thumb(root=tmp_path)
     whole = replace(rated, facts={**rated.facts, "judged_in_files": 2500})
-    assert published(whole, None).values["total"]["CIDEr"] == pytest.approx(0.23)
-    assert published(whole, None, human_reference=True).values == {}
+    (source,) = published(whole, None)
+    assert source.values["CIDEr"]["pearson_total"] == pytest.approx(0.23)
+    assert published(whole, None, human_reference=True) == ()
 
 
 @pytest.fixture
@@ -452,10 +466,11 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
 def test_thumb_has_a_system_level(tmp_path: Path) -> None:
     thumb(tmp_path)
     summary = run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu]")
-    assert summary.systems == ("Human", "Up-Down", "VinVL-base")
-    assert summary.views == {"without Human": 4}
-    assert summary.metrics[0].numbers.human["total"].views["without Human"].n == 4
-    assert set(summary.differences) == {"total", "precision", "recall"}
+    systems = summary.extra("system_means").frame()["system"].unique()
+    assert set(systems) == {"Human", "Up-Down", "VinVL-base"}
+    assert summary.metrics[0].numbers["pearson_without Human_total"].n == 4
+    assert list(summary.groups()) == ["total", "precision", "recall"]
+    assert {f"pearson_{name}" for name in summary.groups()} <= summary.comparisons.keys()
 
 
 @pytest.mark.parametrize(
@@ -488,3 +503,20 @@ def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
     find_dataset(config, said.append)
     assert said[0] == "dataset  table: 3 images"
     assert any("set dataset.images=FOLDER" in line for line in said[1:])
+
+
+def test_the_page_of_several_dimensions(tmp_path: Path) -> None:
+    """A table for each dimension; what is folded stands together; bold and its test by column."""
+    thumb(tmp_path)
+    run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu,rouge_l]")
+    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    for title in ("Table, total", "Table, precision", "Table, recall"):
+        assert page.count(f">{title}</h2>") == 1
+    assert page.count(">Further statistics</h2>") == page.count(">Who beats whom</h2>") == 1
+    tables = tmp_path / "OUT" / results.TABLES
+    assert (tables / "measures-recall.csv").read_text().startswith("Metric,r,ρ,τ-b,τ-c,Accuracy")
+    assert (tables / "measures-further-statistics-recall.csv").is_file()
+
+
+def test_a_place_is_the_share_of_captions_below() -> None:
+    assert places(np.array([3.0, 1.0, 1.0, 9.0])).tolist() == [0.625, 0.25, 0.25, 0.875]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +16,13 @@ from metaeval.config import build_all, compose_config, override_texts, selected
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes.load import load_scenes
 from metaeval.experiments.localisation.explained import by_names, by_tokens, suspicion
+from metaeval.experiments.localisation.task import AUC, EXPLAINED, FIRST
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.metrics.hallucination.chair import Chair
 from metaeval.metrics.spice.metric import Spice
-from metaeval.reports.localisation import page
 from metaeval.results.files import read_result
-from metaeval.results.localisation import EXPLANATIONS, WRONG_WORDS, LocalisationResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 
@@ -216,7 +215,7 @@ def marked_file(folder: Path) -> Path:
     return path
 
 
-def run(folder: Path, *metrics: str) -> LocalisationResult:
+def run(folder: Path, *metrics: str) -> MeasuredResult:
     settings = {
         "experiment": "localisation", "dataset__file": marked_file(folder),
         "paths__cache": folder / "cache", "metrics": list(metrics), "stats__replicates": 100,
@@ -224,7 +223,7 @@ def run(folder: Path, *metrics: str) -> LocalisationResult:
     }  # fmt: skip
     run_configured(compose_config(override_texts(settings)), folder / "OUT")
     result = read_result(folder / "OUT" / files.STATISTICS)
-    assert isinstance(result, LocalisationResult)
+    assert isinstance(result, MeasuredResult)
     return result
 
 
@@ -232,53 +231,32 @@ def test_a_run_scores_the_explanations_of_metrics_that_have_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = run(tmp_path, "rouge_l", "chair", "length")
-    chair = result.metric("CHAIR-i (references)").numbers
-    assert chair.explained_auc is not None
-    assert (chair.explained_auc.value, chair.explained_auc.n) == (1.0, 4)
+    chair = result.metric("CHAIR-i (references)").numbers[EXPLAINED]
+    assert (chair.value, chair.n, chair.interval) == (1.0, 4, None)
     others = ("ROUGE-L", "Length", "CHAIR-s (references)")
-    assert all(result.metric(name).numbers.explained_auc is None for name in others)
-    assert list(result.controls) == [WRONG_WORDS, EXPLANATIONS]
-    (tested,) = result.controls[EXPLANATIONS].comparisons
-    length = result.metric("Length").numbers.auc.value
+    assert not any(EXPLAINED in result.metric(name).numbers.values for name in others)
+    assert list(result.controls) == [AUC, FIRST, EXPLAINED]
+    (tested,) = result.controls[EXPLAINED].comparisons
+    length = result.metric("Length").numbers.value(AUC)
     assert length is not None
     assert tested.difference.value == pytest.approx(1 - length)
+    # four images: no permutation test can reach .05
+    assert (result.controls[EXPLAINED].shows, tested.b) == ("undecidable", "Length")
     measures = {m.key for m, _ in result.measures(result.metric("CHAIR-i (references)"))}
-    assert "explained_auc" in measures
+    assert EXPLAINED in measures
     printed = capsys.readouterr().out
-    assert "by chance: AUC and explained 50" in printed
     assert "no intervals and no tests by resampling: too few images (4 < 10)" in printed
-    assert chair.explained_auc.interval is None
-    html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert "Wrong words found in 4 captions of table, per cent, with intervals." in html
-    tex = (tmp_path / "OUT" / "tables" / "localisation.tex").read_text(encoding="utf-8")
+    tex = (tmp_path / "OUT" / "tables" / "measures.tex").read_text(encoding="utf-8")
     assert "Signatures" in tex
     assert "ontology:coco" in tex
-    # four images: no permutation test can reach .05
-    assert "No explanation is significantly above the best control, Length (50.0%)." in html
-    metrics = [m for m in result.metrics if m.ok]
-    above = result.controls[EXPLANATIONS].model_copy(
-        update={"comparisons": (tested.model_copy(update={"tests": _clear(tested.tests)}),)}
-    )
-    changed = result.model_copy(update={"controls": {EXPLANATIONS: above}})
-    (sentence,) = [f for f in page.findings(changed, metrics) if f.lead == "Explanations."]
-    assert sentence.text.endswith("Length (50.0%): CHAIR-i (references).")
 
 
-def _clear(tests: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(t.model_copy(update={"p": 0.001, "p_adjusted": 0.001}) for t in tests)
-
-
-def test_without_a_control_the_page_says_nothing_of_one(tmp_path: Path) -> None:
-    result = run(tmp_path, "rouge_l", "chair")
-    assert not result.controls
-    table = page.localisation_table(result, [m for m in result.metrics if m.ok])
-    above = table.heads.index("Above the best control")
-    assert {row[above].text for group in table.groups for row in group} == {"–"}
+def test_without_a_control_nothing_is_compared_with_one(tmp_path: Path) -> None:
+    assert not run(tmp_path, "rouge_l", "chair").controls
 
 
 def test_captions_that_cannot_be_scored_have_no_explanation(tmp_path: Path) -> None:
     """No image of these has objects: FAIEr and VIFIDEL score nothing."""
     result = run(tmp_path, "faier", "vifidel", "rouge_l")
     for metric in result.metrics:
-        assert metric.statistics is None or metric.statistics.explained_auc is None
-    np.testing.assert_equal(EXPLANATIONS in result.controls, False)
+        assert metric.statistics is None or EXPLAINED not in metric.statistics.values

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +16,10 @@ from scipy.stats import mannwhitneyu
 from metaeval.config import compose_config, override_texts
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import ConfigError, InputError, StrictError
-from metaeval.experiments.localisation.words import MarkedCaption, outcome
+from metaeval.experiments.localisation.task import AUC, EXPLAINED, FIRST, MarkedCaption, outcome
 from metaeval.experiments.run import run_configured
-from metaeval.reports.localisation import page
-from metaeval.results.base import Estimate, Test
-from metaeval.results.comparison import Comparison
 from metaeval.results.files import read_result
-from metaeval.results.localisation import LocalisationResult, LocalisationStatistics
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 # capitals mark the wrong words: a metric that counts them knows the truth
@@ -107,22 +102,26 @@ def test_a_metric_that_knows_the_wrong_words_finds_them_all(
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(result, LocalisationResult)
+    assert isinstance(result, MeasuredResult)
     # the last caption has no wrong word
-    assert (result.n_captions, result.n_images) == (7, 4)
-    assert result.n_words == sum(len(c.split()) for c in CAPTIONS[:7])
+    n_words = sum(len(c.split()) for c in CAPTIONS[:7])
+    assert dict(result.facts) == {"Captions": 7, "Images": 4, "Words": n_words}
     numbers = result.metrics[0].numbers
-    assert (numbers.auc.value, numbers.first.value, numbers.n) == (value, value, 7)
+    assert (numbers.value(AUC), numbers.value(FIRST), numbers.facts["n"]) == (value, value, 7)
     length = result.metric("Length").numbers
-    assert length.auc.value == 0.5
-    assert length.first.value == pytest.approx(result.chance)
+    assert length.value(AUC) == 0.5
+    assert length.value(FIRST) == pytest.approx(result.settings["chance_of_first"])
+    for key in (AUC, FIRST):  # each by its own statistic
+        (tested,) = result.controls[key].comparisons
+        gap = (numbers.value(key) or 0) - (length.value(key) or 0)
+        assert tested.difference.value == pytest.approx(gap)
     table = pd.read_parquet(tmp_path / "OUT" / files.CAPTIONS)
-    assert len(table) == result.n_words + 7
+    assert len(table) == n_words + 7
     words = sum(len(w) > 1 and w.isupper() for text in CAPTIONS for w in text.split())
     said = "7 of 8 captions have wrong and right words; 34 words, "
     assert f"{said}{words} of them wrong" in capsys.readouterr().out
     html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert "Wrong words found" in html
+    assert "wrong words, AUC" in html
 
 
 def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -133,44 +132,6 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def compared(difference: float, p: float) -> Comparison:
-    return Comparison(
-        a="A", b="B", measure="localisation_auc", difference=Estimate(value=difference),
-        tests=(Test(p=p, p_adjusted=p, method="permutation"),),
-    )  # fmt: skip
-
-
-def test_a_winner_is_named_only_where_the_test_separates_it(tmp_path: Path) -> None:
-    file = marked_file(tmp_path)
-    run_configured(compose_config(options(tmp_path, file, report="none")), tmp_path / "OUT")
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(result, LocalisationResult)
-    metric = result.metric("ROUGE-L")
-
-    def named(name: str, auc: float) -> MetricResult[LocalisationStatistics]:
-        numbers = LocalisationStatistics(n=7, auc=Estimate(value=auc), first=Estimate(value=auc))
-        column = replace(metric.column, name=name)
-        return metric.model_copy(update={"column": column, "statistics": numbers})
-
-    def sentences(p: float) -> list[str]:
-        pairs = result.differences.model_copy(update={"pairs": (compared(0.2, p),)})
-        changed = result.model_copy(update={"differences": pairs})
-        return [f.text for f in page.findings(changed, [named("A", 0.8), named("B", 0.6)])]
-
-    assert sentences(0.01)[0].startswith("A finds wrong words best")
-    assert sentences(0.2)[0].startswith("A and B find wrong words best")
-    assert "no test separates them" in sentences(0.2)[0]
-    (control,) = result.controls.values()
-    assert "No metric is significantly above the best control" in sentences(0.2)[1]
-    test = compared(0.2, 0.01).model_copy(update={"b": control.control})
-    above = control.model_copy(update={"comparisons": (test,)})
-    changed = result.model_copy(update={"controls": {"wrong words": above}})
-    text = page.findings(changed, [named("A", 0.8)])[1].text
-    assert text.startswith("Significantly above the best control")
-    assert text.endswith(": A.")
-    assert page.findings(result, [named("A", 0.8)])[0].text.endswith("no other metric ran.")
-
-
 def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
     for metric, absent in (("pacscore", True), ("rouge_l", False)):
@@ -178,7 +139,7 @@ def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
         with pytest.raises(StrictError) if absent else nullcontext():
             run_configured(config, tmp_path / "OUT")
         text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-        assert ("No metric ran." in text) == absent
+        assert ("No metric has a value." in text) == absent
 
 
 @pytest.mark.parametrize(
@@ -251,14 +212,15 @@ def test_hat_as_it_is(tmp_path: Path) -> None:
     config = compose_config(options(tmp_path, file, report="none", metrics=metrics))
     run_configured(config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(result, LocalisationResult)
+    assert isinstance(result, MeasuredResult)
     with_error = [r for r in records if any(wrong for _, wrong in r["grounding"])]
-    assert result.n_captions == len(with_error) == 135
-    assert result.n_words == sum(len(r["grounding"]) for r in with_error)
-    rouge = result.metric("ROUGE-L").numbers.auc
+    assert result.facts["Captions"] == len(with_error) == 135
+    assert result.facts["Words"] == sum(len(r["grounding"]) for r in with_error)
+    rouge = result.metric("ROUGE-L").numbers[AUC]
     assert rouge.low is not None
     assert rouge.low > 0.5  # the references lack the wrong words
     vifidel = result.metric("VIFIDEL (gold objects)")
     if vifidel.statistics is not None:  # no box is known of most of these images
-        assert vifidel.numbers.explained_auc is not None
-        assert vifidel.numbers.explained_auc.n == vifidel.numbers.n < result.n_captions
+        n = vifidel.numbers[EXPLAINED].n
+        assert n is not None
+        assert n == vifidel.numbers.facts["n"] < 135

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from metaeval.experiments.references.data import CountScores
-from metaeval.experiments.references.task import _Column
+from metaeval.results.base import Estimate
 from metaeval.results.files import read_result
-from metaeval.results.graded import MEASURES
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
-from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import MetricScores
 from tests.forked import run_command
 
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50", "hydra.run.dir=OUT")
@@ -35,6 +30,12 @@ def by_metric(out: Path) -> dict[str, MetricResult[Any]]:
     return {m.name: m for m in read_result(out / files.STATISTICS).metrics}
 
 
+def measures_of(out: Path, name: str) -> dict[str, Estimate]:
+    """Key → value of a metric of a run."""
+    result = read_result(out / files.STATISTICS)
+    return {measure.key: estimate for measure, estimate in result.measures(result.metric(name))}
+
+
 def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     """With 4 references every number is that of experiment=replace; BLEU has nothing with none,
     and what counts words needs none."""
@@ -44,17 +45,19 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     assert (tmp_path / "OUT" / files.REPORT).is_file()
     plain = (*SMALL[:-1], metrics, "report=none", "hydra.run.dir=PLAIN")
     assert run("experiment=replace", *plain, cwd=tmp_path).returncode == 0
-    scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
+    scored = by_metric(tmp_path / "OUT")
     for name in ("BLEU-1", "CIDEr", "Length"):
-        series, whole = scored[name].numbers.by_references, expected[name].numbers
-        assert [v.n_references for v in series] == [0, 1, 2, 3, 4]
-        for measure in MEASURES:
-            assert series[-1].estimate(measure) == whole.estimate(measure)
-        assert (series[0].status == "ok") == (name == "Length")
-    assert (
-        scored["Length"].numbers.by_references[0].rank_order_rho
-        == expected["Length"].numbers.rank_order_rho
-    )
+        series, whole = scored[name].numbers.values, measures_of(tmp_path / "PLAIN", name)
+        for key in ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"):
+            there = [n for n in range(5) if f"{key}_{n}" in series]
+            assert there == list(range(0 if name == "Length" else 1, 5))
+            assert series[f"{key}_4"] == whole[key]
+            if name == "Length":
+                assert series[f"{key}_0"] == whole[key]
+    page = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
+    assert "By the number of references" in page
+    folder = tmp_path / "OUT" / f"{files.BY_REFERENCES}4"
+    assert (folder / files.SCORES).is_file()
     assert scored["BLEU-1"].status == "ok"  # it runs with some references
 
 
@@ -69,15 +72,17 @@ def test_a_metric_whose_columns_have_other_names_without_references(tmp_path: Pa
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "OUT" / files.REPORT).is_file()
-    states = {
-        name: [at.status for at in metric.numbers.by_references]
-        for name, metric in by_metric(tmp_path / "OUT").items()
-    }
-    assert states.pop("BERTScore (MiniLM)") == ["skipped", "ok", "ok"]
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, MeasuredResult)
+    absent: dict[str, dict[int, str]] = {metric.name: {} for metric in result.metrics}
+    for name, n, status, reason in result.extra("states").rows:
+        assert status == "skipped"
+        absent[str(name)][int(str(n))] = str(reason)
+    assert list(absent.pop("BERTScore (MiniLM)")) == [0]
     for name in ("CHAIR-s", "CHAIR-i"):
-        assert states.pop(f"{name} (objects)") == ["ok", "skipped", "skipped"]
-        assert states.pop(name) == ["skipped", "ok", "ok"]
-    assert list(states.values()) == [["skipped"] * 3]  # PAC-S never ran
+        assert absent.pop(f"{name} (objects)")[1] == "its columns are then CHAIR-s, CHAIR-i"
+        assert list(absent.pop(name)) == [0]
+    assert [list(of_column) for of_column in absent.values()] == [[0, 1, 4]]  # PAC-S never ran
 
 
 def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
@@ -118,11 +123,11 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
     assert known.returncode == 0, known.stderr
     scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
     for name in ("BLEU-1", "BLEU-4", "Length"):
-        values = [at.agreement for at in scored[name].numbers.by_references]
-        known = [expected[name].numbers.value(f"agreement_{n}") for n in (1, 5)]
-        assert [v.value for v in values[1:] if v] == known
-    assert scored["BLEU-1"].numbers.by_references[0].status == "skipped"
-    assert scored["Length"].numbers.by_references[0].agreement is not None
+        for n in (1, 5):
+            key = f"agreement_{n}"
+            assert scored[name].numbers[key] == expected[name].numbers[key]
+    assert "agreement_0" not in scored["BLEU-1"].numbers.values
+    assert scored["Length"].numbers.value("agreement_0") is not None
 
 
 def test_fixed_references_are_refused(tmp_path: Path) -> None:
@@ -139,16 +144,3 @@ def test_fixed_references_are_refused(tmp_path: Path) -> None:
         "metaeval: experiment=references cannot vary the references of battles: its protocol "
         "fixes them\n"
     )
-
-
-def test_a_metric_that_runs_with_other_columns_names_them() -> None:
-    """CHAIR with references has other columns than without; a metric that is skipped has its own
-    reason, and none of other columns."""
-    column = ScoreColumn("Two", bounds=(0.0, 1.0))
-    ran = MetricScores("chair", (column,), ("x",), "ok", scores=np.zeros((1, 1)))
-    other = _Column(0, 0, ran.result(0, None))
-    at = other.without_values(CountScores(2, [ran]))
-    assert (at.status, at.reason) == ("skipped", "its columns are then Two")
-    skipped = replace(ran, status="skipped", reason="no reference", scores=None)
-    at = other.without_values(CountScores(0, [skipped]))
-    assert (at.status, at.reason) == ("skipped", "no reference")

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from pycocoevalcap.cider import cider as coco_cider
 
 import metaeval
-from benchmarks.scale.__main__ import worker_processes
 from metaeval import progress
 from metaeval.config import compose_config
 from metaeval.data.tidy import Tidy
@@ -389,6 +389,16 @@ NO_RAY = pytest.mark.skipif(
 def test_ray_gives_the_same_bytes(folder: Path) -> None:
     score(*arguments(), "task.scoring=ray", "hydra.run.dir=ray", cwd=folder)
     assert parts(folder / "ray") == parts(folder / "one")
+
+
+def worker_processes(driver: int) -> list[int]:
+    """Ray's processes below a command that score."""
+    found = []
+    for process in psutil.Process(driver).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if "".join(process.cmdline()).startswith("ray::MapWorker"):
+                found.append(process.pid)
+    return sorted(found)
 
 
 @pytest.mark.slow

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metaeval.experiments.sensitivity.comparison import PairedMeans, against_controls, differences
 from metaeval.experiments.sensitivity.rewrites import REWRITE
+from metaeval.experiments.sensitivity.statistics import (
+    REWRITES,
+    PairedMeans,
+    against_controls,
+    differences,
+)
 from metaeval.results.run import CorruptionInfo
-from metaeval.results.sensitivity import REWRITES
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 N, REPLICATES = 40, 200

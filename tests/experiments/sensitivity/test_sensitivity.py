@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,11 +11,15 @@ import pytest
 from metaeval.config import component, compose_config
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.run import run as carry_out
-from metaeval.experiments.sensitivity.alike import seriation
 from metaeval.experiments.sensitivity.combinations import together
 from metaeval.experiments.sensitivity.kinds import MeanAuc, by_kind, severity_order, summarised
-from metaeval.experiments.sensitivity.profile import monotone, verdict
-from metaeval.experiments.sensitivity.refinement import balanced
+from metaeval.experiments.sensitivity.profile import (
+    SensitivityCell,
+    Verdict,
+    balanced,
+    monotone,
+    verdict,
+)
 from metaeval.experiments.sensitivity.rewrites import (
     NO_OP,
     REFERENCE,
@@ -28,14 +30,12 @@ from metaeval.experiments.sensitivity.rewrites import (
 )
 from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main
-from metaeval.reports.sensitivity.dendrogram import dendrogram
-from metaeval.reports.sensitivity.findings import findings
-from metaeval.reports.sensitivity.page import write_report
-from metaeval.reports.shared.formatting import file_stem
+from metaeval.reports.measured import write_report
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
+from metaeval.results.files import read_info
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
-from metaeval.results.sensitivity import SensitivityCell, SensitivityResult, Verdict
 from metaeval.runs import files as results
 from metaeval.runs.columns import HUMAN
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -61,15 +61,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(run: Path) -> SensitivityResult:
-    return load_run_files(run, SensitivityResult).result
+def result(run: Path) -> MeasuredResult:
+    return load_run_files(run, MeasuredResult).result
 
 
-def profile(result: SensitivityResult, metric: str) -> Mapping[str, SensitivityCell]:
-    return result.metric(metric).numbers.profile
+def profile(result: MeasuredResult, metric: str) -> dict[str, dict[str, Any]]:
+    """Set → the numbers of a metric."""
+    cells = result.extra("profile").records
+    return {cell["set"]: cell for cell in cells if cell["metric"] == metric}
 
 
-def test_the_profile_is_what_scores_say(run: Path, result: SensitivityResult) -> None:
+def test_the_profile_is_what_scores_say(run: Path, result: MeasuredResult) -> None:
     """AUC and detection of a cell, counted again from the two Parquet files."""
     scores = results.read_table(run / results.SCORES)
     captions = results.read_table(run / results.CAPTIONS)
@@ -78,48 +80,57 @@ def test_the_profile_is_what_scores_say(run: Path, result: SensitivityResult) ->
         one = scores[scores["metric"] == "ROUGE-L"].set_index(["image_id", "set"])["score"]
         gaps = np.array([one[i, HUMAN] - one[i, name] for i in made])
         cell = profile(result, "ROUGE-L")[name]
-        assert cell.n == len(gaps) > 5
-        assert cell.detected.value == pytest.approx((gaps > 0).mean())
-        assert cell.tied == pytest.approx((gaps == 0).mean())
-        assert cell.auc.value == pytest.approx((gaps > 0).mean() + (gaps == 0).mean() / 2)
-        assert cell.cost.value == pytest.approx(gaps.mean(), abs=1e-12)
+        assert cell["n"] == len(gaps) > 5
+        assert cell["detected"] == pytest.approx((gaps > 0).mean())
+        assert cell["tied"] == pytest.approx((gaps == 0).mean())
+        assert cell["auc"] == pytest.approx((gaps > 0).mean() + (gaps == 0).mean() / 2)
+        assert cell["cost"] == pytest.approx(gaps.mean(), abs=1e-12)
 
 
-def test_what_must_be_so_is_so(result: SensitivityResult) -> None:
+def test_what_must_be_so_is_so(result: MeasuredResult) -> None:
     rouge, length = profile(result, "ROUGE-L"), profile(result, "Length")
-    assert rouge["Small letters"].tied == 1  # the tokeniser lowers everything
-    assert rouge["Empty caption"].auc.value == 1
-    assert (rouge["Random"].auc.value or 0) > 0.9
-    assert length["Typing errors 10%"].tied == 1  # as many words
-    assert length["Empty caption"].auc.value in (0, 1)
-    assert {"Length", "Bigram model"} <= set(result.order)
-    assert rouge["Random"].share_of_another == pytest.approx(1)
+    assert rouge["Small letters"]["tied"] == 1  # the tokeniser lowers everything
+    assert rouge["Empty caption"]["auc"] == 1
+    assert rouge["Random"]["auc"] > 0.9
+    assert length["Typing errors 10%"]["tied"] == 1  # as many words
+    assert length["Empty caption"]["auc"] in (0, 1)
+    assert {"Length", "Bigram model"} < set(result.extra("auc").columns)
+    assert rouge["Random"]["share_of_another"] == pytest.approx(1)
 
 
-def test_p_values_are_corrected_over_the_whole_table(result: SensitivityResult) -> None:
-    cells = [c for m in result.metrics if m.statistics for c in m.statistics.profile.values()]
-    pairs = [(c.p, c.p_adjusted) for c in cells if c.p is not None and c.p_adjusted is not None]
+def test_p_values_are_corrected_over_the_whole_table(result: MeasuredResult) -> None:
+    cells = result.extra("profile").records
+    pairs = [(c["p"], c["p_adjusted"]) for c in cells if c["p"] is not None]
     assert all(adjusted >= p for p, adjusted in pairs)
     smallest, adjusted = min(pairs)
     assert adjusted == pytest.approx(min(1, len(pairs) * smallest))
 
 
-def test_scenes_corruptions_are_in_it(result: SensitivityResult) -> None:
-    assert {entry.kind for entry in result.sets} >= {"truth", "harmless", "attributes"}
-    for entry in result.sets:
+def test_scenes_corruptions_are_in_it(run: Path, result: MeasuredResult) -> None:
+    sets = read_info(run / results.RUN).corruptions or ()
+    assert {entry.kind for entry in sets} >= {"truth", "harmless", "attributes"}
+    captions = results.read_table(run / results.CAPTIONS)
+    shown = {entry["set"]: entry for entry in result.extra("sets").records}
+    made = []
+    for entry in sets:
         assert entry.n_applied + sum(entry.reasons.values()) == entry.n == 40
         assert entry.severity is not None
+        n = captions.loc[captions["set"] == entry.set, "applied"].sum()
+        assert entry.n_applied == n == shown[entry.set]["n_applied"]
+        assert bool(shown[entry.set]["reasons"]) == (n < 40)
+        made.append(n)
+    assert min(made) < max(made) == 40  # both kinds occur
 
 
-def test_no_control_is_any_good_where_they_are_balanced(result: SensitivityResult) -> None:
+def test_no_control_is_any_good_where_they_are_balanced(result: MeasuredResult) -> None:
     for name in ("Length", "Bigram model", "Bigram model per word"):
-        refined = [c.refined for c in profile(result, name).values() if c.refined is not None]
-        assert all(e.n == 0 or e.value == 0.5 for e in refined)
-        assert any(e.n for e in refined)
+        cells = profile(result, name).values()
+        assert all(c["refined"] == 0.5 for c in cells if c["refined_n"])
+        assert any(c["refined_n"] for c in cells)
 
 
 def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
-    run: Path, result: SensitivityResult
+    run: Path, result: MeasuredResult
 ) -> None:
     scores = results.read_table(run / results.SCORES)
     captions = results.read_table(run / results.CAPTIONS)
@@ -130,21 +141,39 @@ def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
         return np.array([of[i, HUMAN] - of[i, "Colour"] for i in made])
 
     left = gaps("BLEU-1")[gaps("Bigram model") <= 0]
-    beyond = profile(result, "BLEU-1")["Colour"].beyond_fluency
-    assert beyond is not None
-    assert beyond.n == len(left) > 0
-    assert beyond.value == pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
+    cell = profile(result, "BLEU-1")["Colour"]
+    assert cell["beyond_fluency_n"] == len(left) > 0
+    assert cell["beyond_fluency"] == pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
 
 
-def test_cards_for_print(run: Path, result: SensitivityResult) -> None:
-    for metric in result.order:
-        stem = f"{file_stem(metric)}-card"
-        drawing = ElementTree.parse(run / "figures" / f"{stem}.svg").getroot()
-        texts = [e.text for e in drawing.iter() if e.tag.endswith("text")]
-        assert {metric, "Typing errors 30%", "Harmless"} <= set(texts)
-        rows = (run / "tables" / f"{stem}.csv").read_text().splitlines()
-        assert len(rows) == 1 + len(result.sets)
-        assert r"\toprule" in (run / "tables" / f"{stem}.tex").read_text()
+def test_what_is_missed_is_counted_and_shown(result: MeasuredResult) -> None:
+    kinds = {entry["set"]: entry["expected"] for entry in result.extra("sets").records}
+    shown = {line["metric"]: line for line in result.extra("verdicts").records}
+    for name in ("ROUGE-L", "Length"):
+        cells = profile(result, name)
+        numbers = result.metric(name).numbers
+        missed = [n for n, c in cells.items() if c["verdict"] in ("blind", "prefers")]
+        assert numbers.value("missed") == len(missed)
+        assert all(kinds[n] == "lower" for n in missed)
+        assert bool(missed) == bool(shown[name]["misses"])
+        undecided = [kinds[n] for n, c in cells.items() if c["verdict"] == "unsure"]
+        assert numbers.facts["undecided_harm"] == undecided.count("lower")
+        assert numbers.facts["undecided_harmless"] == undecided.count("same")
+
+
+def test_every_mark_has_a_test_of_its_own_statistic(result: MeasuredResult) -> None:
+    for key in ("mean_auc", "hard_positives", "severity_order"):
+        value = {m.name: m.numbers.value(key) for m in result.metrics}
+        pairs = result.comparisons[key].pairs
+        assert len(pairs) == 10
+        for pair in pairs:  # every metric scores every caption
+            a, b = value[pair.a], value[pair.b]
+            if a is None or b is None:  # no rewrite changes two words here
+                assert (key, pair.difference.value) == ("hard_positives", None)
+            else:
+                assert pair.difference.value == pytest.approx(a - b, abs=1e-6)  # of 20 bits
+    against = result.controls["mean_auc"]
+    assert against.control_value == result.metric(against.control).numbers.value("mean_auc")
 
 
 def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> None:
@@ -152,35 +181,9 @@ def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> Non
         write_report(run, judgments=[str(run)])
 
 
-def test_the_tree_joins_all_metrics(run: Path, result: SensitivityResult) -> None:
-    html = (run / results.REPORT).read_text()
-    drawing = html[html.index('<svg class="tree"') : html.index("</svg>", html.index('"tree"'))]
-    assert all(f">{metric}</text>" in drawing for metric in result.order)
-    assert len(result.tree) == len(result.order) - 1
-    assert dendrogram(["a", "b"], ["a", "b"], []) == ""
-
-
-def test_a_change_has_its_own_counts_and_reasons(run: Path, result: SensitivityResult) -> None:
-    """Counts by hand from the run's captions; reasons only where a change was not made."""
-    captions = results.read_table(run / results.CAPTIONS)
-    html = (run / results.REPORT).read_text(encoding="utf-8")
-    text = html[html.index('id="examples"') :]
-    made = {}
-    for k, entry in enumerate(result.sets):
-        part = text[text.index(f'<h3 id="set-{k}">') :].split("</p>")[0]
-        n = captions.loc[captions["set"] == entry.set, "applied"]
-        made[entry.set] = int(n.sum())
-        assert f"Made in {n.sum()} of 40 captions" in part
-        assert ("Not made: " in part) == (made[entry.set] < len(n))
-    assert min(made.values()) < max(made.values()) == 40  # both kinds occur
-
-
-def test_the_page_shows_it_and_can_be_written_again(run: Path, capsys) -> None:
+def test_the_page_can_be_written_again(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (run / results.REPORT).read_bytes()
-    html = before.decode()
-    assert 'id="set-0"' in html
-    assert "Trust cards" in html
-    assert "ROUGE-L, Typing errors 30%: AUC" in html
+    assert b"AUC by kind of change" in before
     assert main([str(run)]) == 0
     assert (run / results.REPORT).read_bytes() == before
     capsys.readouterr()
@@ -327,11 +330,11 @@ def test_the_order_of_severities_by_hand() -> None:
         entry("same", "harmless", "same", severity="none"),
     ]  # fmt: skip
     table = np.array([[9.0, 5, 3, 1, 9], [9.0, 3, 3, 4, 9]])
-    made = severity_order(table, sets, NONE, 0.95)
+    made = severity_order(table, sets)
     # words: (1 + 1) / 2 and (½ + 0) / 2; objects: major above critical 1 and 0
-    assert made.value == pytest.approx(((1 + 1) / 2 + (0.25 + 0) / 2) / 2)
+    assert made.mean() == pytest.approx(((1 + 1) / 2 + (0.25 + 0) / 2) / 2)
     one = [entry("a", "words"), entry("b", "objects")]
-    assert severity_order(table[:, :3], one, NONE, 0.95).value is None
+    assert np.isnan(severity_order(table[:, :3], one)).all()
 
 
 def test_a_combination_with_noise_is_not_above_the_metric_alone() -> None:
@@ -384,15 +387,6 @@ def test_levels_of_one_corruption_are_ordered() -> None:
     assert {name: (e.n, e.value) for name, e in made.items()} == {"typos": (2, 0.5)}
 
 
-def test_seriation_by_hand() -> None:
-    """A and C see alike."""
-    sets = [entry("x", "objects"), entry("y", "objects")]
-    table = np.array([[1.0, 0.5], [0.5, 1.0], [0.9, 0.5]])
-    made = seriation(["A", "B", "C"], table, sets)
-    assert abs(made.order.index("A") - made.order.index("C")) == 1
-    assert {made.leaves[int(i)] for i in made.tree[0][:2]} == {"A", "C"}
-
-
 def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -> None:
     made = {corruption.name for corruption in suite(dataset())}
     assert {"wrong_colour", "there_is", "replace", "random"} < made < set(names())
@@ -406,29 +400,3 @@ def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown corruption 'colour'"):
         suite(dataset(), ["colour"])
-
-
-def test_what_is_not_decided_is_counted_in_both_directions(result: SensitivityResult) -> None:
-    """Of the first metric's cells two sets that harm and one harmless are undecided, and no more;
-    another harmless one is punished."""
-    metric = next(m for m in result.metrics if m.ok and not m.column.control)
-    harmful, harmless = (
-        [e.set for e in result.sets if e.expected == expected and e.n_applied]
-        for expected in ("lower", "same")
-    )
-    verdicts = dict.fromkeys(harmful, "sees") | dict.fromkeys(harmless, "spares")
-    verdicts |= {harmful[0]: "unsure", harmful[1]: "unsure", harmless[0]: "unsure"}
-    verdicts[harmless[1]] = "punishes"
-    profile = {
-        name: cell.model_copy(update={"verdict": verdicts.get(name, "sees")})
-        for name, cell in metric.numbers.profile.items()
-    }
-    changed = metric.model_copy(
-        update={"statistics": metric.numbers.model_copy(update={"profile": profile})}
-    )
-    others = tuple(changed if m.name == metric.name else m for m in result.metrics)
-    said = findings(result.model_copy(update={"metrics": others}))
-    (sentence,) = [f.text for f in said if f.lead == metric.name]
-    assert "not decided by this many images: 2 that harm, 1 harmless" in sentence
-    assert "punishes one harmless set" in sentence
-    assert "misses no set that harms" in sentence

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from metaeval.experiments.trust.across import across_benchmarks
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison, Comparisons
-from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.trust import AcrossBenchmarks
 from tests.experiments.trust.trust_cases import evidence, trust_result
-from tests.results.examples import human_agreement, ratings_metric, ratings_result
+from tests.results.examples import correlations_of, ratings_result
 
 
-def benchmark(values: Mapping[str, float], apart: set[str]) -> JudgmentsResult:
+def benchmark(values: Mapping[str, float], apart: set[str]) -> MeasuredResult:
     """A run in which the pairs "A B" of `apart` differ significantly."""
-    metrics = [ratings_metric(n, 9, rating=human_agreement(9, v)) for n, v in values.items()]
     names = list(values)
     pairs = tuple(
         Comparison(
@@ -26,8 +25,9 @@ def benchmark(values: Mapping[str, float], apart: set[str]) -> JudgmentsResult:
         for p in [0.01 if f"{a} {b}" in apart or f"{b} {a}" in apart else 0.5]
     )  # fmt: skip
     family = Comparisons(measure="τ-c", alpha=0.05, pairs=pairs)
-    return ratings_result(metrics, ["rating"]).model_copy(
-        update={"differences": {"rating": family}}
+    return ratings_result(
+        {name: correlations_of(9, value) for name, value in values.items()},
+        comparisons={"kendall_tau_c": family},
     )
 
 

@@ -12,39 +12,41 @@ from scipy import stats
 from metaeval.config import build, compose_config
 from metaeval.experiments.trust.findings import between_metrics, findings
 from metaeval.experiments.trust.task import ItemRun, _against_known, gathered
-from metaeval.results.attack import AttackResult
 from metaeval.results.comparison import Comparison
-from metaeval.results.sensitivity import SensitivityResult
+from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.trust import BatteryItem
 from tests.experiments.trust.trust_cases import RULES
 from tests.forked import run_experiment
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> SensitivityResult:
+def result(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
     out = tmp_path_factory.mktemp("sensitivity")
     run = run_experiment(
         "sensitivity", metrics=["bleu", "rouge_l", "cider", "controls"], dataset="scenes",
         task__images=60, stats__replicates=200, report="none", out=out,
     )  # fmt: skip
-    assert isinstance(run.result, SensitivityResult)
+    assert isinstance(run.result, MeasuredResult)
     return run.result
 
 
-def test_every_finding_is_the_experiments_own_paired_comparison(result: SensitivityResult) -> None:
+def test_every_finding_is_the_experiments_own_paired_comparison(result: MeasuredResult) -> None:
     found = {(f.source, f.part, f.metric): f for f in findings(result)}
-    for group, against in result.controls.items():
-        source = "sensitivity.rewrites" if group == "rewrites" else "sensitivity.kinds"
-        part = "" if group == "rewrites" else group
+    for key, against in result.controls.items():
+        part = key.removeprefix("kind_")
+        source = "sensitivity.kinds"
+        if key == "hard_positives":
+            source, part = "sensitivity.rewrites", ""
         for compared in against.comparisons:
             one = found.get((source, part, compared.a))
             if one is not None and compared.test is not None:
                 assert one.difference == compared.difference
                 assert (one.control, one.p) == (compared.b, compared.test.p)
     assert {"CIDEr", "ROUGE-L", "BLEU-4"} == {metric for _, _, metric in found}
+    assert all(f.examples for f in found.values() if f.source == "sensitivity.kinds")
 
 
-def test_the_best_known_metric_is_the_highest_of_the_others(result: SensitivityResult) -> None:
+def test_the_best_known_metric_is_the_highest_of_the_others(result: MeasuredResult) -> None:
     item = BatteryItem(
         id="scenes", experiment="sensitivity", title="scenes", status="found", command="",
         overrides=(),
@@ -53,7 +55,7 @@ def test_the_best_known_metric_is_the_highest_of_the_others(result: SensitivityR
     cited = {m.name: m.citation for m in gathered("quick", (), RULES, [run]).metrics}
     assert cited["CIDEr"] == ("vedantam2015cider",)  # as in the run that it comes from
     (against,) = _against_known([run], ["ROUGE-L"])
-    harm = {m.name: m.numbers.harm.value or 0 for m in result.metrics if m.statistics is not None}
+    harm = {m.name: m.numbers.value("mean_auc") or 0 for m in result.metrics if m.statistics}
     known = max(("BLEU-4", "CIDEr"), key=harm.__getitem__)
     compared = against.comparison
     assert (compared.a, compared.b) == ("ROUGE-L", known)
@@ -116,25 +118,28 @@ def test_three_systems_in_order_show_nothing(systems: int, counts: bool, tmp_pat
 def attacked(
     name: str, fluent: float, copied: float, *, control: bool = False
 ) -> dict[str, object]:
-    def curve(rate: float) -> list[dict[str, object]]:
-        low, high = max(rate - 0.05, 0.0), min(rate + 0.05, 1.0)
-        return [{"at": 100, "value": {"value": rate, "low": low, "high": high, "n": 100}}]
+    def rate(value: float) -> dict[str, object]:
+        low, high = max(value - 0.05, 0.0), min(value + 0.05, 1.0)
+        return {"value": value, "low": low, "high": high, "n": 100}
 
     statistics = {
-        "n_images": 100, "spread": 1.0, "by_edits": [], "gain": {"value": 0.0},
-        "success": {"fluent": curve(fluent), "references copied": curve(copied)},
-    }  # fmt: skip
+        "values": {"fooled_fluent": rate(fluent), "fooled_references_copied": rate(copied)},
+        "facts": {"search": "fluent"},
+    }
     column = {"name": name, "control": control}
     return {"column": column, "family": name.lower(), "statistics": statistics}
 
 
 def test_a_reward_resists_both_searches_and_more_than_every_control() -> None:
-    settings = {"rule": "scenes", "budgets": [100], "max_edits": 4, "seed": 0, "n_images": 100}
-    result = AttackResult.model_validate(
+    heads = ("score", "images fooled", "images fooled_low", "images fooled_high", "n")
+    controls = [("length", 0.8, 0.75, 0.85, 100), ("exact match", 0.0, 0.0, 0.04, 100)]
+    result = MeasuredResult.model_validate(
         {
-            "experiment": "attack", "dataset": "scenes", "settings": settings,
-            "controls": {"length": {"value": 0.8, "low": 0.75, "high": 0.85, "n": 100},
-                         "exact match": {"value": 0.0, "low": 0.0, "high": 0.04, "n": 100}},
+            "experiment": "attack", "dataset": "scenes", "declared": [],
+            "extras": [
+                Extra(name="controls", title="", columns=heads, rows=controls),
+                Extra.of("examples", "", []),
+            ],
             "metrics": [
                 attacked("Copier", 0.4, 1.0), attacked("Strong", 0.1, 0.1),
                 attacked("Gold label F1", 0.25, 0.3, control=True),

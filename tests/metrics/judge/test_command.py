@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 from pytest_httpserver import HTTPServer
 
-from benchmarks.loopback import LoopbackEndpoint
 from metaeval.check.__main__ import check, questions
 from metaeval.metrics.judge.metric import Judge
 from metaeval.reports.measured import write_report
 from metaeval.runs import files as run_files
 from metaeval.runs.answers import ANSWERS, AnswerJournal, read_part
 from tests.forked import run_command
+from tests.loopback import LoopbackEndpoint
 from tests.metrics.judge.judge_cases import KEY, Served, completion
 
 SMALL = ("report=none", "stats.replicates=20")

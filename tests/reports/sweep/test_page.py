@@ -18,7 +18,7 @@ from metaeval.reports.sweep.figure import draw_measure
 from metaeval.reports.sweep.findings import findings, saved_scores
 from metaeval.reports.sweep.groups import JobGroup, constant, groups, number, spread, swept
 from metaeval.reports.sweep.jobs import SweepJob, read_jobs
-from metaeval.reports.sweep.measures import Value, values_of
+from metaeval.reports.sweep.measures import Value
 from metaeval.reports.sweep.page import read_sweep, write_sweep
 from metaeval.results.files import read_info, read_result, write_info
 from metaeval.results.graded import GradedStatistics
@@ -26,12 +26,6 @@ from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
 from tests.reports.graded_results import graded_metric, graded_result
 from tests.reports.run_files import IMAGES, write_run
-from tests.results.examples import (
-    captioners_result,
-    human_agreement,
-    ratings_metric,
-    ratings_result,
-)
 
 
 @pytest.fixture(scope="module")
@@ -238,25 +232,6 @@ def test_how_much_was_looked_up() -> None:
     assert saved_scores([SweepJob("0", {}, None)]) == ""
     jobs = [SweepJob("0", {}, None, n_scored=30), SweepJob("1", {}, None, n_cached=10)]
     assert saved_scores(jobs) == "Of 40 scores 10 were looked up (25.0%), 30 computed."
-
-
-def test_the_measures_of_judgments() -> None:
-    """The protocol's correlation of each dimension; the accuracy is left out where undefined."""
-    human = {"rating": human_agreement(5, 0.4), "other": human_agreement(5, 0.3)}
-    result = ratings_result([ratings_metric("m", 5, **human)], ["rating", "other"])
-    assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
-        "kendall_tau_c_rating": 0.4, "kendall_tau_c_other": 0.3,
-    }  # fmt: skip
-
-
-def test_the_measures_of_captioners() -> None:
-    """The mean of a metric's τ-b with the others, over those that are defined."""
-    result = captioners_result({"m": (1, 0.2, 0.6), "n": (0.2, 1, None), "o": (0.6, None, 1)})
-    ((measure, values),) = values_of(result).items()
-    assert measure.key == "mean_tau_b"
-    assert {name: value.value for name, value in values.items()} == pytest.approx(
-        {"m": 0.4, "n": 0.2, "o": 0.6}
-    )
 
 
 def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:

@@ -436,8 +436,12 @@ def test_fitted_control_equals_the_normal_equations_fold_by_fold():
         z = np.hstack([z, z**2])
         z = (z - z[train].mean(axis=0)) / z[train].std(axis=0)
         # the ridge as least squares with four more rows and an unpenalised constant
-        design = np.vstack([np.column_stack([np.ones(train.sum()), z[train]]),
-                            np.column_stack([np.zeros(4), math.sqrt(3) * np.eye(4)])])  # fmt: skip
+        design = np.vstack(
+            [
+                np.column_stack([np.ones(train.sum()), z[train]]),
+                np.column_stack([np.zeros(4), math.sqrt(3) * np.eye(4)]),
+            ]
+        )
         beta = np.linalg.lstsq(design, np.concatenate([y[train], np.zeros(4)]), rcond=None)[0]
         test = made.fold == fold
         expected = beta[0] + z[test] @ beta[1:]

@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metaeval.errors import InputError
+from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.correlation.rank_order_within import rank_order_within, rank_orders_within
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.monotone import monotone
-from metaeval.stats.ordering.pairwise import adjacent_auc, pairwise
+from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
 from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import MIN_UNITS, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.buffers import Buffers
+from metaeval.stats.resampling.chunks import Buffers
+from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
-from metaeval.stats.resampling.weighted import RunningTotals, sum_type
+from metaeval.stats.resampling.weighted import RunningTotals, WeightedPairs, sum_type
 
 KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
 
@@ -226,3 +228,57 @@ def test_counts_of_other_images_are_refused() -> None:
 def test_no_replicates_have_empty_statistics() -> None:
     made = replicate_statistics(np.ones((2, 4)), [0, 1, 1, 2], np.empty((0, 2), dtype=np.int16))
     assert [np.shape(each) for each in made] == [(0,), (0,), (0,), (2, 0), (0,), (0,), (0,)]
+
+
+def test_the_mean_of_the_images_drawn() -> None:
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.normal(size=(40, 4)), 1)
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    counts = bootstrap_counts(40, 300, seed=1)
+    means = resampled_means(rank_orders_within(scores, range(4)), counts)
+    for row, mean in zip(counts, means, strict=True):
+        drawn = np.repeat(scores, row, axis=0)
+        # values are rounded to 2^-30
+        assert mean == pytest.approx(rank_order_within(drawn, range(4)).rho, abs=2**-30)
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(InputError, match="values"):
+        resampled_means([0.5], bootstrap_counts(2, 10, seed=0))
+
+
+@pytest.mark.parametrize("n", [66, 130, 700])
+@pytest.mark.parametrize("x_values", [3, 50, 10**9])
+@pytest.mark.parametrize("y_values", [90, 10**9])
+def test_equal_to_scipy_on_repeated_items(n: int, x_values: int, y_values: int) -> None:
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, x_values, n).astype(float)
+    y = np.round(y_values * (x / x_values + rng.random(n)))
+    y[:2] = 0, 1
+    unit = rng.integers(0, n // 3, n)
+    weights = rng.integers(0, 4, (40, n // 3))
+    made = WeightedCorrelations(x, y, unit, n // 3).of(weights)
+    for k in (0, 1, 31, 32, 39):  # on both sides of a chunk's edge
+        repeated = [np.repeat(v, weights[k][unit]) for v in (x, y)]
+        expected = [
+            stats.pearsonr(*repeated).statistic,
+            stats.spearmanr(*repeated).statistic,
+            stats.kendalltau(*repeated).statistic,
+            stats.kendalltau(*repeated, variant="c").statistic,
+        ]
+        assert [float(column[k]) for column in made] == pytest.approx(expected, abs=1e-12)
+
+
+def test_large_weights_stay_exact() -> None:
+    """Sums beyond 2^31: three items of 50,000 copies each, tau by hand."""
+    pairs = WeightedPairs(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.arange(3))
+    made = pairs.of(np.array([[50_000, 50_000, 50_000], [1, 1, 1], [0, 0, 5]]))
+    assert made.surplus.tolist() == [2.5e9, 1, 0]
+    assert made.kendall_tau_b[:2] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
+    assert made.spearman_rho[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
+    assert np.isnan([made.kendall_tau_b[2], made.spearman_rho[2]]).all()
+
+
+def test_one_pair_of_items_has_a_tau() -> None:
+    pairs = WeightedPairs(np.array([1.0, 2]), np.array([2.0, 1]), np.arange(2))
+    assert pairs.of(np.array([[1, 1]])).kendall_tau_b.tolist() == [-1]

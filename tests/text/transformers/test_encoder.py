@@ -122,9 +122,10 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("roberta")
     byte_pairs = tokenizers.ByteLevelBPETokenizer()
     byte_pairs.train_from_iterator(
-        ["a dog and a cat", "the dog"] * 20, vocab_size=300,
+        ["a dog and a cat", "the dog"] * 20,
+        vocab_size=300,
         special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-    )  # fmt: skip
+    )
     byte_pairs.save_model(str(folder))
     torch.manual_seed(0)
     config = transformers.RobertaConfig(

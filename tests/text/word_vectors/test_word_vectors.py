@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import math
 import pickle
 import struct
 import threading
@@ -19,6 +20,7 @@ from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.runs.store import MemoryStore
 from metaeval.text.word_vectors.base import VectorFile
+from metaeval.text.word_vectors.learn import learn_vectors, write_vectors
 from metaeval.text.word_vectors.minilm import MiniLmVectors
 from tests.precision import assert_same_scores
 
@@ -271,3 +273,41 @@ def test_numbers_in_other_forms_are_refused(number: str, tmp_path: Path) -> None
     (tmp_path / "v.txt").write_text(f"cat 0 1 0\ndog 3 {number} 0\n")
     with pytest.raises(InputError, match=r"should hold 3 numbers"):
         VectorFile(tmp_path / "v.txt", cache=tmp_path).embed(["dog"])
+
+
+CAPTIONS = ["a red dog runs", "A red cat runs.", "the big bus stops", "the big car stops"] * 3
+
+
+def test_vectors_are_those_of_the_definition() -> None:
+    """With all dimensions but one, U S Uᵀ is nearly the matrix, which is built here in full."""
+    words, vectors = learn_vectors(CAPTIONS, dimension=100)
+    assert words == ["big", "bus", "car", "cat", "dog", "red", "runs", "stops", "the"]
+    n = len(words)
+    assert vectors.shape == (n, n - 1)  # "a" has only one letter
+    counts = np.zeros((n, n))
+    for text in CAPTIONS:
+        own = [words.index(w.strip(".").lower()) for w in text.split() if w.lower() != "a"]
+        for i in own:
+            for j in own:
+                counts[i, j] += i != j
+    p, word = counts / counts.sum(), counts.sum(axis=1) / counts.sum()
+    context = counts.sum(axis=0) ** 0.75 / (counts.sum(axis=0) ** 0.75).sum()
+    with np.errstate(divide="ignore"):
+        expected = np.maximum(0, np.log(p / np.outer(word, context)))
+    u, s, _ = np.linalg.svd(expected)
+    # Gram matrices do not depend on the signs of the axes
+    best = (u[:, :-1] * s[:-1]) @ u[:, :-1].T
+    np.testing.assert_allclose(vectors @ vectors.T, best, atol=1e-9)
+    assert math.isclose(counts[words.index("red"), words.index("runs")], 6)
+
+
+def test_words_in_like_company_are_alike_and_the_file_is_read(tmp_path: Path) -> None:
+    words, vectors = learn_vectors(CAPTIONS, dimension=4)
+    again = learn_vectors(CAPTIONS, dimension=4)[1]
+    np.testing.assert_allclose(vectors, again, atol=1e-12)
+    path = tmp_path / "vectors.txt"
+    write_vectors(path, words, vectors)
+    read = VectorFile(path, format="text", cache=tmp_path).embed(["dog", "cat", "bus", "zebra"])
+    assert read.known.tolist() == [True, True, True, False]
+    dog, cat, bus = read.rows[:3]
+    assert dog @ cat > 0.9 > 0.1 > dog @ bus

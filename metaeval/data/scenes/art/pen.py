@@ -20,7 +20,6 @@ COLOURS: dict[str, RGB] = {
     "gray": (136, 140, 148),
     "tan": (206, 170, 118),
 }
-SHADE = (40, 44, 52)
 
 
 def darker(c: RGB, percent: int = 72) -> RGB:

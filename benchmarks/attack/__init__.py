@@ -1,1 +1,0 @@
-"""What docs/attack.md says of defences."""

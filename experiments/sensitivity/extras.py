@@ -1,0 +1,233 @@
+"""The tables of a profile: what the page shows, and every number of every set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from metaeval.experiments.sensitivity.combinations import Together
+from metaeval.experiments.sensitivity.kinds import Sets, severities
+from metaeval.experiments.sensitivity.profile import SensitivityCell
+from metaeval.experiments.sensitivity.rewrites import Invariance
+from metaeval.results.base import Estimate
+from metaeval.results.measured import Extra, Measured
+from metaeval.results.metric import MetricResult
+from metaeval.results.sentences import names
+
+WORST = 3  # sets that a metric misses, with captions
+
+
+class NumbersOfMetric(NamedTuple):
+    """All that is known of one score column.
+
+    Attributes
+    ----------
+    cells
+        Set → what the metric sees of it.
+    positives
+        Harmless set → how often its captions score above a near-copy.
+    monotone
+        Corruption with several levels → share of images in order throughout.
+    invariance
+        Harmless set → its cost against the mildest harm; `None` without one to compare with.
+    """
+
+    measured: Measured
+    cells: Mapping[str, SensitivityCell]
+    positives: Mapping[str, Estimate]
+    monotone: Mapping[str, Estimate]
+    invariance: Mapping[str, Invariance | None]
+
+
+def missed(cells: Mapping[str, SensitivityCell]) -> list[str]:
+    """Harmful sets that the metric is blind to or whose changed captions it prefers, the least
+    seen first."""
+    return _with_verdict(cells, "blind", "prefers")
+
+
+def _with_verdict(cells: Mapping[str, SensitivityCell], *verdicts: str) -> list[str]:
+    """The sets with these verdicts, the lowest AUC first."""
+    chosen = [(c.auc.value or 0.0, name) for name, c in cells.items() if c.verdict in verdicts]
+    return [name for _, name in sorted(chosen)]
+
+
+def extras_of(
+    metrics: Sequence[MetricResult[Measured]],
+    of_metrics: Mapping[str, NumbersOfMetric],
+    sets: Sets,
+    kinds: Sequence[str],
+    pair: Together | None,
+) -> Iterator[Extra]:
+    """The metrics that see most first, controls last."""
+    columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
+    columns.sort(key=lambda c: (c.control, -(of_metrics[c.name].measured.value("mean_auc") or 0.0)))
+    order = {column.name: of_metrics[column.name] for column in columns}
+    yield Extra(
+        name="kinds",
+        title="AUC by kind of change",
+        kind="matrix",
+        columns=("metric", *kinds),
+        rows=tuple(
+            (name, *(of.measured.value(f"kind_{kind}") for kind in kinds))
+            for name, of in order.items()
+        ),
+    )
+    yield Extra.of(
+        "verdicts",
+        "What each metric misses and punishes",
+        [
+            {
+                "metric": name,
+                "misses": names(missed(of.cells)),
+                "punishes": names(_with_verdict(of.cells, "punishes")[::-1]),
+                "undecided, harm": of.measured.facts["undecided_harm"],
+                "undecided, harmless": of.measured.facts["undecided_harmless"],
+            }
+            for name, of in order.items()
+        ],
+    )
+    yield Extra.of(
+        "severity",
+        "AUC by severity, and of no-ops above near-copies",
+        [
+            {
+                "metric": name,
+                **{s: of.measured[f"severity_{s}"] for s in severities(sets)},
+                "no-ops": of.measured["no_ops"],
+            }
+            for name, of in order.items()
+        ],
+    )
+    if pair is not None:
+        yield _together(pair)
+    yield Extra(
+        name="auc",
+        title="AUC by change",
+        kind="matrix",
+        columns=("change", *order),
+        rows=tuple(
+            (entry.set, *(of.cells[entry.set].auc.value for of in order.values()))
+            for entry in sets
+            if entry.n_applied
+        ),
+        folded=True,
+    )
+    yield _sets(sets)
+    yield _misses(order, {column.name for column in columns if column.control})
+    yield from _data(of_metrics)
+
+
+def _together(pair: Together) -> Extra:
+    rows = [(pair.metrics, None), (pair.single, pair.over_single)]
+    if pair.with_control is not None:
+        rows.append((pair.with_control, pair.over_control))
+    records = [
+        {
+            "combination": made.name,
+            "mean AUC on the half that chose it": made.chosen_on,
+            "on the other half": made.held_out,
+            "the two metrics above it": above or Estimate(value=None),
+        }
+        for made, above in rows
+    ]
+    return Extra.of("together", "The best combination of two metrics", records)
+
+
+def _sets(sets: Sets) -> Extra:
+    records = [
+        {
+            "set": entry.set,
+            "name": entry.name,
+            "kind": entry.kind,
+            "expected": entry.expected,
+            "severity": entry.severity,
+            "experimental": entry.experimental,
+            "n": entry.n,
+            "n_applied": entry.n_applied,
+            "mean_share_changed": entry.mean_share_changed,
+            "median_edits": entry.median_edits,
+            "reasons": "; ".join(f"{why}: {n:,}" for why, n in entry.reasons.items()),
+        }
+        for entry in sets
+    ]
+    return Extra.of("sets", "The changes", records, folded=True)
+
+
+def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
+    """The captions that a metric errs on most, of the sets that it sees least."""
+    records = [
+        _example(name, set_name, of.cells[set_name].examples[0])
+        for name, of in order.items()
+        if name not in controls
+        for set_name in missed(of.cells)[:WORST]
+        if of.cells[set_name].examples
+    ]
+    return Extra.of("misses", "What metrics miss", records, kind="examples", folded=True)
+
+
+def _example(metric: str, set_name: str, example: Any) -> dict[str, Any]:
+    return {
+        "image_id": example.image_id,
+        "metric": metric,
+        "set": set_name,
+        "human": example.human,
+        "score of the human caption": example.scores[0],
+        "changed": example.changed,
+        "score of the changed caption": example.scores[1],
+    }
+
+
+def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> Iterator[Extra]:
+    """Every number of every column: of each set, and what is measured of corruptions."""
+    cells = []
+    for name, of in of_metrics.items():
+        for set_name, cell in of.cells.items():
+            numbers = cell._asdict()
+            del numbers["examples"]
+            for key in ("beyond_fluency", "refined"):
+                estimate = numbers.pop(key) or Estimate(value=None)
+                numbers |= {key: estimate, f"{key}_n": estimate.n}
+            cells.append({"metric": name, "set": set_name, **numbers})
+    yield Extra.of("profile", "Every metric and change", cells, kind="data")
+    yield Extra.of(
+        "examples",
+        "Captions on which metrics err most",
+        [
+            _example(name, set_name, example)
+            for name, of in of_metrics.items()
+            for set_name, cell in of.cells.items()
+            for example in cell.examples
+        ],
+        kind="data",
+    )
+    yield Extra.of(
+        "positives",
+        "Harmless changes above near-copies",
+        [
+            {"metric": name, "set": set_name, "share": share, "n": share.n}
+            for name, of in of_metrics.items()
+            for set_name, share in of.positives.items()
+        ],
+        kind="data",
+    )
+    yield Extra.of(
+        "monotone",
+        "Images with all levels of a corruption in order",
+        [
+            {"metric": name, "corruption": corruption, "share": share, "n": share.n}
+            for name, of in of_metrics.items()
+            for corruption, share in of.monotone.items()
+        ],
+        kind="data",
+    )
+    yield Extra.of(
+        "invariance",
+        "The cost of a harmless change against the mildest harm of its size",
+        [
+            {"metric": name, "set": set_name, "against": mildest.against, "share": mildest.share}
+            for name, of in of_metrics.items()
+            for set_name, mildest in of.invariance.items()
+            if mildest is not None
+        ],
+        kind="data",
+    )

@@ -1,0 +1,475 @@
+"""Graded corruptions: the paper's numbers, definitions by hand, and that edits record them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+from math import factorial, prod
+from string import punctuation
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.corruptions.base import Caption, Corrupted
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Insert, Replace, bag_of_words
+from metaeval.corruptions.graded.shuffle import Reverse, Shuffle, deranged
+from metaeval.corruptions.tokens import words
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.reports.graded.diff_markup import OPEN, marked
+
+
+def dataset(captions: Sequence[str], ids: Sequence[int | str] | None = None) -> CaptionDataset:
+    names = tuple(range(len(captions)) if ids is None else ids)
+    texts = tuple(captions)
+    return CaptionDataset("test", names, texts, (("a",),) * len(names), names, texts)
+
+
+def replayed(source: str, result: Corrupted) -> str:
+    """The source with the edits applied, from the last to the first."""
+    tokens = source.split()
+    for position, before, after in reversed(result.edits):
+        if before:
+            assert tokens[position] == before
+            tokens[position : position + 1] = [after] if after else []
+        else:
+            tokens.insert(position, after)
+    return " ".join(tokens)
+
+
+ANIMALS = dataset(["dog cat cow", "cat cow hen", "dog cat hen cow", "Dog. (cat) hen! cow?"])
+
+
+@pytest.fixture(scope="module")
+def coco(coco_root) -> CaptionDataset:
+    return load_coco("coco_val2017", root=coco_root)
+
+
+@pytest.mark.coco
+def test_bag_has_the_papers_1039_words(coco):
+    bag = bag_of_words(coco.pool)
+    assert len(bag) == 1039  # the paper's number
+    # the rule written out a second time, token by token
+    counts: Counter[str] = Counter()
+    for caption in coco.pool:
+        for token in re.split(r"\s+", caption.lower()):
+            while token and token[0] in punctuation:
+                token = token[1:]
+            while token and token[-1] in punctuation:
+                token = token[:-1]
+            counts[token] += 1
+    del counts[""]
+    assert bag == tuple(sorted(w for w, n in counts.items() if n >= 4))
+
+
+@pytest.mark.coco
+def test_bag_comes_from_the_whole_file_whatever_the_limit(coco, coco_root):
+    few = Replace(0.25)
+    few.fit(load_coco("coco_val2017", root=coco_root, limit=3))
+    assert few.facts() == {"bag_words": 1039, "bag_min_count": 4}
+
+
+def test_bag_by_hand():
+    captions = ["A dog, a cat.", "a DOG - 'dog'!", "don't"]
+    assert bag_of_words(captions, 1) == ("a", "cat", "dog", "don't")
+    assert bag_of_words(captions, 3) == ("a", "dog")
+
+
+def test_empty_bag_and_bad_options_are_refused():
+    with pytest.raises(ConfigError, match="none of the 3 words in the 1 human captions"):
+        bag_of_words(["one two three"])
+    for bad in (0, -1, 2.5, True):
+        with pytest.raises(ConfigError, match="min_count"):
+            Replace(0.5, min_count=bad)
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 1.0])
+def test_number_of_replaced_words_on_coco(coco, rate):
+    corruption = Replace(rate, distinct=True)
+    for source, result in zip(coco.human, corruption.apply(coco, 0), strict=True):
+        n = len(words(source.split()))
+        assert len(result.edits) == round(rate * n)
+        assert result.requested == rate
+        assert result.realised == len(result.edits) / n
+        assert replayed(source, result) == result.text
+
+
+@pytest.mark.coco
+def test_without_distinct_a_word_may_draw_itself(coco):
+    """1 in 1,039 draws on average: 12,900 words at rate 0.25 (seeds fixed, so no chance here)."""
+    corruption = Replace(0.25)
+    results = corruption.apply(coco, 0)
+    wanted = sum(round(0.25 * len(words(c.split()))) for c in coco.human)
+    same = wanted - sum(len(r.edits) for r in results)
+    expected = wanted / 1039
+    assert 0 < same < expected + 4 * expected**0.5
+    assert sum(not r.applied for r in results) <= 2
+
+
+@given(st.text(alphabet="ab .,'-AB", max_size=30), st.floats(0.01, 1), st.integers(0, 9))
+def test_replaced_words_any_text(text, rate, seed):
+    corruption = Replace(rate, distinct=True, min_count=1)
+    corruption.fit(ANIMALS)
+    tokens = text.split()
+    result = corruption.corrupt(Caption(1, text), np.random.default_rng(seed))
+    old = words(tokens)
+    changed = round(rate * len(old))
+    assert len(result.edits) == changed
+    assert result.applied is (changed > 0) is (result.text != text)
+    if result.applied:
+        new = result.text.split()
+        assert len(new) == len(tokens)
+        edited = {e.position for e in result.edits}
+        for i, (before, after) in enumerate(zip(tokens, new, strict=True)):
+            if i not in edited:
+                assert after == before
+            else:
+                assert after.strip(punctuation) in corruption.bag
+                assert after.replace(after.strip(punctuation), old[i]) == before
+
+
+@given(st.integers(0, 50))
+def test_distinct_draws_every_other_word_and_never_the_same(seed):
+    corruption = Replace(1.0, distinct=True, min_count=1)
+    corruption.fit(ANIMALS)
+    assert corruption.bag == ("cat", "cow", "dog", "hen")
+    rng = np.random.default_rng(seed)
+    drawn = Counter(corruption._draw("Dog", rng) for _ in range(600))
+    assert set(drawn) == {"cat", "cow", "hen"}
+    # 200 expected of each; 5 standard deviations of a binomial(600, 1/3) are 58
+    assert all(abs(n - 200) < 58 for n in drawn.values())
+
+
+def test_distinct_with_a_bag_of_the_word_itself_changes_nothing():
+    corruption = Replace(1.0, distinct=True, min_count=1)
+    result = corruption.apply(dataset(["dog"]), 0)[0]
+    assert (result.text, result.applied, result.edits) == ("dog", False, ())
+
+
+def test_punctuation_stays_and_a_lone_dash_is_no_word():
+    corruption = Replace(1.0, distinct=True, min_count=1)
+    corruption.fit(dataset(["cow"]))
+    result = corruption.corrupt(Caption(0, '"A man - (smiling)."'), np.random.default_rng(0))
+    assert result.text == '"cow cow - (cow)."'
+    assert result.edits == ((0, '"A', '"cow'), (1, "man", "cow"), (3, '(smiling)."', '(cow)."'))
+    assert result.realised == 1.0
+
+
+def test_a_caption_too_short_for_the_rate_is_unapplied():
+    corruption = Replace(0.25, min_count=1)
+    corruption.fit(ANIMALS)
+    for text in ("dog", "dog cat", "...", ""):  # round(0.25), round(0.5), no word at all
+        result = corruption.corrupt(Caption(0, text), np.random.default_rng(0))
+        assert (result.text, result.applied, result.realised) == (text, False, 0.0)
+
+
+def test_half_words_go_to_the_even_number():
+    corruption = Replace(0.25, distinct=True, min_count=1)
+    corruption.fit(ANIMALS)
+    for n, replaced in ((6, 2), (10, 2), (14, 4)):  # 1.5, 2.5, 3.5
+        caption = Caption(0, " ".join("x" * (i + 1) for i in range(n)))
+        assert len(corruption.corrupt(caption, np.random.default_rng(0)).edits) == replaced
+
+
+@pytest.mark.parametrize("kind", [Replace, Shuffle, Delete, Insert])
+def test_labels_and_rates(kind):
+    labels = [kind(rate).label for rate in (0.25, 0.5, 1, 0.125, 0.07)]
+    assert labels == [f"{kind.title} {p}%" for p in ("25", "50", "100", "12.5", "7")]
+    for rate in (0, -0.1, 1.01, True, "0.5", float("nan")):
+        with pytest.raises(ConfigError, match=rf"{kind.__name__}\.rate: .* is not .*in \(0, 1\]"):
+            kind(rate)
+
+
+def in_order(part: list[str], whole: list[str]) -> bool:
+    """Whether `part` is `whole` with some of its elements left out."""
+    rest = iter(whole)
+    return all(any(token == other for other in rest) for token in part)
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 1.0])
+def test_delete_leaves_out_the_requested_number_of_words(coco, rate):
+    for source, result in zip(coco.human, Delete(rate).apply(coco, 0), strict=True):
+        old, new = source.split(), result.text.split()
+        n = len(words(old))
+        gone = min(round(rate * n), n - 1)
+        assert len(new) == len(old) - gone
+        assert in_order(new, old)
+        assert len(words(new)) == n - gone >= 1
+        assert (result.realised, result.applied) == (gone / n, gone > 0)
+        assert replayed(source, result) == result.text
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+def test_insert_adds_words_of_the_bag_and_keeps_the_caption(coco, rate):
+    bag = set(bag_of_words(coco.pool))
+    corruption = Insert(rate)
+    drawn: Counter[str] = Counter()
+    for source, result in zip(coco.human, corruption.apply(coco, 0), strict=True):
+        old, new = source.split(), result.text.split()
+        n = len(words(old))
+        assert len(new) == len(old) + round(rate * n)
+        assert in_order(old, new)
+        assert new[-1] == old[-1]
+        assert result.realised == round(rate * n) / n
+        assert replayed(source, result) == result.text
+        drawn.update(edit.after for edit in result.edits)
+    assert corruption.facts()["bag_words"] == len(bag) == 1039
+    assert set(drawn) <= bag
+    if rate == 1:  # 52,000 draws from 1,039 words: a Poisson of 50; six standard deviations are 43
+        mean = sum(drawn.values()) / len(bag)
+        assert all(abs(drawn[word] - mean) < 6 * mean**0.5 for word in bag)
+
+
+@pytest.mark.coco
+def test_reverse_twice_is_the_caption(coco):
+    reverse = Reverse()
+    rng = np.random.default_rng(0)
+    for source, result in zip(coco.human, reverse.apply(coco, 0), strict=True):
+        old = source.split()
+        assert [old[i] for i in words(old)] == [
+            result.text.split()[i] for i in reversed(words(result.text.split()))
+        ]
+        back = reverse.corrupt(Caption(0, result.text), rng)
+        assert back.text == (" ".join(old) if result.applied else source)
+        assert replayed(source, result) == (result.text if result.applied else " ".join(old))
+
+
+def test_by_hand():
+    text = 'A man - "smiling" (at us).'
+    assert Reverse().corrupt(Caption(0, text), np.random.default_rng(0)).text == (
+        'us). (at - "smiling" man A'
+    )
+    one = Delete(1.0).corrupt(Caption(0, text), np.random.default_rng(1))
+    assert len(words(one.text.split())) == 1
+    assert "-" in one.text.split()  # a token without a word is not a word to leave out
+    for nothing in ("", "dog", "- -"):
+        for corruption in (Delete(0.5), Reverse()):
+            result = corruption.corrupt(Caption(0, nothing), np.random.default_rng(0))
+            assert (result.text, result.applied, result.edits) == (nothing, False, ())
+
+
+@given(st.text(alphabet="ab .-AB", max_size=30), st.floats(0.01, 1), st.integers(0, 9))
+def test_any_text_and_the_report_can_mark_it(text, rate, seed):
+    insert = Insert(rate, min_count=1)
+    insert.bag = ("cat", "hen")
+    for corruption in (Delete(rate), insert, Reverse()):
+        result = corruption.corrupt(Caption(1, text), np.random.default_rng(seed))
+        assert result.applied is (result.text != text)
+        if result.applied:
+            assert replayed(text, result) == result.text
+            edits = [edit._asdict() for edit in result.edits]
+            shown = marked(text, result.text, edits)
+            kind = {"delete": "d", "insert": "i", "reverse": "m"}[corruption.name]
+            assert shown.count(f"{OPEN}{kind}") == len(edits) or corruption.name == "reverse"
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("derange", [False, True])
+@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0])
+def test_words_are_kept_and_edits_record_the_change(coco, rate, derange):
+    for source, result in zip(coco.human, Shuffle(rate, derange).apply(coco, 0), strict=True):
+        old, new = source.split(), result.text.split()
+        assert Counter(new) == Counter(old)
+        assert replayed(source, result) == " ".join(new)
+        assert result.applied is (result.text != source)
+        assert len(result.edits) <= round(rate * len(words(old)))
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0])
+def test_share_of_unapplied_captions_is_what_probability_says(coco, rate):
+    """A uniform permutation of words keeps the text with probability Π (multiplicity!) / k!.
+
+    The expectation over the choice of words is estimated by drawing the words alone, three times;
+    the observed share must lie within 4 standard deviations of a binomial of 5,000.
+    """
+    rng = np.random.default_rng(1)
+    expected = []
+    for caption in coco.human:
+        tokens = [word.lower() for word in words(caption.split()).values()]
+        k = round(rate * len(tokens))
+        for _ in range(3):
+            chosen = [tokens[i] for i in rng.choice(len(tokens), k, replace=False)]
+            expected.append(prod(map(factorial, Counter(chosen).values())) / factorial(k))
+    share = float(np.mean(expected))
+    results = Shuffle(rate).apply(coco, 0)
+    unapplied = np.mean([not r.applied for r in results])
+    assert abs(unapplied - share) < 4 * (share * (1 - share) / 5000) ** 0.5 + 1e-3
+    low, high = {0.25: (0.34, 0.40), 0.5: (0.012, 0.03), 1.0: (0, 0.0005)}[rate]
+    assert low <= unapplied <= high
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0])
+def test_deranged_coco_has_no_unapplied_caption(coco, rate):
+    for source, result in zip(coco.human, Shuffle(rate, derange=True).apply(coco, 0), strict=True):
+        n = len(words(source.split()))
+        assert result.applied
+        assert result.realised == round(rate * n) / n
+
+
+@given(st.lists(st.sampled_from(["a", "A", "b", "c", "d"]), max_size=6), st.integers(0, 20))
+def test_derangement_changes_as_many_places_as_any_permutation_can(drawn, seed):
+    order = deranged(drawn, np.random.default_rng(seed))
+    assert sorted(order) == list(range(len(drawn)))
+    lower = [word.lower() for word in drawn]
+
+    def changed(p):
+        return sum(lower[i] != lower[j] for i, j in enumerate(p))
+
+    assert changed(order) == max(changed(p) for p in permutations(range(len(drawn))))
+
+
+@given(st.lists(st.sampled_from("abcdefghijkl"), min_size=2, max_size=40, unique=False))
+def test_derangement_of_many_words_moves_all_that_can_move(drawn):
+    order = deranged(drawn, np.random.default_rng(0))
+    most = max(Counter(drawn).values())
+    stay = sum(drawn[i] == drawn[j] for i, j in enumerate(order))
+    assert stay == max(0, 2 * most - len(drawn))
+
+
+def test_derangements_of_distinct_words_are_uniform():
+    """Four words have nine derangements; 1,800 draws expect 200 of each, 5 sd are 67."""
+    rng = np.random.default_rng(0)
+    counts = Counter(tuple(deranged(["a", "b", "c", "d"], rng)) for _ in range(1800))
+    assert len(counts) == 9
+    assert all(abs(n - 200) < 67 for n in counts.values())
+
+
+def test_permutations_are_uniform_and_include_the_identity():
+    """Three words, rate 1: six orders of 300 expected in 1,800 draws, 5 sd are 79."""
+    corruption, rng = Shuffle(1.0), np.random.default_rng(0)
+    counts = Counter(corruption.corrupt(Caption(0, "a b c"), rng).text for _ in range(1800))
+    assert len(counts) == 6
+    assert all(abs(n - 300) < 79 for n in counts.values())
+
+
+def test_derange_chooses_distinguishable_words():
+    """Half of "a dog a cat" is two words; both "a" would come out unchanged."""
+    corruption = Shuffle(0.5, derange=True)
+    for seed in range(50):
+        result = corruption.corrupt(Caption(0, "a dog A cat"), np.random.default_rng(seed))
+        assert result.applied
+        assert result.realised == 0.5
+
+
+def test_nothing_to_move():
+    for derange in (False, True):
+        for text in ("", "...", "dog", "dog Dog dog, (dog)."):
+            result = Shuffle(1.0, derange).corrupt(Caption(0, text), np.random.default_rng(0))
+            assert (result.text, result.applied, result.edits) == (text, False, ())
+            assert result.realised == 0.0
+
+
+def test_punctuation_goes_with_its_word_and_a_lone_dash_stays():
+    caption = Caption(0, "one, - two.")
+    result = Shuffle(1.0, derange=True).corrupt(caption, np.random.default_rng(0))
+    assert result.text == "two. - one,"
+    assert result.edits == ((0, "one,", "two."), (2, "two.", "one,"))
+
+
+@pytest.mark.coco
+@pytest.mark.java
+@pytest.mark.parametrize("rate", [0.25, 1.0])
+def test_the_ptb_tokeniser_finds_the_same_words(coco, rate):
+    """Word order is all that changes for a metric: the reference tokeniser's tokens are kept.
+
+    One caption of val2017 ends in an initial ("reads K."), which the tokeniser reads as "k." where
+    it is not the end: the only exception allowed.
+    """
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    def tokens(captions):
+        found = PTBTokenizer().tokenize({i: [{"caption": c}] for i, c in enumerate(captions)})
+        return [sorted(found[i][0].split()) for i in range(len(captions))]
+
+    shuffled = [result.text for result in Shuffle(rate).apply(coco, 0)]
+    pairs = zip(coco.human, tokens(coco.human), tokens(shuffled), strict=True)
+    assert {human for human, before, after in pairs if before != after} <= {
+        "A traffic light over a street with a sign that reads K."
+    }
+
+
+@pytest.mark.parametrize("derange", [False, True])
+def test_punctuation_that_stays_keeps_its_place(derange):
+    source = 'A (red) dog, a cat - and two "birds" sit on a mat.'
+    shuffle = Shuffle(1.0, derange, punctuation="stays")
+    results = {shuffle.corrupt(Caption(1, source), np.random.default_rng(s)).text for s in range(9)}
+    assert len(results) == 9
+    for text in results:
+        tokens, old = text.split(), source.split()
+        assert Counter(words(tokens).values()) == Counter(words(old).values())
+        for token, before in zip(tokens, old, strict=True):
+            core, core_before = token.strip(punctuation), before.strip(punctuation)
+            assert token.replace(core, "w", 1) == before.replace(core_before, "w", 1)
+
+
+def test_where_punctuation_goes_is_in_the_seed_only_if_it_is_not_the_default():
+    """Versions made before there was a choice keep their bytes."""
+    assert dict(Shuffle(0.5).parameters) == {"rate": 0.5, "derange": False}
+    assert Shuffle(0.5, punctuation="stays").parameters["punctuation"] == "stays"
+    with pytest.raises(ConfigError, match=r"corruption\.punctuation 'goes'"):
+        Shuffle(0.5, punctuation="goes")
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_derangement_on_coco(coco_root, seed):
+    coco = load_coco("coco_val2017", root=coco_root)
+    results = Random().apply(coco, seed)
+    assert all(
+        r.applied and r.text.lower() != h.lower() for r, h in zip(results, coco.human, strict=True)
+    )
+    assert Counter(r.text for r in results) == Counter(coco.human)  # each given away once
+    assert {(r.requested, r.realised, r.edits) for r in results} == {(None, 1.0, ())}
+
+
+@given(st.integers(2, 30), st.integers(0, 99))
+def test_derangement_of_distinct_captions(n, seed):
+    captions = [f"caption {i}" for i in range(n)]
+    results = Random().apply(dataset(captions), seed)
+    assert sorted(r.text for r in results) == sorted(captions)
+    assert all(r.text != c and r.applied for r, c in zip(results, captions, strict=True))
+
+
+def test_equal_captions_stay_separate():
+    captions = ["a dog", "A  dog", "a cat", "a cow", "a hen", "a pig", "a fly", "an ant"]
+    for seed in range(100):
+        results = Random().apply(dataset(captions), seed)
+        assert all(r.applied for r in results)
+        assert all(
+            r.text.lower().split() != c.lower().split()
+            for r, c in zip(results, captions, strict=True)
+        )
+
+
+def test_nothing_else_to_give_is_unapplied():
+    for captions in (["a dog"], ["a dog", "A dog", "a dog"]):
+        results = Random().apply(dataset(captions), 0)
+        assert [(r.text, r.applied, r.realised) for r in results] == [
+            (c, False, 0.0) for c in captions
+        ]
+
+
+def test_donors_are_random():
+    """With four images each of the three others gives with probability 1/3: 200 of 600, 5 sd 58."""
+    counts = Counter(Random().apply(dataset(list("abcd")), s)[0].text for s in range(600))
+    assert set(counts) == set("bcd")
+    assert all(abs(n - 200) < 58 for n in counts.values())
+
+
+def test_string_and_integer_ids():
+    as_text = Random().apply(dataset(list("abcdefgh"), list("01234567")), 0)
+    as_number = Random().apply(dataset(list("abcdefgh")), 0)
+    assert as_text != as_number
+    assert sorted(r.text for r in as_text) == list("abcdefgh")

@@ -1,0 +1,62 @@
+"""A small finished run of `experiment=captioners`, made by the experiment itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from metaeval.config import compose_config
+from metaeval.experiments.captioners.task import Captioners
+from metaeval.experiments.run import run
+
+HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
+REFERENCES = (
+    ("A dog runs on the grass.", "The dog is running.", "A brown dog.", "Dog outside.", "A dog."),
+    ("Two cats on a red sofa.", "Cats sleep on a sofa.", "A sofa with cats.", "Two cats.", "Cats."),
+    ("A man rides a wave.", "A surfer on a wave.", "Surfing man.", "A man surfs.", "Big wave."),
+    ("A plate of pasta.", "Pasta with sauce.", "Food on a plate.", "A meal.", "Noodles."),
+    (HOSTILE, "A sign.", "A street sign.", "Text on a sign.", "A red sign."),
+)
+SYSTEMS: Mapping[str, Sequence[str | None]] = {
+    "good": ("a dog runs on grass", "two cats sleep on a sofa", "a man surfs a wave",
+             "a plate of pasta with sauce", "a red street sign"),
+    "fair": ("a dog", "a cat on a sofa", "a man on a wave", "a plate of food", HOSTILE),
+    "<b>poor": ("a cat runs", "a red car", None, "a man and a dog", "a street"),
+    "mute": ("", "a thing", "a thing", "a thing", "a thing"),
+}  # fmt: skip
+
+
+def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
+    """Run on `copies` times five images; the run's directory, without a report."""
+    images = [(5 * k + i, i) for k in range(copies) for i in range(len(REFERENCES))]
+    annotations = [
+        {"id": 10 * image + k, "image_id": image, "caption": f"{text} {image}"}
+        for image, i in images
+        for k, text in enumerate(REFERENCES[i])
+    ]
+    coco = {"images": [{"id": image} for image, _ in images], "annotations": annotations}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "captions_tiny.json").write_text(json.dumps(coco))
+    files = {}
+    for number, (name, captions) in enumerate(SYSTEMS.items()):
+        file = folder / f"{number}.json"
+        results = [
+            {"image_id": image, "caption": f"{caption} {image}" if caption else ""}
+            for image, i in images
+            if (caption := captions[i]) is not None
+        ]
+        file.write_text(json.dumps(results))
+        files[name] = str(file)
+    config = compose_config(
+        [
+            "experiment=captioners", "dataset=coco",
+            f"dataset.captions={folder}/captions_tiny.json",
+            "metrics=[bleu,rouge_l,cider,clipscore]", "report=none",
+            f"paths.cache={folder}/cache",
+            "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
+        ]
+    )  # fmt: skip
+    config.captions = files  # such names cannot be written on a command line
+    run(Captioners(config.task.permutations, config.task.baseline), config, folder / "run")
+    return folder / "run"
