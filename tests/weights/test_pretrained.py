@@ -249,7 +249,7 @@ def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.Monk
     """A folder without a list of its own has the shared one of its card's checksum, no other; so
     with words."""
     one, two = weights(tmp_path / "one", dataset([1, 2])), weights(tmp_path / "two", dataset([3]))
-    monkeypatch.setattr(cards, "SHARED", tmp_path)
+    monkeypatch.setattr(cards, "SHIPPED", tmp_path)
     for each in (one, two):
         checksum = str(each.card["trained_on_sha256"])
         (each.folder / "trained_on.npy").rename(tmp_path / f"trained_on-{checksum[:12]}.npy")
