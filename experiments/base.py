@@ -79,7 +79,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     report may try.
     """
 
-    report: ClassVar[str | None] = None
+    report: ClassVar[str | None] = "measured"
 
     @abstractmethod
     def load(self, config: DictConfig) -> Data:
@@ -138,7 +138,7 @@ class Streaming(Experiment):
     `report` is as a `MetricExperiment`'s.
     """
 
-    report: ClassVar[str | None] = None
+    report: ClassVar[str | None] = "measured"
 
     @abstractmethod
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> RunResult[Any]:

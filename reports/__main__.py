@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from jinja2 import UndefinedError
 
@@ -17,50 +18,32 @@ from metaeval.reports import measured
 from metaeval.reports.reproduction import page as reproduction
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
-from metaeval.results.files import read_info, write_info
+from metaeval.results.files import read_info, read_result, write_info
 from metaeval.runs import files
 from metaeval.runs.folder import lock
 from metaeval.runs.print_style import PrintStyle, print_style
 
-GRADED = measured.write_report, frozenset({"figures", "explanations", "photos"})
-# experiment → its writer, and the options of this command that it has
-WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
-    "attack": (measured.write_report, frozenset({"figures"})),
-    "arena": (measured.write_report, frozenset({"figures"})),
-    "captioners": (measured.write_report, frozenset({"figures", "photos"})),
-    "forced_choice": (measured.write_report, frozenset({"figures"})),
-    "judgments": (measured.write_report, frozenset({"figures"})),
-    "pairs": (measured.write_report, frozenset({"figures"})),
-    "reproduce": (reproduction.write_report, frozenset()),
-    "localisation": (measured.write_report, frozenset({"figures"})),
-    "retrieval": (measured.write_report, frozenset({"figures"})),
-    "references": (measured.write_report, frozenset({"figures"})),
-    "sample_size": (measured.write_report, frozenset({"figures"})),
-    "score": (measured.write_report, frozenset({"figures"})),
-    "sensitivity": (measured.write_report, frozenset({"figures"})),
-    "trust": (trust.write_report, frozenset()),
-    **dict.fromkeys(("graded", "replace", "shuffle"), GRADED),
+# experiment → what writes its page, where it is not `measured.write_report`
+WRITERS: dict[str, Callable[..., Path]] = {
+    "reproduce": reproduction.write_report,
+    "trust": trust.write_report,
 }
+OPTIONS = ("figures", "explanations", "photos")  # of this command
 
 
 def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
-    """What writes the page of this directory, and its options, by what statistics.json says.
+    """What writes the page of this directory, and its options of this command.
 
-    A directory without one that holds those of jobs is a sweep's. Raises InputError where there is
-    nothing to report on.
+    A directory without statistics.json that holds those of jobs is a sweep's. The options are those
+    that the run's configuration has for its report. Raises InputError where there is nothing to
+    report on.
     """
     jobs = list(directory.glob(f"*/{files.RUN}"))
     if jobs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
-    content = files.read_json(directory / files.STATISTICS)
-    experiment = content.get("experiment") if isinstance(content, dict) else None
-    if isinstance(experiment, str) and experiment in WRITERS:
-        return WRITERS[experiment]
-    raise InputError(
-        f"experiment={experiment} has no report",
-        file=directory / files.STATISTICS,
-        field="experiment",
-    )
+    experiment = read_result(directory / files.STATISTICS).experiment
+    known = frozenset(OPTIONS) & (_report_of(directory) or dict.fromkeys(OPTIONS)).keys()
+    return WRITERS.get(experiment, measured.write_report), known
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -117,9 +100,15 @@ def _written(write: Callable[..., Path], directory: Path, options: dict[str, obj
 
 def _style_of(directory: Path) -> PrintStyle:
     """The style that the run's configuration gives its tables."""
+    report = _report_of(directory)
+    return PrintStyle() if report is None else PrintStyle.of(report)
+
+
+def _report_of(directory: Path) -> dict[str, Any] | None:
+    """The options of the report in the run's configuration; `None` where it has none."""
     path = directory / files.CONFIG
     report = read_yaml(path).get("report") if path.is_file() else None
-    return PrintStyle.of(report) if isinstance(report, dict) else PrintStyle()
+    return report if isinstance(report, dict) and report else None
 
 
 if __name__ == "__main__":

@@ -46,7 +46,6 @@ class Arena(ChoiceExperiment):
     name = "arena"
     title = "Metrics as judges of battles"
     question = "Which metric prefers the winner, and ranks the systems as the winners do?"
-    report = "measured"
 
     @checked
     def __init__(

@@ -125,7 +125,6 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
 
     name = "attack"
     title = "Attack: can it be fooled?"
-    report = "measured"
     question = (
         "Whoever optimises a metric searches for captions that it likes. Does a search find "
         "captions that are provably false and score above the human caption, how cheaply, and do "

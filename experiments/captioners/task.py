@@ -104,7 +104,6 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     name = "captioners"
     title = "Captioners"
     question = "Which captioner is best, and do the metrics agree on it?"
-    report = "measured"
 
     @checked
     def __init__(self, permutations: Draws = 10_000, baseline: str | None = None) -> None:

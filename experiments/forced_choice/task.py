@@ -74,7 +74,6 @@ class ForcedChoiceAgreement(ChoiceExperiment):
     name = "forced_choice"
     title = "Metrics against people: one of two captions"
     question = "Which metric chooses between two captions as people do?"
-    report = "measured"
 
     @checked
     def __init__(self, permutations: Draws = 2000, alpha: OpenShare = 0.05) -> None:

@@ -76,7 +76,6 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
     name = "graded"
     title = "Graded corruption"
     question = "Does a metric score a caption lower the more of it is corrupted?"
-    report = "measured"
 
     def __init__(self, floor: bool = False) -> None:
         self.floor = floor

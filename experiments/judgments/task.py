@@ -59,7 +59,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     name = "judgments"
     title = "Metrics against people"
     question = "Which metric agrees best with what people say about captions?"
-    report = "measured"
 
     @checked
     def __init__(

@@ -198,7 +198,6 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
     name = "localisation"
     title = "Where is the error?"
     question = "Does the score rise without the words that people marked as wrong?"
-    report = "measured"
 
     @checked
     def __init__(self, permutations: Draws = 10_000, alpha: OpenShare = 0.05) -> None:

@@ -66,7 +66,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
 
     name = "pairs"
     title = "True against false captions"
-    report = "measured"
     question = "Which metric prefers the truth, and where does a control do as well?"
 
     @checked

@@ -69,7 +69,6 @@ class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
     name = "references"
     title = "How many references does a metric need?"
     question = "How does a metric's agreement grow with the number of references?"
-    report = "measured"
 
     def __init__(
         self, n_references: list[NonNegativeInt] | None = None, floor: bool = True

@@ -59,7 +59,6 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
     name = "retrieval"
     title = "Retrieval"
     question = "Does a metric find an image's own caption, and a caption's own image?"
-    report = "measured"
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset = load_dataset(config)

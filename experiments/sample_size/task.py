@@ -53,7 +53,6 @@ class SampleSize(Graded):
     name = "sample_size"
     title = "How many images does it take?"
     question = "How many images does it take until the order of the metrics is that of all images?"
-    report = "measured"
 
     def __init__(
         self,

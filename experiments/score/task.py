@@ -63,7 +63,6 @@ class ScoreTables(Streaming):
 
     name: ClassVar[str] = "score"
     title: ClassVar[str] = "Scores"
-    report = "measured"
     question: ClassVar[str] = "What do the metrics give these captions?"
 
     def __init__(

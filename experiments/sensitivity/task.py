@@ -56,7 +56,6 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
 
     name = "sensitivity"
     title = "Sensitivity: what does each metric see?"
-    report = "measured"
     question = (
         "Human captions are changed in many small ways, some of which make them false, poorer or "
         "worse English, and some of which do no harm. Which changes does a metric notice, and "

@@ -19,10 +19,10 @@ from metaeval.results.run import RunInfo
 def schemas() -> dict[str, str]:
     """Name of a file → its text. Experiments that share a result share a file."""
     texts = {"run.schema.json": _text(RunInfo.model_json_schema(mode="serialization"))}
-    for module in sorted({module for module, _ in RESULTS.values()}):
-        experiment = next(name for name, (place, _) in RESULTS.items() if place == module)
-        schema = result_class(experiment).model_json_schema(mode="serialization")
-        texts[f"{module}.schema.json"] = _text(schema)
+    for experiment in ("measured", *RESULTS):
+        result = result_class(experiment)
+        schema = result.model_json_schema(mode="serialization")
+        texts[f"{result.__module__.rpartition('.')[2]}.schema.json"] = _text(schema)
     return texts
 
 

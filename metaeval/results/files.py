@@ -15,21 +15,8 @@ from metaeval.results.judge import JudgesFile
 from metaeval.results.run import SCHEMA, RunInfo, RunResult
 from metaeval.runs import files
 
-# experiment → module and class of its result
+# experiment → module and class of its result, where it is not a `MeasuredResult`
 RESULTS: dict[str, tuple[str, str]] = {
-    "arena": ("measured", "MeasuredResult"),
-    "attack": ("measured", "MeasuredResult"),
-    "captioners": ("measured", "MeasuredResult"),
-    **dict.fromkeys(("graded", "replace", "shuffle"), ("measured", "MeasuredResult")),
-    "sample_size": ("measured", "MeasuredResult"),
-    "localisation": ("measured", "MeasuredResult"),
-    "retrieval": ("measured", "MeasuredResult"),
-    "references": ("measured", "MeasuredResult"),
-    "forced_choice": ("measured", "MeasuredResult"),
-    "judgments": ("measured", "MeasuredResult"),
-    "pairs": ("measured", "MeasuredResult"),
-    "score": ("measured", "MeasuredResult"),
-    "sensitivity": ("measured", "MeasuredResult"),
     "reproduce": ("reproduction", "ReproductionResult"),
     "trust": ("trust", "TrustResult"),
 }
@@ -39,8 +26,8 @@ _Model = TypeVar("_Model", bound=Model)
 
 
 def result_class(experiment: str) -> type[RunResult[Any]]:
-    """The class of an experiment's result. Raises KeyError for an unknown experiment."""
-    module, name = RESULTS[experiment]
+    """The class of an experiment's result."""
+    module, name = RESULTS.get(experiment, ("measured", "MeasuredResult"))
     result: type[RunResult[Any]] = getattr(import_module(f"metaeval.results.{module}"), name)
     return result
 
@@ -60,10 +47,8 @@ def read_result(path: Path) -> RunResult[Any]:
     """Read `statistics.json`; InputError names the file and the field that is wrong."""
     data = _read(path)
     experiment = data.get("experiment")
-    if not isinstance(experiment, str) or experiment not in RESULTS:
-        raise InputError(
-            f"{experiment!r} is not an experiment of this version", file=path, field="experiment"
-        )
+    if not isinstance(experiment, str):
+        raise InputError(f"{experiment!r} is not a name", file=path, field="experiment")
     return _validate(result_class(experiment), data, path)
 
 
