@@ -15,7 +15,6 @@ from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports import measured
 from metaeval.reports.reproduction import page as reproduction
-from metaeval.reports.score import page as score
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
 from metaeval.results.files import read_info, write_info
@@ -37,7 +36,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "retrieval": (measured.write_report, frozenset({"figures"})),
     "references": (measured.write_report, frozenset({"figures"})),
     "sample_size": (measured.write_report, frozenset({"figures"})),
-    "score": (score.write_report, frozenset()),
+    "score": (measured.write_report, frozenset({"figures"})),
     "sensitivity": (measured.write_report, frozenset({"figures"})),
     "trust": (trust.write_report, frozenset()),
     **dict.fromkeys(("graded", "replace", "shuffle"), GRADED),

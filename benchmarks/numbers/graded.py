@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
-from metaeval.results.files import read_info, read_result
+from metaeval.results.files import read_info
 from metaeval.results.graded import MEASURES, paper_distance, rows_of
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
@@ -47,10 +47,12 @@ class Run(NamedTuple):
 
 def read(result: Result) -> Run:
     """The metrics that ran, without parts."""
-    run = read_result(result.folder / files.STATISTICS)
-    if not isinstance(run, MeasuredResult) or run.experiment not in EXPERIMENTS:
-        raise InputError(f"is a run of '{run.experiment}', not of graded corruption",
-                         file=result.folder / files.STATISTICS)  # fmt: skip
+    run = result.read(MeasuredResult)
+    if run.experiment not in EXPERIMENTS:
+        raise InputError(
+            f"is a run of '{run.experiment}', not of graded corruption",
+            file=result.folder / files.STATISTICS,
+        )
     published = read_info(result.folder / files.RUN).published
     return Run(
         {m.name: m for m in run.metrics if m.ok and m.column.part_of is None},

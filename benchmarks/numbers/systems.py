@@ -13,10 +13,8 @@ from benchmarks.numbers.judgments import italic, read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
-from metaeval.results.files import read_result
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
 RULES = "bleu,sacrebleu,meteor,rouge_l,cider,spice"
@@ -368,8 +366,7 @@ def added(results: Sequence[Result]) -> str:
 def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
-    run = read_result(results[0].folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
+    run = results[0].read(MeasuredResult)
     of_name = {entry["name"]: entry["set"] for entry in run.extra("sets").records}
     profile = {(c["metric"], c["set"]): c for c in run.extra("profile").records}
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]

@@ -7,60 +7,73 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.results.score import ExtremeRows, Histogram, RowSample, ScoreStatistics
+from metaeval.results.base import Estimate
+from metaeval.results.measured import Measured
+from metaeval.results.run import Measure
 from metaeval.runs import files
 
 BINS = 60
 DRAWN, EXTREME = 400, 10  # captions drawn at random, and of each column the lowest and highest
 _SOME = 1 << 17  # scores at a time
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+_NUMBERS = {
+    "mean": "Mean", "sd": "Sd", "min": "Lowest", "p5": "5%", "p25": "25%", "median": "Median",
+    "p75": "75%", "p95": "95%", "max": "Highest",
+}  # fmt: skip
+MEASURES = (
+    *(Measure(key, title, best="neither") for key, title in _NUMBERS.items()),
+    Measure("n", "Captions", unit="count", best="neither"),
+    Measure("n_nan", "Not scored", unit="count", best="neither"),
+)
 
 Floats = npt.NDArray[np.float64]
+Row = dict[str, Any]
 
 
 class ScoreDescription(NamedTuple):
-    """Column → its statistics, and the rows to show."""
+    """Column → its statistics; its bins; and the rows to show, with why each was chosen."""
 
-    statistics: Mapping[str, ScoreStatistics]
-    shown: RowSample
+    statistics: Mapping[str, Measured]
+    bins: list[Row]
+    shown: list[Row]
 
 
-def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> ScoreStatistics:
+def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> Measured:
     """The statistics of scores [n] without NaN, whose mean is known; `n_nan` captions have none.
 
-    The order of `scores` may be changed.
+    Standard deviation with n - 1, quantiles with linear interpolation; the fact `n_lowest` is the
+    number of captions with the lowest score. The order of `scores` may be changed.
     """
+    numbers: dict[str, float | None] = dict.fromkeys(_NUMBERS)
+    numbers |= {"mean": mean, "n": len(scores), "n_nan": n_nan}
+    n_lowest = None
+    if len(scores):
+        low, high = float(scores.min()), float(scores.max())
+        n_lowest = int(np.sum(scores == low))
+        sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+        # last, because it changes the order of the scores: a copy would take as much memory again
+        quantiles = np.quantile(scores, list(_QUANTILES.values()), overwrite_input=True).tolist()
+        numbers |= {"sd": sd, "min": low, "max": high}
+        numbers |= dict(zip(_QUANTILES, quantiles, strict=True))
+    values = {key: Estimate(value=value) for key, value in numbers.items()}
+    return Measured(values=values, facts={"n_lowest": n_lowest})
+
+
+def histogram(name: str, scores: Floats) -> list[Row]:
+    """Counts of scores [n] in bins of equal width from the lowest to the highest; one bin of width
+    1 where all are equal. The last bin includes its upper edge."""
     if not len(scores):
-        return ScoreStatistics(
-            n=0, n_nan=n_nan, mean=mean, sd=None, min=None, max=None, n_lowest=None, p5=None,
-            p25=None, median=None, p75=None, p95=None, histogram=None,
-        )  # fmt: skip
-    low, high = float(scores.min()), float(scores.max())
-    counts, edges = np.histogram(scores, bins=BINS if high > low else 1)
-    n_lowest = int(np.sum(scores == low))
-    sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
-    # last, because it changes the order of the scores: a copy would take as much memory again
-    p5, p25, median, p75, p95 = np.quantile(scores, _QUANTILES, overwrite_input=True).tolist()
-    return ScoreStatistics(
-        n=len(scores),
-        n_nan=n_nan,
-        mean=mean,
-        sd=sd,
-        min=low,
-        max=high,
-        n_lowest=n_lowest,
-        p5=p5,
-        p25=p25,
-        median=median,
-        p75=p75,
-        p95=p95,
-        histogram=Histogram(low=edges[0], high=edges[-1], counts=counts.tolist()),
-    )
+        return []
+    counts, edges = np.histogram(scores, bins=BINS if scores.max() > scores.min() else 1)
+    return [
+        {"metric": name, "from": low, "to": high, "count": int(n)}
+        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
 
 
 def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]:
@@ -84,19 +97,19 @@ def describe(
 
     `means` has the mean of each column; `None` for a column without scores.
     """
-    n, statistics, ends = 0, {}, {}
+    n, statistics, bins, shown = 0, {}, [], []
     for name, mean in means.items():
         scores = read_column(parts, name)
         n = len(scores)
-        low, high = extremes(scores)
-        ends[name] = ExtremeRows(lowest=tuple(low), highest=tuple(high))
+        for why, rows in zip(("lowest", "highest"), extremes(scores), strict=True):
+            shown += [{"row": row, "chosen": why, "metric": name} for row in rows]
         missing = np.isnan(scores)
         known = scores[~missing] if missing.any() else scores
+        bins += histogram(name, known)
         statistics[name] = distribution(known, mean, n - len(known))
     drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
-    return ScoreDescription(
-        statistics, RowSample(seed=seed, random=tuple(np.sort(drawn).tolist()), extremes=ends)
-    )
+    at_random = [{"row": row, "chosen": "at random"} for row in np.sort(drawn).tolist()]
+    return ScoreDescription(statistics, bins, [*at_random, *shown])
 
 
 def read_column(parts: Sequence[Path], name: str) -> Floats:

@@ -22,27 +22,29 @@ from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.base import Streaming
+from metaeval.experiments.printout import table_lines
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.score.cluster import score_blocks
 from metaeval.experiments.score.corpus import CorpusPass
-from metaeval.experiments.score.distribution import describe
+from metaeval.experiments.score.distribution import MEASURES, describe
 from metaeval.experiments.score.parts import FOLDER, MANIFEST, Parts
 from metaeval.experiments.score.rows import RowBlock, blocks, read_rows
 from metaeval.experiments.score.worker import BlockScores, Worker, bound_to, forget
 from metaeval.experiments.scores import open_store
-from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
 from metaeval.readers.files import user_path
 from metaeval.results.blocks import BlockEntry, Manifest, SourceFile
+from metaeval.results.measured import Extra, Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import DatasetInfo, FamilyInfo
-from metaeval.results.score import ScoreResult, ScoreStatistics
+from metaeval.results.sentences import names, sentences
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts
 
+FLOOR = 0.5  # a greater share of equal lowest scores is reported
 REFERENCES = "references"  # the dataset of a table whose rows contain their references
 
 
@@ -61,7 +63,7 @@ class ScoreTables(Streaming):
 
     name: ClassVar[str] = "score"
     title: ClassVar[str] = "Scores"
-    report = "score"
+    report = "measured"
     question: ClassVar[str] = "What do the metrics give these captions?"
 
     def __init__(
@@ -78,7 +80,7 @@ class ScoreTables(Streaming):
         if isinstance(config.captions, Mapping):
             raise ConfigError("captions: experiment=score takes files, without names")
 
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> ScoreResult:
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         config, out = record.config, record.out
         given = OmegaConf.to_container(config.captions) if OmegaConf.is_config(config.captions) \
             else config.captions  # fmt: skip
@@ -114,7 +116,7 @@ class ScoreTables(Streaming):
         means = parts.finish(manifest, corpus.written)
         with record.stage("statistics"):
             every = [parts.folder / entry.part for entry in entries]
-            statistics, shown = describe(every, means, config.seed)
+            described = describe(every, means, config.seed)
         name = REFERENCES if dataset is None else dataset.name
         record.update(
             dataset=DatasetInfo(
@@ -122,13 +124,19 @@ class ScoreTables(Streaming):
             ),
             metrics=[FamilyInfo(metric=s.family, note=s.note) for s in bound.values()],
         )
-        return ScoreResult(
+        results = _metric_results(bound, entries, described.statistics)
+        return MeasuredResult(
             experiment=self.name,
             dataset=name,
-            metrics=_metric_results(bound, entries, statistics),
-            n_captions=n,
-            n_empty=empty,
-            shown=shown,
+            facts={"Captions": n, "Empty captions": empty},
+            settings={"seed": config.seed},
+            metrics=results,
+            declared=MEASURES,
+            extras=(
+                Extra.of("histogram", "Scores of all captions", described.bins, kind="data"),
+                Extra.of("shown", "Captions that the page shows", described.shown, kind="data"),
+            ),
+            caveat=_caveat(results),
         )
 
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
@@ -180,14 +188,8 @@ class ScoreTables(Streaming):
                 line.begin(next(iter(waiting.values())))
         return entries
 
-    def printout(self, summary: ScoreResult, out: Path, file: Path) -> str:
-        lines = []
-        for metric in summary.metrics:
-            if (numbers := metric.statistics) is not None:
-                mean = "" if numbers.mean is None else f"{numbers.mean:.4f}"
-                not_scored = str(numbers.n_nan or "")
-                lines.append({"metric": metric.name, "mean": mean, "not scored": not_scored})
-        text = [*text_table(lines, "")]
+    def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
+        text = [*table_lines(summary), *sentences(summary)]
         not_ok = {m.family: m for m in summary.metrics if not m.ok}
         text += [
             f"{family} {m.status}: {m.reason}" + (f"; {m.remedy}" if m.remedy else "")
@@ -253,8 +255,8 @@ def _request(sha256s: Any, block: int, bound: Mapping[str, MetricScores]) -> str
 def _metric_results(
     bound: Mapping[str, MetricScores],
     entries: Sequence[BlockEntry],
-    statistics: Mapping[str, ScoreStatistics],
-) -> tuple[MetricResult[ScoreStatistics], ...]:
+    statistics: Mapping[str, Measured],
+) -> tuple[MetricResult[Measured], ...]:
     """The result of each column; `entries` are those of the manifest."""
     results = []
     for name, scored in bound.items():
@@ -265,3 +267,18 @@ def _metric_results(
             scored.result(k, statistics.get(column.name)) for k, column in enumerate(scored.columns)
         ]
     return tuple(results)
+
+
+def _caveat(results: Sequence[MetricResult[Measured]]) -> str:
+    """The scores that most captions have the lowest of; empty where there are none."""
+    floors = []
+    for metric in results:
+        if metric.statistics is None:
+            continue
+        low, high = (metric.numbers.value(key) for key in ("min", "max"))
+        n, n_lowest = metric.numbers.value("n") or 0, metric.numbers.facts["n_lowest"]
+        if low != high and isinstance(n_lowest, int) and n_lowest > FLOOR * n:
+            floors.append(f"{metric.name} ({100 * n_lowest / n:.1f}%: {low:.3f})")
+    if not floors:
+        return ""
+    return f"Most captions have the lowest score, which distinguishes few: {names(floors)}."

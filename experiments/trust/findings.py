@@ -138,7 +138,7 @@ def _forced_choice(result: MeasuredResult) -> Iterator[ControlledFinding]:
 def _numbers_of_references(result: MeasuredResult) -> list[int]:
     """Of a forced choice."""
     numbers = result.settings["n_references"]
-    return list(map(int, numbers)) if isinstance(numbers, tuple) else []
+    return [int(str(n)) for n in numbers] if isinstance(numbers, tuple) else []
 
 
 def _judgments(result: MeasuredResult) -> Iterator[ControlledFinding]:

@@ -28,7 +28,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "forced_choice": ("measured", "MeasuredResult"),
     "judgments": ("measured", "MeasuredResult"),
     "pairs": ("measured", "MeasuredResult"),
-    "score": ("score", "ScoreResult"),
+    "score": ("measured", "MeasuredResult"),
     "sensitivity": ("measured", "MeasuredResult"),
     "reproduce": ("reproduction", "ReproductionResult"),
     "trust": ("trust", "TrustResult"),

@@ -277,7 +277,10 @@ class MeasuredResult(RunResult[Measured]):
 def ranked(
     entries: Sequence[MetricResult[Measured]], measure: Measure
 ) -> list[MetricResult[Measured]]:
-    """Those of the metrics that have this measure, best first; equal ones in the given order."""
+    """Those of the metrics that have this measure, best first; equal ones in the given order, and
+    all where no value is better."""
     sign = 1 if measure.best == "lowest" else -1
     known = [m for m in entries if m.statistics and m.statistics.value(measure.key) is not None]
+    if measure.best == "neither":
+        return known
     return sorted(known, key=lambda m: sign * (m.numbers.value(measure.key) or 0.0))

@@ -32,6 +32,8 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     order = ranked(ranked_metrics(result), measure)
     if not order:
         return "No metric has a value."
+    if measure.best == "neither":
+        return ""
     value = with_interval(measure, order[0].numbers[measure.key])
     if measure.group:
         value = f"{measure.full_title}: {value}"

@@ -227,7 +227,8 @@ def histograms(
     colours: Mapping[str, str],
     folded: bool = False,
 ) -> Block:
-    """Scores by set of captions, a small panel a metric; `table` has metric, set and score."""
+    """Scores by set of captions, a small panel a metric; `table` has metric, set and score, and
+    where rows are bins of scores, `count`."""
     metrics = list(dict.fromkeys(table["metric"]))
     if not metrics:
         return Block("", "", Markup(""))
@@ -243,7 +244,8 @@ def histograms(
                     table[table["metric"] == metric],
                     x="score",
                     hue="set",
-                    bins=24,
+                    weights="count" if "count" in table else None,
+                    bins=60 if "count" in table else 24,
                     element="step",
                     fill=False,
                     legend=False,

@@ -21,7 +21,8 @@ Run = LoadedRun[MeasuredResult]
 
 def answer(run: Run) -> Block:
     """The page's sentences."""
-    html = rendered("answer.html.j2", sentences=sentences(run.result))
+    answers = sentences(run.result)
+    html = rendered("answer.html.j2", sentences=answers) if answers else Markup("")
     return Block("answer", "Answer", html)
 
 

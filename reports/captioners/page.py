@@ -46,7 +46,7 @@ def blocks(run: Run, options: PageOptions) -> list[Block]:
         *opened,
         _examples(run, options),
         *(extra_block(run, extra) for name, extra in extras.items() if name not in MATRICES),
-        tables.measures_table(run, key="metrics-table", title="Metrics"),
+        tables.measures_table(run, title="Metrics"),
         *closing_blocks(run),
     ]
 
@@ -70,7 +70,7 @@ def _systems(run: Run) -> list[Block]:
     table = systems_table(run)
     heads = [name for name in result.systems if name not in other]
     html = _of_scores(run, heads or list(result.systems), table)
-    blocks = [Block("table", "Systems", html, tables=(table,))]
+    blocks = [Block("systems", "Systems", html, tables=(table,))]
     if heads and len(heads) < len(result.systems):
         html = _of_scores(run, [name for name in result.systems if name in other], None)
         blocks.append(Block("other-scores", "Systems by other scores", html, folded=True))

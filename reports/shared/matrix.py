@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from metaeval.reports.shared.formatting import (
-    capital,
     count,
     interval,
-    listed,
     number,
     p_value,
-    percent,
 )
 from metaeval.results.comparison import (
-    AgainstControl,
     Comparison,
     Comparisons,
-    groups_by_verdict,
-    hypotheses,
 )
 from metaeval.stats.significance.comparison import is_significant
 
@@ -88,33 +82,3 @@ def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
         title.append(f"images needed {count(round(pair.images_needed))}")
     letters = "".join(TESTS.get(test.method, test.method[:1].upper()) for test in significant)
     return DifferenceCell(number(100 * value, 1, sign=True), letters, kind, "; ".join(title))
-
-
-def against_control_sentences(controls: Mapping[str, AgainstControl], where: str) -> list[str]:
-    """On which kinds a metric is significantly above the best control, and on which not."""
-    groups = groups_by_verdict(controls)
-    sentences = []
-    if won := groups.get("nothing"):
-        values = [
-            f"{kind} ({c.control} {percent(c.control_value)}, best metric {c.best} "
-            f"{percent(c.best_value)})"
-            for kind in won
-            if (c := controls[kind])
-        ]
-        sentences.append(
-            f"{where}nothing is shown by {listed(values)}: a control gets as much as every metric."
-        )
-    if unsure := groups.get("unsure"):
-        sentences.append(
-            f"{where}on {listed(unsure)} no metric is significantly above the best control."
-        )
-    if undecidable := groups.get("undecidable"):
-        n = hypotheses(controls)
-        sentences.append(
-            f"{where}whether a metric is above the best control on {listed(undecidable)} cannot be "
-            f"decided with so few permutations or images: {count(n)} hypotheses are corrected "
-            "together."
-        )
-    if set(groups) == {"something"}:
-        sentences.append(f"{where}on every kind some metric is above the best control.")
-    return [capital(sentence) for sentence in sentences]

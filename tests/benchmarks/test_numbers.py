@@ -525,9 +525,11 @@ def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Pa
     mean, hc = measure_of(5, "mean"), measure_of(5, "HC")
     values = {mean.key: Estimate(value=0.75, low=0.7, high=0.8), hc.key: Estimate(value=0.5387)}
     result = measured_result(
-        {"CIDEr": values}, [mean, hc], people={hc.key: Estimate(value=0.6616)},
+        {"CIDEr": values},
+        [mean, hc],
+        people={hc.key: Estimate(value=0.6616)},
         published=(PublishedValues(source="A paper", values={"CIDEr": {hc.key: 0.546}}),),
-    )  # fmt: skip
+    )
     write_result(tmp_path / files.STATISTICS, result)
     assert judgments.choices([Result(tmp_path, "")]).splitlines()[2:] == [
         "| CIDEr | 53.9 (54.6) | 75.0 | 70.0 to 80.0 |",

@@ -7,14 +7,13 @@ import io
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from metaeval.results.files import read_result
-from metaeval.results.score import ExtremeRows, Histogram, RowSample, ScoreResult, ScoreStatistics
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from tests.results.conftest import DRAWN_BY_ID, read_former
 
@@ -37,15 +36,6 @@ def write_captions(path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def statistics(old: dict[str, Any]) -> ScoreStatistics | None:
-    if "n" not in old:
-        return None
-    bins = old["histogram"]
-    histogram = Histogram(low=bins["from"], high=bins["to"], counts=bins["counts"])
-    names = [name for name in ScoreStatistics.model_fields if name != "histogram"]
-    return ScoreStatistics(**{name: old[name] for name in names}, histogram=histogram)
-
-
 @pytest.mark.usefixtures("former_bleu")
 def test_every_number_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     before = read_former(BEFORE)
@@ -59,20 +49,33 @@ def test_every_number_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     )  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()):
         result = run_configured(config, tmp_path / "OUT")
-    assert isinstance(result, ScoreResult)
+    assert isinstance(result, MeasuredResult)
     assert read_result(tmp_path / "OUT" / files.STATISTICS) == result
 
     assert (result.experiment, result.dataset) == (before["experiment"], before["dataset"])
-    assert (result.n_captions, result.n_empty) == (before["n_captions"], before["n_empty"])
-    shown = before["shown"]
-    ends = {name: ExtremeRows(**rows) for name, rows in shown["extremes"].items()}
-    drawn = {DRAWN_BY_ID: result.shown.extremes[DRAWN_BY_ID]}
-    assert result.shown == RowSample(
-        seed=shown["seed"], random=shown["random"], extremes={**ends, **drawn}
-    )
+    facts = {"Captions": before["n_captions"], "Empty captions": before["n_empty"]}
+    assert result.facts == facts
+    shown = result.extra("shown").records
+    assert result.settings["seed"] == before["shown"]["seed"]
+    assert [r["row"] for r in shown if r["metric"] is None] == before["shown"]["random"]
+    for name, ends in before["shown"]["extremes"].items():
+        for end, rows in ends.items():
+            now = [r["row"] for r in shown if (r["metric"], r["chosen"]) == (name, end)]
+            assert name == DRAWN_BY_ID or now == rows
     assert [m.name for m in result.metrics] == [m["metric"] for m in before["metrics"]]
+    bins = result.extra("histogram").records
     for old, new in zip(before["metrics"], result.metrics, strict=True):
         assert (new.status, new.signature) == (old["status"], old["signature"])
-        assert new.name == DRAWN_BY_ID or new.statistics == statistics(old)
+        if "n" not in old or new.name == DRAWN_BY_ID:
+            continue
+        for key in ("n", "n_nan", "mean", "sd", "min", "p5", "p25", "median", "p75", "p95", "max"):
+            assert new.numbers.value(key) == old[key], (new.name, key)
+        assert new.numbers.facts == {"n_lowest": old["n_lowest"]}
+        of_column = [row for row in bins if row["metric"] == new.name]
+        assert [row["count"] for row in of_column] == old["histogram"]["counts"]
+        ends = {"from": of_column[0]["from"], "to": of_column[-1]["to"]}
+        assert ends == {key: old["histogram"][key] for key in ends}
     assert result.metric("Bigram model").statistics is None
-    assert result.metric("BLEU-4").numbers.histogram == Histogram(low=-0.5, high=0.5, counts=(40,))
+    assert [row for row in bins if row["metric"] == "BLEU-4"] == [
+        {"metric": "BLEU-4", "from": -0.5, "to": 0.5, "count": 40}
+    ]

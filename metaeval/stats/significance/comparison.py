@@ -2,9 +2,9 @@
 
 Every "higher", "lower" and "not separated" of a run comes from here, in three steps:
 
-1. a test of one pair on the items that both columns have: `mean_difference`,
-   `correlation_difference`, `swapped_correlation_difference`, `gap_differences` (many pairs at
-   once) or `resampled_difference`, each of which returns a `PairTest`;
+1. a test of one pair on the items that both columns have: `swapped_correlation_difference`,
+   `gap_differences` (many pairs at once) or `resampled_difference`, each of which returns a
+   `PairTest`;
 2. `compare` corrects the p-values over a named family and returns one `TestedDifference` a pair
    (`adjusted_in_family` for hypotheses that are not of pairs);
 3. `is_significant` decides: the adjusted p-value is below α, strictly.
@@ -20,18 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.items import Floats, as_scores, encode
+from metaeval.stats.resampling.items import Floats, as_scores
 from metaeval.stats.significance.paired_bootstrap import (
-    bootstrap_of_means,
     difference_of,
-    paired_bootstrap,
 )
 from metaeval.stats.significance.paired_differences import paired_difference
 from metaeval.stats.significance.paired_permutation import (
     perm_both,
     permutation_of_gaps,
-    permutation_of_means,
 )
 
 K = TypeVar("K")
@@ -173,106 +169,6 @@ def on_common_items(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]
     return np.where(missing, np.nan, x), np.where(missing, np.nan, y)
 
 
-def mean_difference(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    units: npt.ArrayLike | None = None,
-    *,
-    method: Literal["permutation", "bootstrap"] = "permutation",
-    replicates: int = 10_000,
-    confidence: float = 1 - ALPHA,
-    seed: int = 0,
-) -> PairTest:
-    """Test whether two columns have the same mean on the items that both have.
-
-    Parameters
-    ----------
-    a, b
-        float64 [n]; an item with NaN in either leaves for both.
-    units
-        [n] labels of what is swapped or drawn as one (images); by default each item on its own.
-    method
-        "permutation": p by `permutation_of_means`; "bootstrap": p by `bootstrap_of_means`. The
-        interval is the percentile interval of the bootstrap in both.
-
-    Examples
-    --------
-    >>> test = mean_difference([0.5, 0.7, 0.9, 0.6], [0.4, 0.7, 0.5, 0.3], replicates=999)
-    >>> round(test.difference, 4), test.n, test.smallest_p
-    (0.2, 4, 0.125)
-    """
-    x, y = on_common_items(a, b)
-    n = _n_units(x, units)
-    drawn = bootstrap_of_means(x, y, units, replicates=replicates, confidence=confidence, seed=seed)
-    if method == "bootstrap":
-        return PairTest(
-            drawn.difference,
-            drawn.low,
-            drawn.high,
-            drawn.p_two_sided,
-            "bootstrap",
-            n,
-            smallest_p(replicates, 2),
-        )
-    swapped = permutation_of_means(x, y, units, replicates=replicates, seed=seed)
-    return PairTest(
-        swapped.difference,
-        drawn.low,
-        drawn.high,
-        swapped.p_two_sided,
-        "permutation",
-        n,
-        _smallest_by_swaps(replicates, n),
-    )
-
-
-def correlation_difference(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    human: npt.ArrayLike,
-    units: npt.ArrayLike | None = None,
-    *,
-    statistic: str = "kendall_tau_c",
-    counts: Counts | None = None,
-    replicates: int = 1000,
-    confidence: float = 1 - ALPHA,
-    seed: int = 0,
-) -> PairTest:
-    """Test whether two metrics correlate equally with human judgements, on their common items.
-
-    Parameters as in `paired_bootstrap`, which gives p and interval.
-
-    Examples
-    --------
-    >>> human = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [5, 2, 8, 1, 4, 9, 7, 3, 10, 6]
-    >>> test = correlation_difference(good, poor, human)
-    >>> round(test.difference, 4), test.low > 0, test.n
-    (0.65, True, 10)
-    """
-    x, y = on_common_items(a, b)
-    drawn = paired_bootstrap(
-        x,
-        y,
-        human,
-        units,
-        statistic=statistic,
-        counts=counts,
-        replicates=replicates,
-        confidence=confidence,
-        seed=seed,
-    )
-    return PairTest(
-        drawn.difference,
-        drawn.low,
-        drawn.high,
-        drawn.p_two_sided,
-        "bootstrap",
-        _n_units(x + as_scores(human), units),
-        smallest_p(replicates if counts is None else len(counts), 2),
-    )
-
-
 def swapped_correlation_difference(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
@@ -283,8 +179,9 @@ def swapped_correlation_difference(
     replicates: int = 1000,
     seed: int = 0,
 ) -> PairTest:
-    """As `correlation_difference`, by swapping the two metrics' scores at random (`perm_both`).
+    """Test whether two metrics correlate equally with human judgements, on their common items.
 
+    The two metrics' scores are swapped at random (`perm_both`, which has the parameters).
     `units` is what is swapped as one (`swap_units`); no interval is computed.
 
     Examples
@@ -596,11 +493,6 @@ def _smallest_by_swaps(replicates: int, n_units: int) -> float:
     """Of swaps of n units 2^n arrangements exist, of which a two-sided test counts two at least."""
     exact = 2.0 ** (1 - n_units) if n_units else 1.0
     return max(smallest_p(replicates), min(1.0, exact))
-
-
-def _n_units(scores: Floats, units: npt.ArrayLike | None) -> int:
-    scored = ~np.isnan(scores)
-    return int(scored.sum()) if units is None else len(encode(np.asarray(units)[scored])[0])
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

@@ -31,10 +31,9 @@ from metaeval.experiments.run import run_configured
 from metaeval.experiments.score.parts import Parts
 from metaeval.experiments.score.rows import CaptionRow, RowBlock, blocks, own_dataset, read_rows
 from metaeval.experiments.score.worker import BlockScores, forget
-from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.cider_variants import CiderR
+from metaeval.metrics.ngram.cider import Cider, CiderR
 from metaeval.results.blocks import ColumnSum
-from metaeval.results.score import ScoreResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.tokenizers import base as tokenizers
@@ -92,10 +91,10 @@ def arguments() -> list[str]:
     ]  # fmt: skip
 
 
-def result(run: Path) -> ScoreResult:
+def result(run: Path) -> MeasuredResult:
     """What `metaeval.load_run` reads."""
     loaded = metaeval.load_run(run).result
-    assert isinstance(loaded, ScoreResult)
+    assert isinstance(loaded, MeasuredResult)
     return loaded
 
 
@@ -113,7 +112,7 @@ def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> N
         expected = theirs[theirs["metric"] == column]["score"].to_numpy()
         np.testing.assert_array_equal(ours[column].to_numpy(), expected)
     cider = result(folder / "one").metric("CIDEr").numbers
-    assert cider.mean == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
+    assert cider.value("mean") == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
 
 
 def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> None:
@@ -170,7 +169,7 @@ def test_references_in_the_rows(folder: Path) -> None:
     )
     got = scores(folder / "own")["ROUGE-L"].to_numpy()
     np.testing.assert_array_equal(got, expected.table["ROUGE-L"].to_numpy())
-    assert result(folder / "own").n_empty == 1
+    assert result(folder / "own").facts["Empty captions"] == 1
     assert result(folder / "own").metric("Bigram model").statistics is None
 
 
@@ -362,10 +361,9 @@ def test_a_metric_that_fails_on_one_block_keeps_the_scores_of_the_others(tmp_pat
     assert failed.reason.startswith("in 1 of 3 blocks: ")
     assert failed.reason in printed
     # the captions of 1, 3 and 5 characters have scores; those of the second block do not
-    assert (failed.numbers.n, failed.numbers.n_nan, failed.numbers.mean) == (3, 2, 3.0)
-    assert (failed.numbers.min, failed.numbers.median, failed.numbers.max) == (1.0, 3.0, 5.0)
-    page = (tmp_path / "run/report.html").read_text()
-    assert "Captions without a score: letters 2." in page
+    keys = ("n", "n_nan", "mean", "min", "median", "max")
+    assert [failed.numbers.value(key) for key in keys] == [3, 2, 3.0, 1.0, 3.0, 5.0]
+    assert "failed: in 1 of 3 blocks: " in (tmp_path / "run/report.html").read_text()
 
 
 def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
