@@ -264,6 +264,7 @@ def _values(sweep: Sweep, measure: Measure) -> Block:
     html = rendered(
         "values.html.j2",
         measure=measure,
+        first=measure == sweep.shown[0],
         groups=_with(sweep, measure),
         rows=_rows(sweep, measure),
         cell=_cell,

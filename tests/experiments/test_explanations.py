@@ -146,7 +146,7 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_table(tmp_path / results.SCORES)
     expected = set()
-    leading = result.leading_column
+    leading = leading_column(result.metrics)
     for column in ("Letters", "Letters-first", leading):
         values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)
         severity = worst_inversion(values, [0, 1, 2], applied)

@@ -20,7 +20,7 @@ def test_a_run_gets_its_report_and_a_sweep_is_gathered(
     assert not (tmp_path / "0" / "figures").exists()
     assert main([str(tmp_path / "1"), "--explanations", "0"]) == 0
     drawn = {path.name for path in (tmp_path / "1" / "figures").iterdir()}
-    assert {"forest.svg", "forest.pdf", "slopes.svg", "slopes.pdf", "chrF-order.svg"} < drawn
+    assert drawn == {f"{n}.{form}" for n in ("ranking", "histograms") for form in ("svg", "pdf")}
     assert main([str(tmp_path)]) == 0
     pages = [tmp_path / "0/report.html", tmp_path / "1/report.html", tmp_path / "sweep.html"]
     assert capsys.readouterr().out.split() == [str(page) for page in pages]
