@@ -246,7 +246,7 @@ def test_a_run_scores_the_explanations_of_metrics_that_have_them(
     assert EXPLAINED in measures
     printed = capsys.readouterr().out
     assert "no intervals and no tests by resampling: too few images (4 < 10)" in printed
-    tex = (tmp_path / "OUT" / "tables" / "measures.tex").read_text(encoding="utf-8")
+    tex = (tmp_path / "OUT" / "tables" / "signatures.tex").read_text(encoding="utf-8")
     assert "Signatures" in tex
     assert "ontology:coco" in tex
 
