@@ -382,7 +382,7 @@ def run(
     StrictError if a metric failed under `strict=True`.
 
         run = metaeval.run("replace", dataset="scenes", dataset__limit=100, metrics=["bleu"])
-        run.result.metrics[0].numbers.rank_order_rho.value
+        run.result.metrics[0].numbers["rank_order_rho"].value
         run.show()
 
     Parameters

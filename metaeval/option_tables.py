@@ -131,8 +131,9 @@ def inner(kind: Any) -> dict[str, Any]:
 
 def hints(kind: Any) -> dict[str, Any]:
     """Key → annotation of a TypedDict."""
+    not_required: Any = NotRequired
     return {
-        key: get_args(each)[0] if get_origin(each) is NotRequired else each
+        key: get_args(each)[0] if get_origin(each) is not_required else each
         for key, each in get_type_hints(kind, include_extras=True).items()
     }
 

@@ -14,9 +14,7 @@ from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports import measured
-from metaeval.reports.graded import page as graded
 from metaeval.reports.reproduction import page as reproduction
-from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
 from metaeval.results.files import read_info, write_info
@@ -24,7 +22,7 @@ from metaeval.runs import files
 from metaeval.runs.folder import lock
 from metaeval.runs.print_style import PrintStyle, print_style
 
-GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
+GRADED = measured.write_report, frozenset({"figures", "explanations", "photos"})
 # experiment → its writer, and the options of this command that it has
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (measured.write_report, frozenset({"figures"})),
@@ -37,7 +35,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "localisation": (measured.write_report, frozenset({"figures"})),
     "retrieval": (measured.write_report, frozenset({"figures"})),
     "references": (measured.write_report, frozenset({"figures"})),
-    "sample_size": (sample_size.write_report, frozenset()),
+    "sample_size": (measured.write_report, frozenset({"figures"})),
     "score": (measured.write_report, frozenset({"figures"})),
     "sensitivity": (measured.write_report, frozenset({"figures"})),
     "trust": (trust.write_report, frozenset()),

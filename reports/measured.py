@@ -7,6 +7,7 @@ other experiment has `default_blocks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,21 +78,27 @@ def write_report(
     options = PageOptions(figures, examples, photos, explanations, max_bytes, tuple(judgments))
     blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
-    if figures:
-        for block in blocks:
-            for stem, figure in block.figures.items():
-                title = f"{run.title}: {block.title}"
-                write_figure(figure, run.directory / files.FIGURES, stem, title)
-    html = page.render(
+    for block in blocks:
+        for name, text in block.data.items():
+            path = run.directory / files.TABLES / name
+            files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
+        for stem, figure in block.figures.items() if figures else ():
+            title = f"{run.title}: {block.title}"
+            write_figure(figure, run.directory / files.FIGURES, stem, title)
+    return page.write_page(run.directory / files.REPORT, html_of(run, blocks))
+
+
+def html_of(run: Run, blocks: Sequence[Block]) -> str:
+    """The page with these blocks."""
+    return page.render(
         "measured.html.j2",
-        1,
+        max((block.levels for block in blocks), default=1),
         room=ROOMS.get(run.result.experiment, run.result.experiment),
-        scripts="[01]-*.js",
+        scripts="*.js" if any(block.embedded for block in blocks) else "[01]-*.js",
         run=run,
         blocks=blocks,
         header=header(run),
     )
-    return page.write_page(run.directory / files.REPORT, html)
 
 
 def joined(blocks: Iterable[Block]) -> list[Block]:

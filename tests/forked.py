@@ -38,7 +38,7 @@ SECONDS = 600
 IMPORTED = (
     "hydra", "metaeval.api", "metaeval.experiments.run", "metaeval.experiments.graded.task",
     "metaeval.experiments.captioners.task", "metaeval.experiments.judgments.task",
-    "metaeval.reports.graded.page", "metaeval.reports.measured",
+    "metaeval.reports.measured",
     "metaeval.metrics.ngram.bleu", "metaeval.metrics.ngram.cider", "pyarrow.parquet",
     "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
 )  # fmt: skip

@@ -309,7 +309,7 @@ def test_a_run_is_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (metric.name, metric.status) == ("ROUGE-L", "ok")
     table = run.table()
     assert table["metric"].tolist() == ["ROUGE-L"]
-    assert table["rank_order_rho"][0] == metric.numbers.rank_order_rho.value
+    assert table["rank_order_rho"][0] == metric.numbers.value("rank_order_rho")
     assert len(run.scores) == 20 * 4
     assert set(run.captions["set"]) == {"Shuffle 100%", "Shuffle 50%", "Shuffle 25%", "Human"}
     assert run.config["dataset"]["limit"] == 20

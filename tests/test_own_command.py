@@ -16,7 +16,7 @@ from metaeval.config import compose_config, selected
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import IMAGE, REFERENCES, TEXT
-from metaeval.experiments.graded.ceiling import COLUMN as CEILING
+from metaeval.experiments.graded.task import CEILING_COLUMN as CEILING
 from metaeval.metrics.base import ScoreColumn
 from metaeval.runs import files
 from metaeval.scoring import refuse_equal_columns

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.stats import ttest_ind
 
 from metaeval.results.files import read_result
-from metaeval.results.graded import GradedResult
+from metaeval.results.graded import rows_of
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import Spread
 from metaeval.runs import files
 from metaeval.text.scene_graphs.parse import parser_of
@@ -73,14 +74,19 @@ def over_seeds(folders: Sequence[Path]) -> None:
     found = defaultdict(list)
     for folder in folders:
         result = read_result(folder / files.STATISTICS)
-        if not isinstance(result, GradedResult):
+        if not isinstance(result, MeasuredResult):
             raise SystemExit(f"{folder}: not a run of experiment=replace or shuffle")
+        version = result.extra("sets").records[1]["set"]
+        seeds_of = rows_of(result, "seeds")
         for metric in result.metrics:
-            if metric.ok and metric.column.part_of is None and metric.numbers.seeds is not None:
-                found[result.sets[1].name, metric.name].append(metric.numbers.seeds)
+            if metric.column.part_of is None and metric.name in seeds_of:
+                found[version, metric.name].append(seeds_of[metric.name])
     for (version, name), seeds in found.items():
         for measure in ("rank_order_rho", "rank_order_rho_within"):
-            spread = spread_of([getattr(each, measure) for each in seeds], seeds[0].n)
+            trainings = [
+                Spread(mean=each[f"{measure}_mean"], sd=each[f"{measure}_sd"]) for each in seeds
+            ]
+            spread = spread_of(trainings, seeds[0]["n"])
             print(
                 f"{version}, {name}, {measure}: {spread.mean:.3f} ± {spread.sd:.3f}",
                 f"between trainings {spread.between_trainings:.3f}",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
-from metaeval.reports.graded.ranking import paper_distance
-from metaeval.results.files import read_info, read_result
-from metaeval.results.graded import MEASURES, GradedResult, GradedStatistics
+from metaeval.results.files import read_info
+from metaeval.results.graded import MEASURES, paper_distance, rows_of
+from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12
 
-GradedMetric = MetricResult[GradedStatistics]
+GradedMetric = MetricResult[Measured]
 
+EXPERIMENTS = ("graded", "replace", "shuffle", "sample_size")
 RULES = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
 
 
@@ -32,16 +33,22 @@ SEEDED = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
 
 
 class Run(NamedTuple):
-    """The metrics of a run by column, and the published values."""
+    """The metrics of a run by column, the published values, and rows of its extras by column.
+
+    `seeds` are of the spread over corruption seeds, `degrees` without other images' captions.
+    """
 
     metrics: dict[str, GradedMetric]
     published: Mapping[str, float]
+    seeds: Mapping[str, Mapping[str, Any]]
+    degrees: Mapping[str, Mapping[str, Any]]
+    n_sets: int
 
 
 def read(result: Result) -> Run:
     """The metrics that ran, without parts."""
-    run = read_result(result.folder / files.STATISTICS)
-    if not isinstance(run, GradedResult):
+    run = result.read(MeasuredResult)
+    if run.experiment not in EXPERIMENTS:
         raise InputError(
             f"is a run of '{run.experiment}', not of graded corruption",
             file=result.folder / files.STATISTICS,
@@ -50,6 +57,9 @@ def read(result: Result) -> Run:
     return Run(
         {m.name: m for m in run.metrics if m.ok and m.column.part_of is None},
         published.rank_order_rho if published is not None and published.comparable else {},
+        rows_of(run, "seeds"),
+        rows_of(run, "degrees"),
+        len(run.extra("sets").rows),
     )
 
 
@@ -57,7 +67,7 @@ def best_first(run: Run) -> list[GradedMetric]:
     """Metrics by pooled ρ, the best first, then controls."""
     return sorted(
         run.metrics.values(),
-        key=lambda m: (m.column.control, -(m.numbers.rank_order_rho.value or 0.0)),
+        key=lambda m: (m.column.control, -(m.numbers.value("rank_order_rho") or 0.0)),
     )
 
 
@@ -86,7 +96,7 @@ def title_of(metric: GradedMetric) -> str:
 
 def measures(metric: GradedMetric) -> list[str]:
     """Pooled ρ, ρ within an image, pairwise accuracy."""
-    return [three(metric.numbers.estimate(measure).value) for measure in MEASURES]
+    return [three(metric.numbers.value(measure)) for measure in MEASURES]
 
 
 def both_experiments(results: Sequence[Result]) -> str:
@@ -113,13 +123,13 @@ def of_shuffle(results: Sequence[Result]) -> str:
     (run,) = map(read, results)
     lines = head("", "pooled ρ", "ρ within", "pairwise", "all in order", "variance between images")
     for metric in best_first(run):
-        share = metric.numbers.variance.image or 0.0
+        share = float(metric.numbers.facts["variance_image"] or 0.0)
         percent = ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
         lines.append(
             row(
                 title_of(metric),
                 *measures(metric),
-                three(metric.numbers.monotone_rate.value),
+                three(metric.numbers.value("monotone_rate")),
                 percent,
             )
         )
@@ -133,10 +143,10 @@ def of_replace(results: Sequence[Result]) -> str:
         "", "pooled ρ", "ρ within", "pairwise", "pooled without Random", "within without Random"
     )
     for metric in best_first(run):
-        degrees = metric.numbers.without_floor
+        degrees = run.degrees.get(metric.name)
         rest = ["–", "–"]
         if degrees is not None:
-            rest = [three(degrees.rank_order_rho.value), three(degrees.rank_order_rho_within.value)]
+            rest = [three(degrees["rank_order_rho"]), three(degrees["rank_order_rho_within"])]
         lines.append(row(title_of(metric), *measures(metric), *rest))
     return "\n".join(lines)
 
@@ -148,16 +158,16 @@ def of_seeds(results: Sequence[Result]) -> str:
         run = read(result)
         lines.append(row(f"**{name}**", *[""] * 6))
         for metric in best_first(run):
-            seeds = metric.numbers.seeds
+            seeds = run.seeds.get(metric.name)
             if (value := run.published.get(metric.name)) is None or seeds is None:
                 continue
-            parts = seeds.components
+            parts = [seeds[key] for key in ("sd_image", "sd_seed", "sd_ties")]
             distance = paper_distance(seeds, value)
             lines.append(
                 row(
                     metric.name,
-                    three(seeds.rank_order_rho.mean),
-                    *(f"{1000 * (sd or 0.0):.1f}" for sd in (parts.image, parts.seed, parts.ties)),
+                    three(seeds["rank_order_rho_mean"]),
+                    *(f"{1000 * (sd or 0.0):.1f}" for sd in parts),
                     three(value),
                     "–" if distance is None else f"{distance:+.1f}".replace("-", "−"),
                 )
@@ -170,10 +180,10 @@ def equation_12(results: Sequence[Result]) -> str:
     run = read(results[0])
     lines = head("Replace", "published", "by levels", "Eq. 12 on midranks")
     for metric in best_first(run):
-        rho = metric.numbers.rank_order_rho.value
+        rho = metric.numbers.value("rank_order_rho")
         if (value := run.published.get(metric.name)) is None or rho is None:
             continue
-        literal = by_equation_12(rho, metric.numbers.n, len(metric.numbers.sets))
+        literal = by_equation_12(rho, int(metric.numbers.facts["n"] or 0), run.n_sets)
         lines.append(row(metric.name, three(value), three(rho), three(literal)))
     return "\n".join(lines)
 

@@ -9,10 +9,8 @@ from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.judgments.sample import Correlation
 from metaeval.results.base import Estimate
-from metaeval.results.files import read_result
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.runs import files
 
 METRICS = "[bleu,meteor,rouge_l,cider,spice]"
 STATISTICS: tuple[Correlation, ...] = ("kendall_tau_c", "kendall_tau_b")
@@ -39,9 +37,7 @@ def flickr8k(results: Sequence[Result]) -> str:
 
 def read_ratings(result: Result) -> MeasuredResult:
     """The result of a run of experiment=judgments."""
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
-    return run
+    return result.read(MeasuredResult)
 
 
 def printed(run: MeasuredResult) -> Mapping[str, Mapping[str, float]]:
@@ -56,9 +52,7 @@ def quoted_of(run: MeasuredResult) -> dict[str, str]:
 
 def read_choices(result: Result) -> MeasuredResult:
     """The result of a run of experiment=forced_choice."""
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
-    return run
+    return result.read(MeasuredResult)
 
 
 def as_published(known: float | None) -> str:

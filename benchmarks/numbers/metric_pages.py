@@ -12,9 +12,7 @@ from typing import NamedTuple
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.corruptions.base import KINDS
-from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
-from metaeval.runs import files
 
 FLUENCY = "Bigram model per word"  # the control shown next to each metric
 
@@ -76,8 +74,7 @@ def by_kind(columns: Sequence[str]) -> Callable[[Sequence[Result]], str]:
     """The table of these columns: mean AUC of each kind of change, harmless ones last."""
 
     def write(results: Sequence[Result]) -> str:
-        run = read_result(results[0].folder / files.STATISTICS)
-        assert isinstance(run, MeasuredResult)
+        run = results[0].read(MeasuredResult)
         shown = [*columns, *([] if FLUENCY in columns else [FLUENCY])]
         numbers = [run.metric(column).numbers for column in shown]
         sets = run.extra("sets").records

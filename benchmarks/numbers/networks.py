@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.numbers.graded import GradedMetric, graded, head, read, row, three
+from benchmarks.numbers.graded import graded, head, read, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
 
@@ -73,7 +74,7 @@ def table(results: Sequence[Result], pages: Path = PAGES) -> str:
 
     def n(metric: str) -> str:
         numbers = replace.metrics[metric].numbers
-        return f"{numbers.n - numbers.n_nan:,}"
+        return f"{numbers.facts['n'] - numbers.facts['n_nan']:,}"
 
     for name, metric, page, heading, first in TRAINED:
         cells = from_page(pages / page, heading, first)
@@ -82,9 +83,9 @@ def table(results: Sequence[Result], pages: Path = PAGES) -> str:
     for metric in replace.metrics.values():
         if metric.family in ("bertscore", "vifidel"):
             values = [
-                three(estimate.value)
+                three(m.numbers.value(measure))
                 for m in (metric, shuffle.metrics[metric.name])
-                for estimate in (m.numbers.rank_order_rho, m.numbers.rank_order_rho_within)
+                for measure in ("rank_order_rho", "rank_order_rho_within")
             ]
             lines.append(row(metric.name, n(metric.name), *values))
     return re.sub(r" +", " ", "\n".join(lines))
@@ -95,10 +96,10 @@ RESEEDED = "corruption.reseeded=[faier,faier_noref] corruption.seeds=5"
 
 def faier_seeds(results: Sequence[Result]) -> str:
     """The table of FAIEr's shipped weights, of both experiments."""
-    return over_corruption_seeds([read(result).metrics for result in results])
+    return over_corruption_seeds([read(result).seeds for result in results])
 
 
-def over_corruption_seeds(runs: Sequence[Mapping[str, GradedMetric]]) -> str:
+def over_corruption_seeds(runs: Sequence[Mapping[str, Mapping[str, Any]]]) -> str:
     """FAIEr with and without references over corruption seeds: mean ± standard deviation.
 
     Never over training seeds, which a run may know from the card of the weights.
@@ -111,10 +112,11 @@ def over_corruption_seeds(runs: Sequence[Mapping[str, GradedMetric]]) -> str:
     for name, column in rows:
         cells = []
         for run in runs:
-            seeds = run[column].numbers.seeds
-            assert seeds is not None
-            spreads = (seeds.rank_order_rho, seeds.rank_order_rho_within)
-            cells += [f"{three(spread.mean)} ± {three(spread.sd)}" for spread in spreads]
+            seeds = run[column]
+            cells += [
+                f"{three(seeds[f'{measure}_mean'])} ± {three(seeds[f'{measure}_sd'])}"
+                for measure in ("rank_order_rho", "rank_order_rho_within")
+            ]
         lines.append(row(name, *cells))
     return "\n".join(lines)
 

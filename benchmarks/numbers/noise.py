@@ -51,7 +51,7 @@ def value_of(run: Mapping[str, float | None], metric: str) -> float | None:
 
 def replace_rho(result: Result) -> dict[str, float | None]:
     """Column → ρ over all captions."""
-    return {name: m.numbers.rank_order_rho.value for name, m in read(result).metrics.items()}
+    return {name: m.numbers.value("rank_order_rho") for name, m in read(result).metrics.items()}
 
 
 def composite_tau(result: Result) -> dict[str, float | None]:

@@ -10,9 +10,7 @@ from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN
 from metaeval.experiments.text_table import percent
-from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
-from metaeval.runs import files
 
 
 def of_pairs(results: Sequence[Result]) -> str:
@@ -47,8 +45,7 @@ def of_triplets(results: Sequence[Result]) -> str:
 
 def _accuracies(result: Result) -> pd.DataFrame:
     """A row a comparison, metric and kind; parts of metrics are left out."""
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
+    run = result.read(MeasuredResult)
     table = run.extra("accuracies").frame()
     whole = [metric.name for metric in run.metrics if metric.column.part_of is None]
     return table[table["metric"].isin(whole)]

@@ -34,8 +34,8 @@ from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.corruptions.tokens import rewritten, with_word, words
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.experiments.graded.seeds import seed_spread
+from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.metric import Meteor
@@ -44,8 +44,7 @@ from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
 from metaeval.readers.files import user_path
-from metaeval.reports.graded.ranking import paper_distance
-from metaeval.results.graded import CorruptionSeeds
+from metaeval.results.graded import paper_distance
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.scoring import score_captions
@@ -252,7 +251,7 @@ def experiments() -> dict[str, Callable[[], list[Corruption]]]:
 
 def measured(
     dataset: CaptionDataset, hypothesis: Hypothesis, sets: Sequence[list[str]], store: Store
-) -> CorruptionSeeds:
+) -> dict[str, float | int]:
     """The spread of a hypothesis over corruption seeds in an experiment."""
     levels = list(range(len(sets[0]) // len(dataset)))
     tables = []
@@ -270,10 +269,9 @@ def measured(
     return spread
 
 
-def cell(spread: CorruptionSeeds, published: float) -> tuple[str, bool]:
+def cell(spread: Mapping[str, Any], published: float) -> tuple[str, bool]:
     """A value and its distance for the table, and whether it is near enough."""
-    mean = spread.rank_order_rho.mean
-    mean = float("nan") if mean is None else mean
+    mean = spread["rank_order_rho_mean"]
     distance = paper_distance(spread, published)
     if distance is None:
         return f"{mean:z.3f}", False

@@ -34,7 +34,7 @@ def orders(results: Sequence[Result]) -> str:
     for first in best_first(runs[0]):
         numbers = [run.metrics[first.name].numbers for run in runs]
         cells = [
-            f"{three(n.rank_order_rho.value)} ({three(n.rank_order_rho_within.value)})"
+            f"{three(n.value('rank_order_rho'))} ({three(n.value('rank_order_rho_within'))})"
             for n in numbers
         ]
         lines.append(row(first.name, *cells))

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.corruptions.base import KINDS
-from metaeval.results.files import read_result
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.runs import files
 
 Metric = MetricResult[Measured]
 
@@ -23,8 +21,7 @@ HARMFUL = KINDS[:-1]
 
 def _ran(result: Result) -> tuple[list[Metric], MeasuredResult]:
     """The metrics that ran and are not parts, those that see most first, controls last."""
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
+    run = result.read(MeasuredResult)
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
     return sorted(ran, key=lambda m: (m.column.control, -(m.numbers.value("mean_auc") or 0.0))), run
 

@@ -11,12 +11,10 @@ from benchmarks.judgments import ridge
 from benchmarks.numbers.graded import graded, head, read, row, three
 from benchmarks.numbers.judgments import italic, read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
-from metaeval.experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.papers.expected import value_of
-from metaeval.results.files import read_result
 from metaeval.results.measured import Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
 RULES = "bleu,sacrebleu,meteor,rouge_l,cider,spice"
@@ -316,7 +314,7 @@ def table(results: Sequence[Result]) -> str:
             metric = run.metrics.get(system.column)
             if system.column and metric is None:
                 raise KeyError(f"{system.name}: no column {system.column} in {list(run.metrics)}")
-            cells += [three(metric.numbers.rank_order_rho.value if metric else None)]
+            cells += [three(metric.numbers.value("rank_order_rho") if metric else None)]
             published = papers.get(system.name)
             cells += ["none" if published is None else three(published)]
         value = chosen.get(on_pascal(system.column))
@@ -356,8 +354,8 @@ def added(results: Sequence[Result]) -> str:
         for run in runs:
             numbers = run.metrics[name].numbers
             cells += [
-                three(numbers.rank_order_rho.value),
-                three(numbers.rank_order_rho_within.value),
+                three(numbers.value("rank_order_rho")),
+                three(numbers.value("rank_order_rho_within")),
             ]
         judged = chosen.get(on_pascal(name), {})
         cells += [_percent(judged.get(category)) for category in ("HC", "HI", "HM", "MM")]
@@ -368,8 +366,7 @@ def added(results: Sequence[Result]) -> str:
 def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
-    run = read_result(results[0].folder / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
+    run = results[0].read(MeasuredResult)
     of_name = {entry["name"]: entry["set"] for entry in run.extra("sets").records}
     profile = {(c["metric"], c["set"]): c for c in run.extra("profile").records}
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 from benchmarks.numbers.graded import row
 from benchmarks.numbers.tables import Command, Result, Table
-from metaeval.results.files import read_result
 from metaeval.results.trust import SHOWN, TrustResult
-from metaeval.runs import files
 
 BATTERY = Command("-m metaeval experiment=trust")
 
 
 def sentences(results: Sequence[Result]) -> str:
     """A row a use: its title, and the rest of its sentence."""
-    result = _read(results[0])
+    result = results[0].read(TrustResult)
     lines = [row("to", f"`python {BATTERY.line}`, on {result.dataset}"), row("---", "---")]
     lines += [row(use.title, result.about(use)) for use in result.uses]
     return "\n".join(lines)
@@ -23,7 +21,7 @@ def sentences(results: Sequence[Result]) -> str:
 
 def matrix(results: Sequence[Result]) -> str:
     """A row a metric, a column a use, as the command prints it; below, how robust it is."""
-    result = _read(results[0])
+    result = results[0].read(TrustResult)
     lines = ["| | " + " | ".join(use.title for use in result.uses) + " |"]
     lines.append("|---|" + ":---:|" * len(result.uses))
     for metric in result.judged:
@@ -34,12 +32,6 @@ def matrix(results: Sequence[Result]) -> str:
     if missing:
         after.append(f"Missing: {missing}.")
     return "\n".join([*lines, "", " ".join(part for part in after if part)])
-
-
-def _read(result: Result) -> TrustResult:
-    run = read_result(result.folder / files.STATISTICS)
-    assert isinstance(run, TrustResult)
-    return run
 
 
 TABLES = (

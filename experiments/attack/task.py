@@ -397,7 +397,9 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 "A metric that is rarely fooled is not necessarily good: exact match with a "
                 "reference is never fooled.",
             ),
-            caveat=_no_fluency(scores.no_fluency),
+            caveat=f"Captions need not be fluent here: {scores.no_fluency}."
+            if scores.no_fluency
+            else "",
         )
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
@@ -434,10 +436,6 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
 
     def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)
-
-
-def _no_fluency(reason: str | None) -> str:
-    return f"Captions need not be fluent here: {reason}." if reason else ""
 
 
 def refuse_replay(name: str, metric: Any) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.results.comparison import Comparison, Comparisons, Power
-from metaeval.results.graded import CEILING, MEASURES, Measure, Step
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons, Power
+from metaeval.results.graded import CEILING, MEASURES
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
+    PairTest,
     adjusted_in_family,
+    against_best_control,
     compare,
     is_significant,
     resampled_difference,
@@ -36,8 +39,8 @@ class Comparable(NamedTuple):
     `values` maps a measure to its value, `replicates` to float64 [replicates].
     """
 
-    values: Mapping[Measure, float]
-    replicates: Mapping[Measure, Floats]
+    values: Mapping[str, float]
+    replicates: Mapping[str, Floats]
 
 
 class ComparedColumn(NamedTuple):
@@ -92,20 +95,15 @@ class CommonItems:
         return self._made[key]
 
 
-def is_compared(column: ScoreColumn) -> bool:
-    """Whether a column takes part in comparisons: not a part, a control or an untrained network."""
-    return column.part_of is None and not column.untrained and not column.control
-
-
 def differences(
     columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
-) -> dict[Measure, Comparisons]:
-    """All pairs of the metrics that are compared, by each measure.
+) -> dict[str, Comparisons]:
+    """All pairs of the ranked metrics, by each measure.
 
     p-values are Holm-corrected over the pairs of a measure; `detectable` and `images_needed` are at
     the level of the hardest of the pairs, α/m.
     """
-    names = [c.column.name for c in columns if is_compared(c.column)]
+    names = [c.column.name for c in columns if c.column.is_ranked]
     pairs = list(combinations(names, 2))
     alpha = round(1 - confidence, 12)
     family = f"{len(names)} metrics, each pair"
@@ -117,29 +115,53 @@ def differences(
 
 def against_controls(
     columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
-) -> dict[Measure, Comparisons]:
+) -> dict[str, AgainstControl]:
     """Every column that is not a control against the best control of each measure.
 
     The ceiling is not a control to beat. Empty without controls or without other columns.
     """
     controls = [c for c in columns if c.column.control and c.family != CEILING]
     others = [c for c in columns if not c.column.control]
-    if not controls or not others:
-        return {}
-    alpha, compared = round(1 - confidence, 12), {}
+    alpha = round(1 - confidence, 12)
+    names = [c.column.name for c in others]
+    against: dict[str, AgainstControl] = {}
     for measure in MEASURES:
-        best = max(
-            controls, key=lambda c: float(np.nan_to_num(c.comparable.values[measure], nan=-2.0))
+        values = {c.column.name: c.comparable.values[measure] for c in (*others, *controls)}
+        tested = against_best_control(
+            {measure: values},
+            names,
+            [c.column.name for c in controls],
+            partial(_against, common, confidence),
+            f"{len(others)} columns, each against the best control",
+            alpha=alpha,
         )
-        pairs = [(c.column.name, best.column.name) for c in others]
-        family = f"{len(others)} columns, each against {best.column.name}"
-        compared[measure] = _compared(pairs, measure, common, confidence, alpha, family)
-    return compared
+        against |= {key: AgainstControl.of(test, key, alpha) for key, test in tested.items()}
+    return against
+
+
+def _against(
+    common: CommonItems, confidence: float, hypotheses: Sequence[tuple[str, str, str]]
+) -> list[PairTest]:
+    """The tests of (measure, metric, control)."""
+    return [_difference(common, measure, a, b, confidence) for measure, a, b in hypotheses]
+
+
+def _difference(common: CommonItems, measure: str, a: str, b: str, confidence: float) -> PairTest:
+    """The test of one pair, before any correction."""
+    of_a, of_b, n = common.of(a, b)
+    return resampled_difference(
+        of_a.values[measure],
+        of_b.values[measure],
+        of_a.replicates[measure],
+        of_b.replicates[measure],
+        n,
+        confidence=confidence,
+    )
 
 
 def _compared(
     pairs: Sequence[tuple[str, str]],
-    measure: Measure,
+    measure: str,
     common: CommonItems,
     confidence: float,
     alpha: float,
@@ -150,12 +172,15 @@ def _compared(
     level = alpha / max(len(pairs), 1)
     for a, b in pairs:
         of_a, of_b, n = common.of(a, b)
-        args = (
-            of_a.values[measure], of_b.values[measure],
-            of_a.replicates[measure], of_b.replicates[measure],
-        )  # fmt: skip
-        tests[a, b] = resampled_difference(*args, n, confidence=confidence)
-        paired = paired_difference(*args, n, confidence)
+        tests[a, b] = _difference(common, measure, a, b, confidence)
+        paired = paired_difference(
+            of_a.values[measure],
+            of_b.values[measure],
+            of_a.replicates[measure],
+            of_b.replicates[measure],
+            n,
+            confidence,
+        )
         known = not math.isnan(paired.error)
         powers.append(
             Power(
@@ -179,7 +204,7 @@ def _compared(
 
 def extreme_steps(
     result: ResampledGraded, n_images: int, confidence: float
-) -> tuple[Step | None, Step | None]:
+) -> tuple[str | None, str | None]:
     """The step between neighbouring levels that a metric sees least, and most.
 
     A step is named only if its AUC differs significantly from that of *every* other step, after
@@ -198,11 +223,11 @@ def extreme_steps(
         sign[i, j] = is_significant(p, 1 - confidence) * np.sign(tests[i, j].difference)
         sign[j, i] = -sign[i, j]
 
-    def extreme(direction: int) -> Step | None:
+    def extreme(direction: int) -> str | None:
         for i, step in enumerate(steps):
             others = [sign[i, j] for j in range(len(steps)) if j != i]
             if others and all(s == direction for s in others):
-                return Step(lower=step.lower, upper=step.upper)
+                return f"{step.lower} → {step.upper}"
         return None
 
     return extreme(-1), extreme(1)

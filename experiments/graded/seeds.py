@@ -1,4 +1,4 @@
-"""Other corruption seeds: how much a result depends on the words that a corruption chose.
+"""Versions of captions by corruption seed, and how much results depend on the words chosen.
 
 A paper that used the same images differs from a run by the seed of its corruption and by how it
 broke ties, not by its images. Published values are therefore compared by this spread, not by the
@@ -7,7 +7,7 @@ interval over images.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from metaeval.config import metric_names
 from metaeval.corruptions.base import Corruption
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.graded.versions import versions
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.results.graded import CorruptionSeeds, RhoComponents
-from metaeval.results.metric import Spread
+from metaeval.results.graded import MEASURES
+from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import Version
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
@@ -63,6 +63,18 @@ def rescorable(metrics: Mapping[str, Metric], config: DictConfig) -> dict[str, M
     return {name: metric for name, metric in metrics.items() if name in chosen}
 
 
+def versions(
+    dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int
+) -> Iterator[tuple[ImageId, Version]]:
+    """Every image's caption as each corruption leaves it, worst set first, and the human one."""
+    for level, corruption in enumerate(corruptions):
+        results = corruption.apply(dataset, seed)
+        for image_id, source, result in zip(dataset.image_ids, dataset.human, results, strict=True):
+            yield image_id, corruption.version(level, source, result)
+    for image_id, text in zip(dataset.image_ids, dataset.human, strict=True):
+        yield image_id, Version(HUMAN, len(corruptions), text, text, realised_rate=0.0)
+
+
 def score_seeds(
     dataset: CaptionDataset,
     corruptions: Sequence[Corruption],
@@ -101,7 +113,7 @@ def measured(values: Floats, levels: Sequence[int]) -> tuple[float, float, float
 
 def seed_spread(
     tables: Sequence[Floats], levels: Sequence[int], error: float, tie_sd: float
-) -> CorruptionSeeds | None:
+) -> dict[str, float | int] | None:
     """Mean and standard deviation of the measures over seeds, and the components of ρ's variance.
 
     Parameters
@@ -117,29 +129,22 @@ def seed_spread(
 
     Returns
     -------
-    CorruptionSeeds or None
-        Per measure mean and standard deviation (n − 1 in the denominator), and `components`,
-        standard deviations of the pooled ρ: `seed`; `ties`; and `image`, the root of what the
-        bootstrap's variance exceeds the seeds' by, as each image's corruption is resampled with the
-        image. `None` with fewer than two seeds.
+    dict or None
+        The number of seeds `n`; of each measure `NAME_mean` and `NAME_sd` (n − 1 in the
+        denominator); and standard deviations of the pooled ρ: `sd_seed`; `sd_ties`; and `sd_image`,
+        the root of what the bootstrap's variance exceeds the seeds' by, as each image's corruption
+        is resampled with the image. `None` with fewer than two seeds.
     """
     if len(tables) < 2:
         return None
-    values = zip(*(measured(table, levels) for table in tables), strict=True)
-    rho, within, accuracy = map(_spread, values)
-    return CorruptionSeeds(
-        n=len(tables),
-        rank_order_rho=rho,
-        rank_order_rho_within=within,
-        pairwise_accuracy=accuracy,
-        components=RhoComponents(
-            image=float(np.sqrt(max(error**2 - (rho.sd or 0.0) ** 2, 0.0))),
-            seed=rho.sd,
-            ties=tie_sd,
-        ),
-    )
-
-
-def _spread(values: Sequence[float]) -> Spread:
-    drawn = np.array(values)
-    return Spread(mean=float(drawn.mean()), sd=float(drawn.std(ddof=1)))
+    drawn = np.array([measured(table, levels) for table in tables])
+    spread: dict[str, float | int] = {"n": len(tables)}
+    for name, values in zip(MEASURES, drawn.T, strict=True):
+        spread[f"{name}_mean"], spread[f"{name}_sd"] = values.mean(), values.std(ddof=1)
+    seed = spread["rank_order_rho_sd"]
+    return {
+        **spread,
+        "sd_image": float(np.sqrt(max(error**2 - np.nan_to_num(seed) ** 2, 0.0))),
+        "sd_seed": seed,
+        "sd_ties": tie_sd,
+    }

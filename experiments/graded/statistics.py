@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,34 +12,23 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
-from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.graded.ceiling import COLUMN as CEILING
-from metaeval.experiments.graded.column.cached import CachedColumnStatistics
-from metaeval.experiments.graded.column.statistics import Design
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.experiments.base import Published
+from metaeval.experiments.graded.column import CachedColumnStatistics, Curve, Design, Row
 from metaeval.experiments.graded.differences import (
     POWER,
     CommonItems,
     ComparedColumn,
     against_controls,
     differences,
-    is_compared,
 )
-from metaeval.experiments.graded.dose import curve_of, dose_of_run
-from metaeval.experiments.graded.groups import image_groups
-from metaeval.experiments.graded.training import training_seeds, versions_in_training
-from metaeval.results.graded import (
-    CaptionSet,
-    DoseCurve,
-    GradedResult,
-    GradedStatistics,
-    ImageGroup,
-    SelectedStatistics,
-    StatisticsSettings,
-)
-from metaeval.results.metric import MetricResult
+from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
+from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
+from metaeval.results.metric import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.runs import files
 from metaeval.runs.columns import (
     APPLIED,
+    CAPTION,
     HARM,
     IMAGE_ID,
     LEVEL,
@@ -49,17 +38,58 @@ from metaeval.runs.columns import (
     SEED,
     SET,
 )
+from metaeval.runs.records import DrawnCorruption, TrainingSeeds, paper_value
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from metaeval.stats.resampling.items import Floats
 
 _NEEDED = (  # of the captions
     *("image_id", "set", "level", "caption", "applied", "expected"),
     *("requested_rate", "realised_rate", "harm"),
 )
+FEWEST = 3  # rates that make a dose-response curve
+SATURATED = 0.995  # ρ within an image, above which little room is left for a better metric
+TITLES = {
+    "scores_by_set": "Scores of each version",
+    "steps": "AUC of each step from a version to the next better one; 0.5 is chance",
+    "applied": "Images in which every corruption changed the caption",
+    "degrees": "Without the captions of other images",
+    "groups": "Groups of images",
+    "seeds": "Spread over corruption seeds",
+    "dose": "Dose and response",
+    "dose_points": "Dose and response, every point",
+}
+NOT_SHOWN = ("scores_by_set", "groups", "dose_points", "worst_images")
 
-Floats = npt.NDArray[np.float64]
+
+class CaptionSet(NamedTuple):
+    """One set of versions.
+
+    Attributes
+    ----------
+    name, level
+        "Replace 25%", and its level, 0 = worst.
+    n, n_applied, n_unapplied
+        Its captions, and how many of them were changed and were not.
+    requested_rate, mean_realised_rate
+        Shares of words in [0, 1]; `None` of corruptions without a rate.
+    mean_harm
+        The share of statements that became false or were lost, where that is known.
+    expected
+        What the corruption should do to a score: "lower" or "same".
+    """
+
+    name: str
+    level: int
+    n: int
+    n_applied: int
+    n_unapplied: int
+    requested_rate: float | None
+    mean_realised_rate: float
+    mean_harm: float
+    expected: str | None
 
 
 def statistics(
@@ -71,7 +101,8 @@ def statistics(
     experiment: str = "graded",
     floor: bool = False,
     store: Store | None = None,
-) -> GradedResult:
+    published: Published | None = None,
+) -> MeasuredResult:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
     The same resampled images serve every metric, so that metrics can be compared in pairs. What
@@ -84,83 +115,208 @@ def statistics(
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     names = [entry.name for entry in sets]
-    levels = [entry.level for entry in sets]
-    applied = matrix(captions, "applied", images, names).astype(bool)
-    counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
-    confidence, curve = float(config.stats.confidence), curve_of(sets, floor)
-    seeds = tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed)
     groups = image_groups(dataset, images.tolist(), captions, names[0] if floor else None)
-    members = [group.members for group in groups]
-    design = Design(names, levels, applied, floor, members, curve, counts, confidence, seeds)
+    curve, confidence = curve_of(sets, floor), float(config.stats.confidence)
+    design = Design(
+        names=names,
+        levels=[entry.level for entry in sets],
+        applied=matrix(captions, "applied", images, names).astype(bool),
+        floor=floor,
+        groups=[group.members for group in groups],
+        curve=curve,
+        counts=bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
+        confidence=confidence,
+        tie_seeds=tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
+    )
     statistics_of = CachedColumnStatistics(store or MemoryStore(), design)
-
     columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
     of_seeds = seed_tables(out, images, names)
-    metrics: list[MetricResult[GradedStatistics]] = []
+    metrics: list[MetricResult[Measured]] = []
     compared: list[ComparedColumn] = []
-    curves: dict[str, DoseCurve] = {}
-    of_groups: list[dict[str, SelectedStatistics]] = [{} for _ in groups]
+    rows: dict[str, list[dict[str, Any]]] = {}  # of the extras
+    worst: dict[str, list[Any]] = {}
     for scored in results:
         for c, column in enumerate(scored.columns):
             numbers = None
             if scored.status == "ok":
                 values = matrix(columns[column.name], "score", images, names)
-                # the scores of the ceiling are levels
-                whole = column.part_of is None and column.name != CEILING.name
+                # the scores of the ceiling are levels, which have no curve
+                has_curve = column.part_of is None and scored.family != CEILING
                 computed = statistics_of(
                     [values, *of_seeds.get(column.name, ())],
                     column.higher_is_better,
-                    curve=whole and curve is not None,
+                    curve=has_curve and curve is not None,
                 )
                 compared.append(ComparedColumn(column, scored.family, values, computed.comparable))
-                if computed.dose is not None:
-                    curves[column.name] = computed.dose
-                for part, of_group in zip(of_groups, computed.groups, strict=True):
-                    part[column.name] = of_group
-                places = [int(place) for place in computed.statistics.worst_images]
-                worst = tuple(images[places].tolist())
-                numbers = computed.statistics.model_copy(update={"worst_images": worst})
-            training = scored.training
-            metrics.append(
-                scored.result(
-                    c,
-                    numbers,
-                    versions=None
-                    if training is None
-                    else versions_in_training(training.drawn, corruptions),
-                    seeds=None
-                    if training is None
-                    else training_seeds(
-                        training.seeds, column.signature_name or column.name, experiment,
-                        dataset.name,
-                        len(images) if not (numbers and numbers.n_nan) else 0, config.seed,
-                        corruptions,
-                    ),
+                numbers = computed.record.measured
+                worst[column.name] = images[list(computed.record.worst_images)].tolist()
+                for name, of_column in computed.record.rows.items():
+                    for row in _with_group(groups, of_column) if name == "groups" else of_column:
+                        rows.setdefault(name, []).append({"metric": column.name, **row})
+            versions = seeds = None
+            if scored.training is not None:
+                versions = versions_in_training(scored.training.drawn, corruptions)
+                seeds = training_seeds(
+                    scored.training.seeds,
+                    column.signature_name or column.name,
+                    experiment,
+                    dataset.name,
+                    len(images) if not (numbers and numbers.facts["n_nan"]) else 0,
+                    config.seed,
+                    corruptions,
                 )
-            )  # fmt: skip
+            metrics.append(scored.result(c, numbers, versions=versions, seeds=seeds))
     common = CommonItems(compared, statistics_of.comparable)
-    return GradedResult(
-        experiment=experiment,  # type: ignore[arg-type]  # validated
+    controls = {c.column.name: c.column.control for c in compared}
+    for row in rows.get("dose_points", []):
+        row["control"] = controls[row["metric"]]
+    printed, other_models = _published(metrics, published)
+    for row in rows.get("seeds", []):
+        value = printed.get(row["metric"])
+        if published is not None and published.why_not is None and value is not None:
+            row["published"], row["published_sd"] = value, paper_distance(row, value)
+    return MeasuredResult(
+        experiment=experiment,
         dataset=dataset.name,
         metrics=tuple(metrics),
-        n_images=len(images),
-        settings=StatisticsSettings(
-            seed=config.stats.seed,
-            replicates=config.stats.replicates,
-            confidence=confidence,
-            tie_seeds=tuple(seeds),
+        facts={
+            "Images": len(images),
+            "Captions": len(captions),
+            "Versions": " < ".join(names),
+        },
+        settings={
+            "seed": config.stats.seed,
+            "replicates": config.stats.replicates,
+            "confidence": confidence,
+            "tie_seeds": tuple(design.tie_seeds),
+            "power": POWER,
+        },
+        declared=SWEEP_MEASURES,
+        comparisons=differences(compared, common, confidence),
+        controls=against_controls(compared, common, confidence),
+        published=()
+        if published is None
+        else (
+            PublishedValues(
+                source=published.source,
+                values={name: {MEASURES[0]: value} for name, value in printed.items()},
+                why_not=published.why_not,
+            ),
         ),
-        sets=tuple(sets),
-        leading_column=leading_column(metrics),
-        differences=differences(compared, common, confidence),
-        against_control=against_controls(compared, common, confidence),
-        power=POWER,
-        dose=dose_of_run(sets, curve, curves, floor),
-        groups=tuple(
-            ImageGroup(by=g.by, label=g.label, n_images=int(g.members.sum()), metrics=part)
-            for g, part in zip(groups, of_groups, strict=True)
+        extras=(
+            Extra.of("sets", "Versions, worst first", map(_set_row, sets), folded=True),
+            *(
+                Extra.of(
+                    name,
+                    title,
+                    rows[name],
+                    folded=name != "dose",
+                    kind="data" if name in NOT_SHOWN else "table",
+                )
+                for name, title in TITLES.items()
+                if name in rows
+            ),
+            _worst_images(worst),
         ),
+        notes=(*_unchanged(sets), *_one_seed(metrics, rows), *other_models),
+        caveat=_caveat(metrics, sets),
     )
+
+
+def _with_group(groups: Sequence[GroupMembers], rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows of "groups" with what their groups have in common."""
+    for group, row in zip(groups, rows, strict=True):
+        yield {"by": group.by, "label": group.label, **row}
+
+
+def _set_row(entry: CaptionSet) -> dict[str, Any]:
+    row = entry._asdict()
+    return {"set": row.pop("name"), **row}
+
+
+def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
+    """A column a metric: the ids of the images with the worst inversions, worst first."""
+    most = max(map(len, worst.values()), default=0)
+    rows = [
+        {name: images[k] if k < len(images) else None for name, images in worst.items()}
+        for k in range(most)
+    ]
+    return Extra.of("worst_images", "Images with the worst inversions", rows, kind="data")
+
+
+def _published(
+    metrics: Sequence[MetricResult[Measured]], published: Published | None
+) -> tuple[dict[str, float], list[str]]:
+    """Metric → published value of the same model; and a note on those of other models."""
+    values: dict[str, float] = {}
+    others = []
+    for metric in metrics:
+        paper = published and paper_value(
+            published.rank_order_rho, metric.name, metric.column.variant_of
+        )
+        if paper and paper.same_model:
+            values[metric.name] = paper.value
+        elif paper:
+            others.append(f"{metric.name} (published {paper.value:.3f})")
+    text = f"Another model than the paper's, so not compared: {', '.join(others)}."
+    return values, [text] if others else []
+
+
+def _unchanged(sets: Sequence[CaptionSet]) -> list[str]:
+    """A note on captions that a corruption could not change."""
+    parts = [f"{100 * s.n_unapplied / s.n:.1f}% of {s.name}" for s in sets if s.n_unapplied]
+    parts = [part for part in parts if not part.endswith(" of Human")]
+    return [f"Unchanged captions, which equal the original: {', '.join(parts)}."] if parts else []
+
+
+def _one_seed(
+    metrics: Sequence[MetricResult[Measured]], rows: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> list[str]:
+    """A note on metrics without further corruption seeds, where others have some."""
+    several = {row["metric"] for row in rows.get("seeds", ())}
+    once = [m.name for m in metrics if m.ok and m.column.is_ranked and m.name not in several]
+    text = f"With one corruption seed only (corruption.reseeded): {', '.join(once)}."
+    return [text] if several and once else []
+
+
+def _caveat(metrics: Sequence[MetricResult[Measured]], sets: Sequence[CaptionSet]) -> str:
+    """The one fact about the versions that would change a reader's decision."""
+    *corrupted, _ = sets  # the last is the human caption
+    if corrupted and not any(entry.n_applied for entry in corrupted):
+        return (
+            "No corruption changed a caption: all versions of an image are the same, and these "
+            "numbers say nothing about the metrics."
+        )
+    if same := [entry.name for entry in sets if entry.expected == "same"]:
+        return f"Versions as good as the original, whose scores should stay: {', '.join(same)}."
+    ranked = [m for m in metrics if m.ok and m.column.is_ranked]
+    saturated = [m.name for m in ranked if (m.numbers.value(MEASURES[1]) or 0.0) >= SATURATED]
+    if len(saturated) > 1:
+        return (
+            f"{len(saturated)} of {len(ranked)} metrics order nearly every version of an image (ρ "
+            f"within ≥ {SATURATED}), which leaves little room between them: use lower rates "
+            "(corruption.rates=[0.05,0.1]) or a subtler corruption."
+        )
+    return ""
+
+
+def curve_of(sets: Sequence[CaptionSet], floor: bool) -> Curve | None:
+    """The curve of a run's sets; `None` where they have fewer than FEWEST rates.
+
+    `sets` are worst first (see `set_table`); the last holds the human captions, and with `floor`
+    the first those of other images.
+    """
+    rates = [
+        (entry.requested_rate, k)
+        for k, entry in enumerate(sets[:-1])
+        if k >= floor and entry.requested_rate is not None
+    ]
+    if len(rates) < FEWEST or len(rates) < len(sets) - 1 - floor:
+        return None
+    rates.sort(key=lambda pair: pair[0])
+    order = [len(sets) - 1, *(k for _, k in rates)]
+    doses = [0.0, *(rate for rate, _ in rates)]
+    return Curve(order, doses, [sets[k].mean_realised_rate for k in order])
 
 
 def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
@@ -207,18 +363,133 @@ def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequen
     return values
 
 
-def leading_column(metrics: Sequence[MetricResult[GradedStatistics]]) -> str | None:
-    """The column with the best rank-order ρ, whose images the report shows first.
+class GroupMembers(NamedTuple):
+    """Images that are alike in one respect: `by` says in which, `label` how, `members` bool [n]."""
 
-    Parts, untrained networks and controls are chosen only where nothing else ran; `None` where no
-    metric ran. Of equal ones the first.
+    by: str
+    label: str
+    members: npt.NDArray[np.bool_]
+
+
+def image_groups(
+    dataset: CaptionDataset, images: Sequence[Any], captions: pd.DataFrame, floor: str | None
+) -> list[GroupMembers]:
+    """Up to three groups of about equal size by each respect in which the images differ.
+
+    `images` are the ids in the order of the members; `floor` is the set of other images' captions.
     """
-    ran = [m for m in metrics if m.ok]
-    whole = [m for m in ran if is_compared(m.column)]
-    rho = {m.name: m.numbers.rank_order_rho.value for m in whole or ran}
-    return max(rho, key=lambda name: _or_last(rho[name]), default=None)
+    place = dataset.positions()
+    rows = [place[image] for image in images]
+    lengths = np.array([len(dataset.human[k].split()) for k in rows], dtype=np.float64)
+    groups = thirds("words of the human caption", lengths)
+    objects = dataset.part("objects")
+    if not isinstance(objects, Absent):
+        groups += thirds("annotated objects", _object_counts(objects, images))
+    if floor is not None:
+        part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
+        references = [dataset.references[k] for k in rows]
+        fits = [fit(part[i], refs) for i, refs in zip(images, references, strict=True)]
+        groups += thirds(f"share of the {floor} caption's words in a reference", np.array(fits), 2)
+    return groups
 
 
-def _or_last(rho: float | None) -> float:
-    """A correlation to sort by: an undefined one comes last."""
-    return -2.0 if rho is None else rho
+def fit(caption: str, references: Sequence[str]) -> float:
+    """The largest share of a caption's distinct words that one reference has, in [0, 1]."""
+    words = _words(caption)
+    shares = [len(words & _words(r)) / max(len(words), 1) for r in references]
+    return max(shares, default=0.0)
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip(".,!?;:\"'") for word in text.lower().split()}
+
+
+def _object_counts(objects: Mapping[Any, Any], images: Sequence[Any]) -> Floats:
+    return np.array(
+        [len(objects[i].labels) if i in objects else 0 for i in images], dtype=np.float64
+    )
+
+
+def thirds(by: str, values: Floats, digits: int = 0) -> list[GroupMembers]:
+    """Groups cut at the thirds of the values; equal values stay together, so there may be fewer."""
+    cuts = np.unique(np.quantile(values, [1 / 3, 2 / 3]))
+    group = np.searchsorted(cuts, values, side="left")
+    members = [group == g for g in np.unique(group)]
+    if len(members) < 2:
+        return []
+    return [
+        GroupMembers(by, _range(values[m].min(), values[m].max(), digits), np.asarray(m))
+        for m in members
+    ]
+
+
+def _range(low: float, high: float, digits: int) -> str:
+    ends = f"{low:.{digits}f}", f"{high:.{digits}f}"
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+# How the training of a metric relates to a run
+
+SEEN = "seen in training"  # the same corruption, at a rate that was drawn
+INSIDE = "inside the range drawn in training"  # another one, with the same flaw in as many words
+
+
+def in_training(drawn: Iterable[DrawnCorruption], corruption: Corruption) -> str | None:
+    """Whether a training that drew these saw captions like the corruption's.
+
+    A corruption without a rate is compared with no range. `None` if it does not declare its flaw.
+    """
+    if corruption.flaw is None:
+        return None
+    rate = corruption.parameters.get("rate")
+    alike = [
+        each.corruption == corruption.name
+        for each in drawn
+        if each.flaw == corruption.flaw
+        and (each.rates is None or rate is None or each.rates[0] <= rate <= each.rates[1])
+    ]
+    return NEW if not alike else SEEN if any(alike) else INSIDE
+
+
+def versions_in_training(
+    drawn: Sequence[DrawnCorruption], corruptions: Sequence[Corruption]
+) -> dict[str, str]:
+    """`in_training` by set of versions; empty for a metric whose training drew nothing."""
+    if not drawn:
+        return {}
+    statuses = {corruption.label: in_training(drawn, corruption) for corruption in corruptions}
+    return {label: status for label, status in statuses.items() if status is not None}
+
+
+def training_seeds(
+    spreads: Iterable[TrainingSeeds],
+    column: str,
+    experiment: str,
+    dataset: str,
+    n_images: int,
+    seed: int,
+    corruptions: Sequence[Corruption],
+) -> TrainingSpread | None:
+    """The spread over training seeds that was measured on this run; `None` where none was.
+
+    A run is identified by its experiment, data, number of images and seed, and by the names and
+    parameters of its corruptions: its captions depend on nothing else.
+    """
+    versions = [[c.name, dict(c.parameters)] for c in corruptions]
+    for spread in spreads:
+        same = (spread.column, spread.experiment, spread.dataset, spread.n_images, spread.seed)
+        if same == (column, experiment, dataset, n_images, seed) and versions == [
+            list(version) for version in spread.versions
+        ]:
+            within = spread.rank_order_rho_within
+            return TrainingSpread(
+                seeds=tuple(spread.seeds),
+                rank_order_rho=_spread(spread.rank_order_rho),
+                rank_order_rho_within=None if within is None else _spread(within),
+            )
+    return None
+
+
+def _spread(entry: Mapping[str, float]) -> Spread:
+    """A card's entry, which may also contain the values of the single trainings."""
+    return Spread(mean=entry["mean"], sd=entry["sd"])

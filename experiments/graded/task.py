@@ -1,8 +1,12 @@
 """Graded corruption: human captions against ever worse versions of themselves.
 
 `experiment=graded corruption=NAME` runs any corruption of `corruptions/` at the levels of
-`corruption.rates` (or at its one level, where it has no rates). `replace.py` and `shuffle.py` are
-the two experiments of the paper; they only add their words, a floor and the published values.
+`corruption.rates` (or at its one level, where it has no rates). `replace` and `shuffle` are the two
+experiments of the paper; they only add their words, a floor and the published values.
+
+Published are the rank-order ρ of González-Chávez et al., "Are metrics measuring what they should?".
+Their tables are on MS-COCO val2017: 5,000 images, the first caption as Human, four references. A
+run is comparable only with the same images, sets and rules.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
@@ -30,21 +36,32 @@ from metaeval.experiments.captions import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.graded.ceiling import ceiling
-from metaeval.experiments.graded.printout import printout
-from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count
+from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
 from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.graded.versions import versions
+from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, problems
-from metaeval.results.graded import GradedResult
-from metaeval.results.run import PublishedInfo, RunResult
+from metaeval.papers.expected import values_of
+from metaeval.results.graded import leading_column
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
-from metaeval.scoring import MetricScores
+from metaeval.runs.columns import CAPTION, IMAGE_ID, LEVEL
+from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import CEILING, MetricScores
 
 log = logging.getLogger(__name__)
+
+SOURCE = (
+    "O. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal (2022): Are metrics measuring "
+    "what they should? An evaluation of image captioning task metrics, arXiv:2207.01733"
+)
+PAPER = "gonzalez2022metrics"
+REPLACE = values_of(PAPER, "replace")
+SHUFFLE = values_of(PAPER, "shuffle")
+CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 
 
 class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
@@ -59,7 +76,7 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
     name = "graded"
     title = "Graded corruption"
     question = "Does a metric score a caption lower the more of it is corrupted?"
-    report = "graded"
+    report = "measured"
 
     def __init__(self, floor: bool = False) -> None:
         self.floor = floor
@@ -165,37 +182,119 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
 
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
-    ) -> RunResult[Any]:
-        return self.graded_result(data, scores, record, self.name)
-
-    def graded_result(
-        self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord, name: str
-    ) -> GradedResult:
-        """The statistics of the graded versions; `name` is that of the experiment."""
+    ) -> MeasuredResult:
         corruptions = self.corruptions(record.config)
         with open_store(record.config) as store:
             return statistics(
-                record.out, scores, record.config, data, corruptions, name, self.floor, store
+                record.out,
+                scores,
+                record.config,
+                data,
+                corruptions,
+                self.name,
+                self.floor,
+                store,
+                self.published(data, record.config),
             )
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
         return data
 
-    def explained_images(self, summary: Any, images: int) -> Mapping[str, Sequence[ImageId]]:
+    def explained_images(
+        self, summary: MeasuredResult, images: int
+    ) -> Mapping[str, Sequence[ImageId]]:
+        extra = summary.extra("worst_images")
         worst = {
-            m.name: m.statistics.worst_images[:images] if m.statistics else ()
+            name: [image for image in column[:images] if image is not None]
+            for name, column in zip(extra.columns, zip(*extra.rows, strict=True), strict=True)
+        }
+        leading = worst.get(leading_column(summary.metrics) or "", [])
+        return {
+            m.name: tuple(dict.fromkeys((*worst.get(m.name, ()), *leading)))
             for m in summary.metrics
         }
-        leading = worst.get(summary.leading_column, ())
-        return {
-            name: tuple(dict.fromkeys((*worst_images, *leading)))
-            for name, worst_images in worst.items()
-        }
 
-    def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
-        published = record.info.published
-        values = published.rank_order_rho if published and published.comparable else {}
-        return printout(summary, values, file)
+    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
+
+
+class ReplaceExperiment(Graded):
+    """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
+
+    name = "replace"
+    title = "Replace: do metrics notice wrong words?"
+    question = (
+        "Human captions have a quarter and half of their words replaced by random words, and are "
+        "swapped for another image's caption altogether. Which metrics rank the four versions "
+        "Random < Replace 50% < Replace 25% < Human?"
+    )
+
+    def __init__(self, floor: bool = True) -> None:
+        super().__init__(floor)
+
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+        paper = {"rates": [0.25, 0.5], "distinct": False, "min_count": 4}
+        return published_values(REPLACE, paper, dataset, config)
+
+
+class ShuffleExperiment(Graded):
+    """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
+
+    name = "shuffle"
+    title = "Shuffle: do metrics notice wrong word order?"
+    question = (
+        "A quarter, half and all of a human caption's words change places; every word stays. Which "
+        "metrics rank the four versions Shuffle 100% < Shuffle 50% < Shuffle 25% < Human?"
+    )
+
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+        paper = {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"}
+        return published_values(SHUFFLE, paper, dataset, config)
+
+
+def published_values(
+    values: Mapping[str, float],
+    paper: Mapping[str, object],
+    dataset: CaptionDataset,
+    config: DictConfig,
+) -> Published:
+    """The published values, and why this run differs from the paper's protocol, if it does.
+
+    `paper` is the corruption node (without `_target_`) that the paper used.
+    """
+    ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
+    differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
+    why_not = None
+    if dataset.name != "coco_val2017":
+        why_not = f"the paper's captions are MS-COCO val2017's, this run's are from {dataset.name}"
+    elif note := next((note for note in dataset.notes if "not the captions" in note), None):
+        why_not = note.rstrip(".")
+    elif len(dataset) != 5000:
+        why_not = f"the paper uses all 5,000 images of val2017, this run {len(dataset):,}"
+    elif {len(refs) for refs in dataset.references} != {4}:
+        why_not = "the paper uses four references per image"
+    elif differs:
+        why_not = "this run differs from the paper in " + ", ".join(
+            f"corruption.{key}" for key in differs
+        )
+    return Published(SOURCE, values, why_not)
+
+
+def ceiling(captions: pd.DataFrame) -> MetricScores:
+    """Each version scored by its own level; versions of an image with equal words by the highest.
+
+    No metric can separate equal captions of an image, so none can do better, within an image or
+    in every image at once. `captions` has `image_id`, `caption` and `level`.
+    """
+    levels = captions.groupby([IMAGE_ID, CAPTION], sort=False)[LEVEL].transform("max")
+    return MetricScores(
+        "ceiling",
+        (CEILING_COLUMN,),
+        ("ceiling|v:1",),
+        "ok",
+        scores=levels.to_numpy(dtype=np.float64)[:, None],
+        n_scored=len(captions),
+    )
 
 
 def _needs_rate(target: str) -> bool:

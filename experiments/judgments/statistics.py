@@ -218,7 +218,7 @@ class Dimension:
         self.given = sample.ratings[name]
         self.statistic = quoted_statistic(sample.judged)
         self.rows = RowCorrelations(self.given, sample.counts)
-        self.ranked = columns.ranked
+        self.ranked, self.scored = columns.ranked, columns.all
         self.values: dict[str, Estimates] = {}
         self.curves: dict[str, list[dict[str, Any]]] = {}
         shown = {c.name for c in (*columns.ranked, *columns.controls)}
@@ -572,7 +572,7 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
         (
             {"dimension": d.name, "metric": c.name, "system": system, "score": x, "human": y}
             for d in made
-            for c in (*d.ranked, *d.blind)
+            for c in (*d.scored, *d.fitted.values())
             for system, x, y in (
                 system_means(c, d.given, sample) if len(sample.systems) > 1 else ()
             )

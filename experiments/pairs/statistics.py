@@ -163,7 +163,7 @@ def statistics(
     outcomes = {name: outcomes_of(*given, settings.ties) for name, given in scores.items()}
     comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
-    ranked = [c.name for c in columns if is_ranked(c)]
+    ranked = [c.name for c in columns if c.is_ranked]
     controls = [c.name for c in columns if c.control]
     rows = _kept(scores, shared, refine)
     accuracy: dict[str, dict[str, Accuracies]] = {}
@@ -219,7 +219,7 @@ def statistics(
         ]
     extras += [
         _ties(order, accuracy, {metric.name: metric.numbers for metric in metrics if metric.ok}),
-        _examples(pairs, [c for c in columns if is_ranked(c) and c.headline], scores),
+        _examples(pairs, [c for c in columns if c.is_ranked and c.headline], scores),
         _facts_table(pairs.facts),
         _every_accuracy(metrics, accuracy, left),
     ]
@@ -262,11 +262,6 @@ def statistics(
         ),
         caveat=_caveat(of_kinds, len(ranked), settings),
     )
-
-
-def is_ranked(column: ScoreColumn) -> bool:
-    """Whether a column takes part in comparisons: not a part, not untrained, not a control."""
-    return column.part_of is None and not column.untrained and not column.control
 
 
 def shown_by(controls: Mapping[str, AgainstControl]) -> list[str]:

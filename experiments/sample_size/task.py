@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,13 @@ import pandas as pd
 from scipy.special import ndtri
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.graded.differences import is_compared
 from metaeval.experiments.graded.statistics import matrix, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.record import RunRecord
-from metaeval.experiments.text_table import text_table
 from metaeval.options import OpenShare, PositiveInt
 from metaeval.results.base import Estimate
-from metaeval.results.graded import GradedResult, GradedStatistics
+from metaeval.results.measured import Extra, Measured, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.sample_size import NeighbourPair, OrderStabilityResult, SampleSizeResult
 from metaeval.runs import files
 from metaeval.runs.columns import IMAGE_ID, METRIC
 from metaeval.scoring import MetricScores
@@ -30,6 +28,8 @@ from metaeval.stats.resampling.bootstrap import MIN_UNITS
 from metaeval.stats.sample_size import images_for_power, order_stability, power_at
 
 Floats = npt.NDArray[np.float64]
+IN_ORDER, SIGNIFICANT = "share of samples in order", "share of samples with a significant test"
+PREDICTED = "power by the formula"
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -53,7 +53,7 @@ class SampleSize(Graded):
     name = "sample_size"
     title = "How many images does it take?"
     question = "How many images does it take until the order of the metrics is that of all images?"
-    report = "sample_size"
+    report = "measured"
 
     def __init__(
         self,
@@ -68,76 +68,106 @@ class SampleSize(Graded):
 
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
-    ) -> SampleSizeResult:
-        graded = self.graded_result(data, scores, record, self.name)
-        return SampleSizeResult(**dict(graded), sample_size=self._sample_size(graded, record))
-
-    def _sample_size(self, graded: GradedResult, record: RunRecord) -> OrderStabilityResult | None:
-        """Stability of the order by ρ within an image; `None` with fewer than two metrics or
-        `MIN_UNITS` images."""
-        metrics = [m for m in graded.metrics if m.ok and is_compared(m.column)]
-        names = [m.name for m in metrics]
-        if len(names) < 2:
-            return None
+    ) -> MeasuredResult:
+        graded = super().statistics(data, scores, record)
+        pooled, within, *others = graded.declared
+        metrics = [m for m in graded.metrics if m.ok and m.column.is_ranked]
         values = _of_images(record.out, metrics)
         values = values[~np.isnan(values).any(axis=1)]
         n = len(values)
         sizes = sorted({size for size in SIZES if size < n} | ({n} if n >= MIN_UNITS else set()))
-        if not sizes:
-            return None
-        seed = record.config.stats.seed
-        stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
-        neighbours = []
-        for k, (a, b) in enumerate(zip(stability.order[:-1], stability.order[1:], strict=True)):
-            gap = values[:, a] - values[:, b]
-            neighbours.append(
-                NeighbourPair(
-                    better=names[a],
-                    worse=names[b],
-                    difference=mean_with_interval(gap),
-                    sd=float(gap.std(ddof=1)),
-                    images_for_power=images_with_interval(gap, self.alpha, self.power),
-                    images_observed=_first(sizes, stability.significant[k], self.power),
-                    images_same_sign=_first(sizes, stability.same_sign[k], self.stable),
-                    same_sign=tuple(stability.same_sign[k].tolist()),
-                    significant=tuple(stability.significant[k].tolist()),
-                    predicted=tuple(
-                        power_at(s, float(gap.mean()), float(gap.std(ddof=1)), alpha=self.alpha)
-                        for s in sizes
-                    ),
-                )
-            )
-        return OrderStabilityResult(
-            n_images=n,
-            sizes=tuple(sizes),
-            draws=self.draws,
-            stable=self.stable,
-            power=self.power,
-            alpha=self.alpha,
-            order=tuple(names[k] for k in stability.order),
-            same_order=tuple(stability.same_order.tolist()),
-            tau=tuple(stability.tau.tolist()),
-            images_stable=_first(sizes, stability.same_order, self.stable),
-            neighbours=tuple(neighbours),
-        )
+        update: dict[str, Any] = {
+            "declared": (within, pooled, *others),  # the order is that by ρ within an image
+            "caveat": f"Fewer than two metrics or {MIN_UNITS} images: there is no order to test.",
+        }
+        if len(metrics) >= 2 and sizes:
+            names = [metric.name for metric in metrics]
+            update |= self._sample_size(graded, values, names, sizes, record.config.stats.seed)
+        return graded.model_copy(update=update)
 
-    def printout(self, summary: SampleSizeResult, record: RunRecord, file: Path) -> str:
-        stability = summary.sample_size
-        if stability is None:
-            return f"fewer than two metrics or {MIN_UNITS} images to compare\n{file.stem}: {file}"
-        lines = [
-            {"metric": f"{p.better} > {p.worse}", "difference": f"{p.difference.value:.4f}",
-             "same order": _images(p.images_same_sign),
-             "significant": _images(p.images_observed),
-             "by the formula": _needed(p.images_for_power)}
-            for p in stability.neighbours
-        ]  # fmt: skip
-        whole = _images(stability.images_stable)
-        return "\n".join([
-            *text_table(lines, "images until"),
-            f"the whole order in {100 * stability.stable:g}% of samples: {whole} images",
-            f"{file.stem}: {file}",
-        ])  # fmt: skip
+    def _sample_size(
+        self,
+        graded: MeasuredResult,
+        values: Floats,
+        names: Sequence[str],
+        sizes: Sequence[int],
+        seed: int,
+    ) -> dict[str, Any]:
+        """Facts, settings, extras and caveat on the stability of the order.
+
+        `values` [n_images, metrics] are the ρ within each image.
+        """
+        n = len(values)
+        stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
+        neighbours, points = [], []
+        for size, share in zip(sizes, stability.same_order, strict=True):
+            points.append({"panel": IN_ORDER, "line": "the whole order", "x": size, "y": share})
+        for k, (a, b) in enumerate(pairwise(stability.order)):
+            gap = values[:, a] - values[:, b]
+            mean, sd = float(gap.mean()), float(gap.std(ddof=1))
+            predicted = [power_at(size, mean, sd, alpha=self.alpha) for size in sizes]
+            neighbours.append(
+                {
+                    "better": names[a],
+                    "worse": names[b],
+                    "difference": mean_with_interval(gap),
+                    "sd": sd,
+                    "images_same_order": _first(sizes, stability.same_sign[k], self.stable),
+                    "images_significant": _first(sizes, stability.significant[k], self.power),
+                    "images_by_formula": images_with_interval(gap, self.alpha, self.power),
+                }
+            )
+            for panel, shares in (
+                (IN_ORDER, stability.same_sign[k]),
+                (SIGNIFICANT, stability.significant[k]),
+                (PREDICTED, predicted),
+            ):
+                line = f"{names[a]} > {names[b]}"
+                points += [
+                    {"panel": panel, "line": line, "x": size, "y": share}
+                    for size, share in zip(sizes, shares, strict=True)
+                ]
+        samples = [
+            {"images": size, "same_order": same, "kendall_tau": tau}
+            for size, same, tau in zip(sizes, stability.same_order, stability.tau, strict=True)
+        ]
+        enough = _first(sizes, stability.same_order, self.stable)
+        share = f"{100 * self.stable:g}% of the samples"
+        caveat = f"From {enough} images on, {share} have the order of all images."
+        if enough is None:
+            caveat = f"Not even {sizes[-1]:,} images give the order of all images in {share}."
+        return {
+            "facts": {
+                **graded.facts,
+                "Scored by every metric": n,
+                "Images for a stable order": f"more than {sizes[-1]}" if enough is None else enough,
+            },
+            "settings": {
+                **graded.settings,
+                "draws": self.draws,
+                "stable": self.stable,
+                "test_power": self.power,
+                "test_alpha": self.alpha,
+            },
+            "extras": (
+                Extra.of(
+                    "sample_size",
+                    "Samples by their number of images",
+                    [{**point, "x_title": "images"} for point in points],
+                    kind="curves",
+                ),
+                Extra.of(
+                    "neighbours",
+                    f"Neighbours in the order by ρ within an image: images until {share} have "
+                    "them in this order, and until a paired test is significant in "
+                    f"{100 * self.power:g}%, observed and by the power formula",
+                    neighbours,
+                ),
+                Extra.of("samples", "Order of the samples", samples, folded=True),
+                *graded.extras,
+            ),
+            "caveat": caveat,
+        }
 
 
 def mean_with_interval(values: Floats) -> Estimate:
@@ -171,25 +201,13 @@ def images_with_interval(values: Floats, alpha: float, power: float) -> Estimate
     return Estimate(value=needed(mean.value), low=needed(far), high=needed(near), n=mean.n)
 
 
-def _needed(images: Estimate) -> str:
-    """1,300 (900 to 2,100), or a dash where no number can be given."""
-    if images.value is None or images.interval is None:
-        return "–"
-    low, high = images.interval
-    return f"{_images(images.value)} ({_images(low)} to {_images(high)})"
-
-
-def _images(n: float | None) -> str:
-    return "more" if n is None else f"{np.ceil(n):,.0f}"
-
-
-def _first(sizes: list[int], shares: np.ndarray[Any, Any], wanted: float) -> int | None:
+def _first(sizes: Sequence[int], shares: np.ndarray[Any, Any], wanted: float) -> int | None:
     """The smallest size from which on all shares are as wanted; `None` if there is none."""
     enough = [bool((shares[k:] >= wanted).all()) for k in range(len(sizes))]
     return next((size for size, ok in zip(sizes, enough, strict=True) if ok), None)
 
 
-def _of_images(out: Path, metrics: Sequence[MetricResult[GradedStatistics]]) -> Floats:
+def _of_images(out: Path, metrics: Sequence[MetricResult[Measured]]) -> Floats:
     """[n_images, metrics]: the rank-order ρ of each image alone."""
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)

@@ -6,19 +6,25 @@ z-scores, or the minimum of ranks, with means, deviations and ranks of the first
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.experiments.sensitivity.kinds import Sets, by_kind, summarised
+from metaeval.experiments.sensitivity.kinds import (
+    MeanAuc,
+    ResampledMean,
+    Sets,
+    by_kind,
+    summarised,
+)
 from metaeval.results.base import Estimate
-from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
+Images = npt.NDArray[np.intp]
 _STREAM = 0x7067  # separates the halves from other uses of the same seed
 Rule = Literal["alone", "sum of z-scores", "minimum of ranks"]
 RULES: tuple[Rule, ...] = ("sum of z-scores", "minimum of ranks")
@@ -100,49 +106,36 @@ def together(
     prepared = {name: _Prepared(tables[name], first) for name in (*metrics, *controls)}
     weights = bootstrap_counts(len(second), replicates, seed)
 
-    def chosen(candidates: Iterator[_Candidate]) -> tuple[_Candidate, float]:
-        values = [(c, _mean_auc(_combined(prepared, c)[first], groups)) for c in candidates]
-        return max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
+    def mean_auc(candidate: _Candidate, images: Images, counts: Counts) -> ResampledMean:
+        table = _combined(prepared, candidate)[images]
+        return MeanAuc(table, counts, confidence).replicated(groups)._replace(n=len(images))
 
-    def with_rules(pairs: Iterator[tuple[str, str]]) -> Iterator[_Candidate]:
-        return (_Candidate(pair, rule) for pair, rule in product(pairs, RULES))
+    def best(candidates: Iterable[_Candidate]) -> tuple[Combination, ResampledMean]:
+        values = [(c, mean_auc(c, first, weights[:0, : len(first)]).value) for c in candidates]
+        chosen, value = max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
+        held_out = mean_auc(chosen, second, weights)
+        return Combination(*chosen, value, held_out.estimate(confidence)), held_out
 
-    def record(choice: tuple[_Candidate, float]) -> tuple[Combination, Floats]:
-        table = _combined(prepared, choice[0])[second]
-        value, drawn = _mean_auc(table, groups), _replicates(table, groups, weights)
-        return (
-            Combination(
-                columns=choice[0].columns,
-                rule=choice[0].rule,
-                chosen_on=choice[1],
-                held_out=_estimate(value, drawn, confidence, len(second)),
-            ),
-            drawn,
-        )
+    def above(one: ResampledMean, other: ResampledMean) -> Estimate:
+        value, drawn = one.value - other.value, one.replicates - other.replicates
+        return ResampledMean(value, drawn, len(second)).estimate(confidence)
 
-    pair, pair_drawn = record(chosen(with_rules(combinations(metrics, 2))))
-    single, single_drawn = record(chosen(_Candidate((m,), "alone") for m in metrics))
+    pair, of_pair = best(
+        _Candidate(two, rule) for two in combinations(metrics, 2) for rule in RULES
+    )
+    single, of_single = best(_Candidate((metric,), "alone") for metric in metrics)
     control, over_control = None, None
     if controls:
-        control, drawn = record(chosen(with_rules(product(metrics, controls))))
-        over_control = _estimate(
-            _difference(pair, control), pair_drawn - drawn, confidence, len(second)
-        )
-    return Together(
-        metrics=pair,
-        single=single,
-        with_control=control,
-        over_single=_estimate(
-            _difference(pair, single), pair_drawn - single_drawn, confidence, len(second)
-        ),
-        over_control=over_control,
-    )
+        mixed = product(product(metrics, controls), RULES)
+        control, of_control = best(_Candidate(two, rule) for two, rule in mixed)
+        over_control = above(of_pair, of_control)
+    return Together(pair, single, control, above(of_pair, of_single), over_control)
 
 
 class _Prepared:
     """A column's scores as z-scores and as ranks in [0, 1], by the scores of the given images."""
 
-    def __init__(self, table: Floats, images: npt.NDArray[np.intp]) -> None:
+    def __init__(self, table: Floats, images: Images) -> None:
         reference = table[images]
         known = np.sort(reference[~np.isnan(reference)])
         self.plain = table
@@ -163,41 +156,3 @@ def _combined(prepared: Mapping[str, _Prepared], candidate: _Candidate) -> Float
     if candidate.rule == "sum of z-scores":
         return columns[0].z + columns[1].z
     return np.minimum(columns[0].rank, columns[1].rank)
-
-
-def _mean_auc(table: Floats, groups: Sequence[Sequence[int]]) -> float:
-    wins = won(table[:, [0]] - table[:, 1:])
-    known = ~np.isnan(wins)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        auc = np.where(known, wins, 0.0).sum(axis=0) / known.sum(axis=0)
-    return float(_over_kinds(auc[None], groups)[0])
-
-
-def _replicates(table: Floats, groups: Sequence[Sequence[int]], weights: Counts) -> Floats:
-    wins = won(table[:, [0]] - table[:, 1:])
-    known = ~np.isnan(wins)
-    sums, sizes = drawn_sums([np.where(known, wins, 0.0), known], weights)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return _over_kinds(sums / sizes, groups)
-
-
-def _over_kinds(auc: Floats, groups: Sequence[Sequence[int]]) -> Floats:
-    """The mean over kinds of the mean over the sets of each [rows]; sets without a value leave."""
-
-    def mean(values: Floats) -> Floats:
-        known = ~np.isnan(values)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means: Floats = np.where(known, values, 0.0).sum(axis=1) / known.sum(axis=1)
-        return means
-
-    return mean(np.stack([mean(auc[:, list(group)]) for group in groups], axis=1))
-
-
-def _difference(a: Combination, b: Combination) -> float:
-    x, y = a.held_out.value, b.held_out.value
-    return float("nan") if x is None or y is None else x - y
-
-
-def _estimate(value: float, drawn: Floats, confidence: float, n: int) -> Estimate:
-    low, high = central_intervals(drawn[:, None], confidence, n)[0]
-    return Estimate(value=value, low=low, high=high, n=n)

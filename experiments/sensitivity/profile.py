@@ -19,7 +19,6 @@ from metaeval.results.base import Estimate
 from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 from metaeval.stats.ordering.detection import (
     Auc,
-    Detection,
     auc_within_images,
     detection,
     falls,
@@ -109,35 +108,6 @@ class CaptionsBySet:
         )
 
 
-class UntestedCell(NamedTuple):
-    """A cell before the correction over all cells: `cell` makes it one."""
-
-    seen: Detection
-    share_of_another: float | None
-    beyond_fluency: Auc | None
-    examples: tuple[ChangedCaption, ...]
-    refined: Auc | None = None
-
-    def cell(self, p_adjusted: float, expected: str, alpha: float) -> SensitivityCell:
-        """The cell with its adjusted p-value and its verdict."""
-        d = self.seen
-        return SensitivityCell(
-            n=d.n,
-            auc=_estimate(d.auc, d.ci, d.n),
-            detected=_estimate(d.detected, d.detected_ci, d.n),
-            tied=d.tied,
-            p=d.p,
-            p_adjusted=p_adjusted,
-            cost=_estimate(d.cost, d.cost_ci, d.n),
-            effect=_estimate(d.effect, d.effect_ci, d.n),
-            share_of_another=self.share_of_another,
-            beyond_fluency=_of_auc(self.beyond_fluency),
-            refined=_of_auc(self.refined),
-            verdict=verdict(_estimate(d.auc, d.ci, d.n), p_adjusted, expected, alpha),
-            examples=self.examples,
-        )
-
-
 def profile(
     table: Floats,
     sets: Sets,
@@ -145,22 +115,32 @@ def profile(
     fluency: Floats | None,
     texts: CaptionsBySet,
     confidence: float,
-) -> dict[str, UntestedCell]:
-    """Set → a metric's values on it; `fluency` is the table of the language model."""
+) -> dict[str, SensitivityCell]:
+    """Set → a metric's values on it, before the correction over all cells; `fluency` is the table
+    of the language model."""
     another = _cost_of_another(table, sets)
     seen = detection(table[:, 0], table[:, 1:], counts, confidence=confidence)
     beyond = _beyond_fluency(table, fluency, counts, confidence) if fluency is not None else None
-    cells: dict[str, UntestedCell] = {}
+    cells = {}
     for k, entry in enumerate(sets, 1):
         gaps = table[:, 0] - table[:, k]
         harmful = entry.expected == "lower"
         order = np.argsort(np.nan_to_num(gaps if harmful else -gaps, nan=np.inf), kind="stable")
         worst = [i for i in order[:EXAMPLES].tolist() if not np.isnan(gaps[i])]
-        cells[entry.set] = UntestedCell(
-            seen[k - 1],
-            seen[k - 1].cost / another if another and another > 0 else None,
-            beyond[k - 1] if beyond is not None else None,
-            tuple(texts.example(i, k, table) for i in worst),
+        d = seen[k - 1]
+        cells[entry.set] = SensitivityCell(
+            n=d.n,
+            auc=_estimate(d.auc, d.ci, d.n),
+            detected=_estimate(d.detected, d.detected_ci, d.n),
+            tied=d.tied,
+            p=d.p,
+            p_adjusted=d.p,
+            cost=_estimate(d.cost, d.cost_ci, d.n),
+            effect=_estimate(d.effect, d.effect_ci, d.n),
+            share_of_another=d.cost / another if another and another > 0 else None,
+            beyond_fluency=estimate_of(beyond[k - 1]) if beyond is not None else None,
+            verdict="unsure",
+            examples=tuple(texts.example(i, k, table) for i in worst),
         )
     return cells
 
@@ -214,8 +194,9 @@ def verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float
     return "unsure"
 
 
-def _of_auc(auc: Auc | None) -> Estimate | None:
-    return None if auc is None else _estimate(auc.auc, auc.ci, auc.n)
+def estimate_of(auc: Auc) -> Estimate:
+    """An AUC with its interval and the images that it is of."""
+    return _estimate(auc.auc, auc.ci, auc.n)
 
 
 def _estimate(value: float, interval: tuple[float, float], n: int) -> Estimate:

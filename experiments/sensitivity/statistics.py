@@ -29,10 +29,12 @@ from metaeval.experiments.sensitivity.kinds import (
 )
 from metaeval.experiments.sensitivity.profile import (
     CaptionsBySet,
-    UntestedCell,
+    SensitivityCell,
     balanced,
+    estimate_of,
     monotone,
     profile,
+    verdict,
 )
 from metaeval.experiments.sensitivity.rewrites import (
     NO_OP,
@@ -108,7 +110,7 @@ def statistics(
     if refine:
         _refine(profiles, tables, results, sets, counts, config)
     adjusted = adjusted_in_family(
-        {(name, k): cell.seen.p for name, of in profiles.items() for k, cell in of.items()}
+        {(name, k): cell.p for name, of in profiles.items() for k, cell in of.items()}
     )
     groups = by_kind(sets, summarised(sets))
     harmful, harmless = (_expected(sets, groups, e) for e in ("lower", "same"))
@@ -120,12 +122,11 @@ def statistics(
     def numbers(name: str) -> NumbersOfMetric:
         table = tables[name]
         means = MeanAuc(table, counts, confidence)
-        cells = {
-            entry.set: profiles[name][entry.set].cell(
-                adjusted[name, entry.set], entry.expected, 1 - confidence
-            )
-            for entry in sets
-        }
+        cells = {}
+        for entry in sets:
+            cell, p = profiles[name][entry.set], adjusted[name, entry.set]
+            found = verdict(cell.auc, p, entry.expected, 1 - confidence)
+            cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
         positives = hard_positives(table, sets, sorts, counts, confidence)
         severity = {s: means.over_kinds([g for g in of if g]) for s, of in of_severity.items()}
         values = {
@@ -175,6 +176,12 @@ def statistics(
     severity_means = Means(
         SEVERITY, order_of, np.arange(len(images)), counts, confidence=confidence, alpha=alpha
     )
+    comparisons = {
+        MEAN_AUC: differences(paired, HARM, ranked, alpha),
+        POSITIVES: differences(paired, REWRITES, ranked, alpha),
+        SEVERITY: severity_means.comparisons(ranked),
+    }
+    defined = _defined(of_metrics)
     seed, replicates = config.stats.seed, config.stats.replicates
     made = [entry for entry in sets if entry.n_applied]
     return MeasuredResult(
@@ -187,12 +194,8 @@ def statistics(
         },
         settings={"seed": seed, "replicates": replicates, "confidence": confidence},
         metrics=metrics,
-        declared=(*_measures(), *_further_measures(groups, of_severity)),
-        comparisons={
-            MEAN_AUC: differences(paired, HARM, ranked, alpha),
-            POSITIVES: differences(paired, REWRITES, ranked, alpha),
-            SEVERITY: severity_means.comparisons(ranked),
-        },
+        declared=tuple(m for m in _declared(groups, of_severity) if m.key in defined),
+        comparisons={key: of for key, of in comparisons.items() if key in defined},
         controls=against,
         extras=tuple(
             extras_of(
@@ -216,7 +219,15 @@ def statistics(
     )
 
 
-def _measures() -> tuple[Measure, ...]:
+def _defined(of_metrics: Mapping[str, NumbersOfMetric]) -> set[str]:
+    """The keys of the measures that some column has, and of the first one."""
+    values = [of.measured.values.items() for of in of_metrics.values()]
+    return {key for of in values for key, each in of if each.value is not None} | {MEAN_AUC}
+
+
+def _declared(
+    groups: Mapping[str, Sequence[int]], of_severity: Mapping[str, object]
+) -> tuple[Measure, ...]:
     return (
         Measure(MEAN_AUC, "mean AUC over kinds that harm"),
         Measure("harmless", "harmless punished, AUC", best="neither"),
@@ -224,16 +235,9 @@ def _measures() -> tuple[Measure, ...]:
         Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
         Measure("missed", "sets missed", unit="count", best="lowest"),
         Measure("no_ops", "no-ops above harmful near-copies", shown=False),
+        *(Measure(f"kind_{kind}", f"AUC, {kind}", shown=False) for kind in groups),
+        *(Measure(f"severity_{s}", f"AUC, {s} harm", shown=False) for s in of_severity),
     )
-
-
-def _further_measures(
-    groups: Mapping[str, Sequence[int]], of_severity: Mapping[str, object]
-) -> Iterator[Measure]:
-    for kind in groups:
-        yield Measure(f"kind_{kind}", f"AUC, {kind}", shown=False)
-    for severity in of_severity:
-        yield Measure(f"severity_{severity}", f"AUC, {severity} harm", shown=False)
 
 
 def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
@@ -314,7 +318,7 @@ def _first_column(
 
 
 def _refine(
-    profiles: dict[str, dict[str, UntestedCell]],
+    profiles: dict[str, dict[str, SensitivityCell]],
     tables: Mapping[str, Floats],
     results: Sequence[MetricScores],
     sets: Sets,
@@ -343,7 +347,7 @@ def _refine(
         remaining = np.where(stays, table[:, 1:], np.nan)
         seen = auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
         for entry, auc in zip(sets, seen, strict=True):
-            cells[entry.set] = cells[entry.set]._replace(refined=auc)
+            cells[entry.set] = cells[entry.set]._replace(refined=estimate_of(auc))
 
 
 def fitted_text(

@@ -10,13 +10,13 @@ from scipy import stats
 
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.graded import GradedResult
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunResult
 from metaeval.results.trust import CaptionExample
 from metaeval.stats.significance.comparison import ALPHA
 
+GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
 COPIED = "references copied"  # the search that starts from a reference
 BLIND = ("length", "random")  # of the scores that every attack runs on
 LONG = 30  # words of a mean caption from which battles are about long captions
@@ -56,8 +56,8 @@ class MetricTests(NamedTuple):
 
 def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
     """The tests between metrics that an experiment makes, in its main measure."""
-    if isinstance(result, GradedResult):
-        pairs = result.differences.get("pairwise_accuracy")
+    if isinstance(result, MeasuredResult) and result.experiment in GRADED:
+        pairs = result.comparisons.get("pairwise_accuracy")
         if pairs is not None:
             yield MetricTests("share of pairs of versions in order", pairs, corrupted=True)
     elif isinstance(result, MeasuredResult) and result.experiment == "sensitivity":
@@ -80,23 +80,24 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
     """All findings of a result that a use may need."""
-    for kind, read in _READERS.items():
-        if isinstance(result, kind):
-            yield from read(result)
     if isinstance(result, MeasuredResult) and result.experiment in _MEASURED:
         yield from _MEASURED[result.experiment](result)
 
 
-def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
+def _graded(result: MeasuredResult) -> Iterator[ControlledFinding]:
+    if (against := result.controls.get("pairwise_accuracy")) is None:
+        return
     for metric in _metrics(result):
-        compared = result.control_comparison(metric.name, "pairwise_accuracy")
-        value = metric.numbers.pairwise_accuracy
-        if compared is not None and (tested := _tested(compared, value)):
+        if tested := _from(against, metric.name, metric.numbers["pairwise_accuracy"]):
             yield ControlledFinding(
-                "graded.order", result.experiment, metric.name,
-                "share of pairs of versions of one caption in order", *tested,
-                ceiling_is="every pair in order", corrupted=True,
-            )  # fmt: skip
+                "graded.order",
+                result.experiment,
+                metric.name,
+                "share of pairs of versions of one caption in order",
+                *tested,
+                ceiling_is="every pair in order",
+                corrupted=True,
+            )
 
 
 def _pairs(result: MeasuredResult) -> Iterator[ControlledFinding]:
@@ -290,15 +291,12 @@ def _resistance_of_controls(result: MeasuredResult, search: str, key: str) -> di
     return {name: _complement(rate) for name, rate in rates.items() if rate.value is not None}
 
 
-_READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
-    GradedResult: _graded,
-}
-
 _MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
     "forced_choice": _forced_choice,
     "judgments": _judgments,
     "arena": _arena,
     "pairs": _pairs,
+    **dict.fromkeys(GRADED, _graded),
     "sensitivity": _sensitivity,
     "attack": _attack,
 }

@@ -10,6 +10,7 @@ from metaeval.runs.records import CaptionModel, DrawnCorruption, ScoreColumn, Ta
 
 Statistics = TypeVar("Statistics", bound=Model)
 Status = Literal["ok", "skipped", "failed"]
+NEW = "new"  # of a version in `TrainingRecord.versions`: the training drew nothing like it
 
 
 class Spread(Model):
@@ -100,6 +101,16 @@ class MetricResult(Model, Generic[Statistics]):
     def ok(self) -> bool:
         """Whether the metric ran."""
         return self.status == "ok"
+
+    def has_learned_from(self, experiment: str) -> bool:
+        """Whether it was chosen on this experiment, or trained on captions like those of the run.
+
+        Its value is then not comparable with those of metrics that have not learned from the test.
+        """
+        if self.training is None:
+            return False
+        seen = set((self.training.versions or {}).values()) - {NEW}
+        return experiment in self.training.chosen_on or bool(seen)
 
     @property
     def numbers(self) -> Statistics:

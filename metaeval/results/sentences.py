@@ -102,11 +102,14 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
         return (
             f"Whether a metric is above {control}, cannot be decided with so few images or draws."
         )
-    if not against.above:
+    metrics = {m.name for m in ranked_metrics(result)}
+    compared = [c.a for c in against.comparisons if c.a in metrics]
+    above = [name for name in against.above if name in metrics]
+    if not above:
         return f"No metric is significantly above {control}."
-    if len(against.above) == len(against.comparisons) > 1:
+    if len(above) == len(compared) > 1:
         return f"Every metric is significantly above {control}."
-    return f"Significantly above {control}: {names(against.above)}."
+    return f"Significantly above {control}: {names(above)}."
 
 
 def definition_of_bold(columns: Mapping[str, Comparisons]) -> str:
@@ -139,8 +142,13 @@ def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:
 
 
 def ranked_metrics(result: MeasuredResult) -> list[MetricResult[Measured]]:
-    """The metrics that are compared: no part, no untrained weights, no control."""
-    return [m for m in result.metrics if m.ok and m.column.is_ranked]
+    """The metrics that sentences and bold rank: no part, no untrained weights, no control, and none
+    that has learned from captions like those of the run."""
+    return [
+        m
+        for m in result.metrics
+        if m.ok and m.column.is_ranked and not m.has_learned_from(result.experiment)
+    ]
 
 
 def text_of(measure: Measure, estimate: Estimate) -> str:

@@ -29,6 +29,12 @@ class Block(NamedTuple):
         Its tables for papers, written to `tables/`.
     figures
         Name → its drawing, written to `figures/` as SVG and PDF.
+    data
+        Name → text of a file, written to `tables/` as it is.
+    levels
+        How many colours of levels it uses: the classes l0, l1 …, worst first.
+    embedded
+        Whether it embeds data, which the scripts of the page's room read.
     """
 
     key: str
@@ -37,6 +43,9 @@ class Block(NamedTuple):
     folded: bool = False
     tables: tuple[PrintTable, ...] = ()
     figures: Mapping[str, Figure] = {}
+    data: Mapping[str, str] = {}
+    levels: int = 1
+    embedded: bool = False
 
 
 def rendered(template: str, **context: Any) -> Markup:

@@ -5,7 +5,8 @@ A chart is drawn twice, for wide and for narrow windows, so that nothing is cut 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -21,10 +22,13 @@ from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult, ranked
 from metaeval.results.run import Measure
-from metaeval.results.sentences import ranked_metrics, with_interval
+from metaeval.results.sentences import with_interval
 
 WIDE, NARROW = 7.2, 3.4  # inches
 ROW = 0.23  # inches of one metric
+LONG_NAME = 20  # characters of a line's name, of which a narrow legend has one column
+MOST_TICKS = 8  # of an axis with a tick for each number
+FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
 Run = LoadedRun[MeasuredResult]
 Draw = Callable[[float], Figure]
 
@@ -33,8 +37,12 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
     """Every metric with its interval, the band of the best control, and printed values."""
     result = run.result
     measure = measure or result.declared[0]
-    names = [m.name for m in ranked(ranked_metrics(result), measure)]
+    metrics = ranked([m for m in result.metrics if m.ok and m.column.is_ranked], measure)
+    names = [metric.name for metric in metrics]
+    learned = [m.name for m in metrics if m.has_learned_from(result.experiment)]
     controls = [m.name for m in ranked([m for m in result.metrics if m.column.is_control], measure)]
+    if measure.key in result.controls:
+        controls = [result.controls[measure.key].control]
     if not names:
         return Block("", "", Markup(""))
     estimates = {name: result.metric(name).numbers[measure.key] for name in (*names, *controls[:1])}
@@ -52,7 +60,8 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
         with mpl.rc_context(STYLE):
             figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
             axes = figure.add_subplot()
-            _draw_ranking(axes, estimates, controls[:1], band, printed, scale)
+            pale = {*controls[:1], *learned}
+            _draw_ranking(axes, estimates, pale, band, printed, scale)
             if (people := result.people.get(measure.key)) and people.value is not None:
                 axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
             axes.set_xlabel(measure.full_title + (", per cent" if measure.unit == "share" else ""))
@@ -60,7 +69,9 @@ def ranking(run: Run, measure: Measure | None = None) -> Block:
 
     legend = ["Interval of each metric"]
     if band is not None:
-        legend.append(f"grey: the best control, {controls[0]}")
+        legend.append(f"band: the best control, {controls[0]}")
+    if learned:
+        legend.append("grey: learned from captions like these")
     if printed:
         legend.append("diamond: the printed value")
     if measure.key in result.people:
@@ -88,7 +99,7 @@ def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str
 def _draw_ranking(
     axes: Axes,
     estimates: Mapping[str, Estimate],
-    controls: Sequence[str],
+    pale: Collection[str],
     band: Estimate | None,
     printed: Mapping[str, float],
     scale: float,
@@ -98,7 +109,7 @@ def _draw_ranking(
         axes.axvspan(scale * low, scale * high, color=RULE, alpha=0.5, linewidth=0)
         axes.axvline(scale * band.value, color=SOFT, linewidth=0.8)
     for place, (name, estimate) in enumerate(estimates.items()):
-        colour = GREY if name in controls else BLUE
+        colour = GREY if name in pale else BLUE
         if estimate.interval is not None:
             ends = [scale * end for end in estimate.interval]
             axes.plot(ends, [place, place], color=colour, linewidth=3, solid_capstyle="butt")
@@ -115,10 +126,12 @@ def _draw_ranking(
     axes.tick_params(axis="y", length=0)
 
 
-def curves(extra: Extra) -> Block:
+def curves(extra: Extra, note: str = "") -> Block:
     """Lines over x with their intervals: an extra of the kind "curves".
 
-    With a column `panel` a panel each; `controls` are dashed: lines whose column `control` is true.
+    With a column `panel` a panel each. Lines whose column `control` is true are dashed. `sd` is
+    drawn as bars. Where x is a text, points are not joined; where its numbers are far apart, the
+    axis is logarithmic.
     """
     table = extra.frame()
     lines = list(dict.fromkeys(table["line"]))
@@ -132,37 +145,79 @@ def curves(extra: Extra) -> Block:
         height = 1.6 if many else 2.9
         with mpl.rc_context(STYLE):
             figure = Figure((width, height * rows + 0.16 * len(lines)), layout="constrained")
-            grid = figure.subplots(rows, columns, squeeze=False).flat
-            for panel, axes in zip(panels, grid, strict=False):  # takes no axes too many
+            grid = figure.subplots(rows, columns, squeeze=False).flatten()
+            for axes, panel in zip(grid, panels, strict=False):
                 chosen = table if panel is None else table[table["panel"] == panel]
                 _draw_lines(axes, chosen, colours)
                 axes.set_title(panel or "", fontsize=9)
-                axes.set_xlabel(str(table["x_title"].iloc[0]) if "x_title" in table else "")
-            for axes in list(grid):
+                axes.set_xlabel(str(chosen["x_title"].iloc[0]) if "x_title" in table else "")
+            for axes in grid[len(panels) :]:
                 axes.set_visible(False)
             handles, labels = figure.axes[0].get_legend_handles_labels()
             figure.legend(
                 handles,
                 labels,
                 loc="outside lower left",
-                ncols=4 if width > NARROW else 2,
+                ncols=4 if width > NARROW else 1 + (max(map(len, labels)) < LONG_NAME),
                 fontsize=8,
             )
         return figure
 
-    return _chart(f"extra-{extra.name}", extra.title, draw, extra.title, "", extra.folded)
+    key = f"extra-{extra.name}"
+    return _chart(key, extra.title, draw, extra.title, note, extra.folded, extra.name)
 
 
 def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> None:
     for line, rows in table.groupby("line", sort=False):
         is_control = "control" in rows and bool(rows["control"].iloc[0])
         colour = GREY if is_control else colours[str(line)]
-        style = "--" if is_control else "-"
-        axes.plot(rows["x"], rows["y"], style, color=colour, linewidth=1.4, label=str(line))
+        style = "o--" if is_control else "o-"
+        is_text = isinstance(rows["x"].iloc[0], str)
+        if is_text:
+            style = "o"
+        axes.plot(
+            rows["x"],
+            rows["y"],
+            style,
+            color=colour,
+            linewidth=1.4,
+            markersize=2.5,
+            label=str(line),
+        )
+        if "sd" in rows and rows["sd"].notna().any():
+            axes.errorbar(
+                rows["x"],
+                rows["y"],
+                rows["sd"],
+                fmt="none",
+                capsize=2,
+                ecolor=colour,
+                elinewidth=0.8,
+            )
         if "low" in rows and rows["low"].notna().all():
             low, high = rows["low"].astype(float), rows["high"].astype(float)
-            axes.fill_between(rows["x"], low, high, color=colour, alpha=0.12, linewidth=0)
+            if is_text:
+                axes.vlines(rows["x"], low, high, color=colour, linewidth=0.6)
+            else:
+                axes.fill_between(rows["x"], low, high, color=colour, alpha=0.12, linewidth=0)
     axes.grid(color=RULE, linewidth=0.5)
+    set_scale(axes, list(table["x"].unique()))
+
+
+def set_scale(axes: Axes, places: list[Any]) -> None:
+    """A logarithmic axis where the numbers are far apart; 0 has a place to the left of it."""
+    if isinstance(places[0], str):
+        axes.tick_params(axis="x", labelrotation=0 if sum(map(len, places)) < 40 else 20)
+        return
+    least = min((place for place in places if place > 0), default=0.0)
+    if min(places) >= 0 and least > 0 and max(places) > FAR * least:
+        if min(places) > 0:
+            axes.set_xscale("log")
+        else:
+            axes.set_xscale("symlog", linthresh=least, linscale=0.5)
+    if len(places) <= MOST_TICKS:
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.minorticks_off()
 
 
 def histograms(
@@ -175,6 +230,8 @@ def histograms(
     """Scores by set of captions, a small panel a metric; `table` has metric, set and score, and
     where rows are bins of scores, `count`."""
     metrics = list(dict.fromkeys(table["metric"]))
+    if not metrics:
+        return Block("", "", Markup(""))
 
     def draw(width: float) -> Figure:
         columns = min(len(metrics), 4 if width > NARROW else 2)
@@ -213,12 +270,22 @@ def histograms(
     return _chart(key, title, draw, title, "", folded)
 
 
-def _chart(key: str, title: str, draw: Draw, label: str, note: str, folded: bool = False) -> Block:
+def _chart(
+    key: str,
+    title: str,
+    draw: Draw,
+    label: str,
+    note: str,
+    folded: bool = False,
+    stem: str = "",
+) -> Block:
+    stem = stem or key
+    wide = draw(WIDE)
     html = rendered(
         "chart.html.j2",
-        wide=inline(draw(WIDE), label),
+        wide=inline(wide, label),
         narrow=inline(draw(NARROW), label),
         note=note,
-        stem=key,
+        stem=stem,
     )
-    return Block(key, title, html, folded=folded, figures={key: draw(WIDE)})
+    return Block(key, title, html, folded=folded, figures={stem: wide})

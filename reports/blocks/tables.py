@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -164,10 +165,14 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
     return f"{title}: {text}." if text else f"{title}."
 
 
-def extra_table(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
-    """An extra as a table of its own; numbers with their intervals in one cell."""
+def extra_table(result: MeasuredResult | None, extra: Extra, title: str = "") -> Block:
+    """An extra as a table of its own; numbers with their intervals in one cell.
+
+    With a result, the table for LaTeX has the signatures of its scores.
+    """
     table = print_extra(extra)
-    table = signed([table], result)[0]
+    if result is not None:
+        table = signed([table], result)[0]
     html = rendered("extra_table.html.j2", table=table, links=save_links([table]))
     return Block(
         f"extra-{extra.name}", title or extra.title, html, folded=extra.folded, tables=(table,)
@@ -248,29 +253,43 @@ def differences(run: Run, measure: Measure | None = None) -> Block:
 
 def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
     rows = []
+    heads = ["A", "B", "A − B", "p after Holm", "n"]
+    with_power = any(pair.power for pair in pairs)
+    if with_power:
+        heads += ["effect, sd", "detectable", "images needed"]
     for pair in pairs:
         p = " ".join(number(t.p_adjusted, 4) for t in pair.tests)
         n = DASH if pair.n is None else count(pair.n)
         cells = [pair.a, pair.b, with_interval(measure, pair.difference), p or DASH, n]
+        if with_power and pair.power:
+            needed = pair.images_needed
+            cells += [number(pair.power.effect), number(pair.power.detectable)]
+            cells.append(DASH if needed is None else count(math.ceil(needed)))
         rows.append([PrintCell(text) for text in cells])
     name = f"differences-{file_stem(measure.key)}"
-    heads = ["A", "B", "A − B", "p after Holm", "n"]
     return PrintTable(name, f"Differences of {measure.full_title}.", heads, [rows])
 
 
 def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult[Measured]]]:
-    """Metrics best first with their parts under them, controls, and untrained ones."""
+    """Metrics best first with their parts under them, those that have learned from captions like
+    those of the run, controls, and untrained ones."""
     by_kind: dict[str, list[MetricResult[Measured]]] = {}
     for metric in result.metrics:
         if metric.statistics is not None:
-            by_kind.setdefault(kind_of(metric), []).append(metric)
-    metrics: list[MetricResult[Measured]] = []
+            kind = kind_of(metric)
+            if kind == "result" and metric.has_learned_from(result.experiment):
+                kind = "learned"
+            by_kind.setdefault(kind, []).append(metric)
+    groups: list[list[MetricResult[Measured]]] = []
     parts = by_kind.get("part", [])
-    for metric in _in_order(by_kind.get("result", []), first):
-        metrics += [metric, *(p for p in parts if p.column.part_of == metric.name)]
-    metrics += [part for part in parts if part not in metrics]
-    controls = _in_order(by_kind.get("control", []), first)
-    return [metrics, controls, _in_order(by_kind.get("random", []), first)]
+    for kind in ("result", "learned"):
+        group: list[MetricResult[Measured]] = []
+        for metric in _in_order(by_kind.get(kind, []), first):
+            group += [metric, *(p for p in parts if p.column.part_of == metric.name)]
+        groups.append(group)
+    groups[0] += [part for part in parts if part not in groups[0] and part not in groups[1]]
+    groups += [_in_order(by_kind.get(kind, []), first) for kind in ("control", "random")]
+    return groups
 
 
 def _in_order(

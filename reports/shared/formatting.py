@@ -67,14 +67,6 @@ def with_interval(value: float | None, pair: Sequence[float | None] | None) -> s
     return f"{number(value)} [{number(pair[0])}, {number(pair[1])}]"
 
 
-def percent_with_interval(share: float | None, pair: Sequence[float] | None) -> str:
-    """41.5% [34.9, 48.4]: a share in [0, 1] and its interval."""
-    text = percent(share)
-    if share is None or pair is None:
-        return text
-    return f"{text} [{number(100 * pair[0], 1)}, {number(100 * pair[1], 1)}]"
-
-
 def cut(text: str, most: int = MOST_CHARACTERS) -> str:
     """A text of at most so many characters; of a longer one the beginning, saying so.
 

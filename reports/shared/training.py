@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 from metaeval.reports.shared.elements import Row
 from metaeval.reports.shared.formatting import count, listed, number
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.results.metric import MetricResult, TrainingRecord
-
-NEW = "new"  # what `versions_in_training` calls versions of which training drew nothing
+from metaeval.results.metric import NEW, MetricResult, TrainingRecord
 
 
 class Footnote(NamedTuple):

@@ -21,8 +21,7 @@ class SweepReport(Callback):
     """Writes the sweep's page, and prints what was saved and where the page is."""
 
     def on_multirun_end(self, config: Any, **_: Any) -> None:
-        from metaeval.reports.sweep.findings import saved_scores
-        from metaeval.reports.sweep.jobs import read_jobs
+        from metaeval.reports.sweep.jobs import read_jobs, saved_scores
         from metaeval.reports.sweep.page import write_sweep
 
         try:

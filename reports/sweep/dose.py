@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.reports.dose.curves import Panel, corruption_title, panel
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.sweep.groups import SEED
-from metaeval.reports.sweep.jobs import SweepJob
-from metaeval.results.graded import CEILING, CaptionSet, DoseCurve, GradedResult
+from metaeval.reports.sweep.jobs import SEED, SweepJob
+from metaeval.results.graded import CEILING, dose_rows, floor_of
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.stats.dose import dose_record
@@ -32,24 +31,27 @@ class Curves(NamedTuple):
 
     title: str
     settings: tuple[tuple[str, str], ...]
-    jobs: list[tuple[SweepJob, GradedResult]]
+    jobs: list[tuple[SweepJob, MeasuredResult]]
 
 
-def dose_panels(directory: Path, jobs: Sequence[SweepJob]) -> list[Panel]:
-    """A panel for each corruption (and setting, where others than rates and seed were varied).
+def dose_records(
+    directory: Path, jobs: Sequence[SweepJob]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of "dose_points" and "dose" for each corruption, as `dose_blocks` reads them.
 
-    Only jobs of graded corruption count, and of their seeds those that have all the rates.
+    Where others than rates and seed were varied, each setting has curves of its own. Only jobs of
+    graded corruption count, and of their seeds those that have all the rates.
     """
     together: dict[tuple[Any, ...], Curves] = {}
     for job in jobs:
         result = job.statistics
-        if isinstance(result, GradedResult) and (rated := _rated(result)):
-            title = corruption_title([HUMAN, rated[0].name])
+        if isinstance(result, MeasuredResult) and (rated := _rated(result)):
+            title = rated[0]["set"].rpartition(" ")[0] or rated[0]["set"]
             rest = tuple(sorted((k, v) for k, v in job.overrides.items() if k not in (RATES, SEED)))
-            key = (title, rest, result.dataset, _floor(result))
+            key = (title, rest, result.dataset, floor_of(result.extra("sets").records))
             together.setdefault(key, Curves(title, rest, [])).jobs.append((job, result))
     titles = [curves.title for curves in together.values()]
-    panels = []
+    points, summary = [], []
     for curves in together.values():
         name = curves.title
         if titles.count(name) > 1:
@@ -57,67 +59,72 @@ def dose_panels(directory: Path, jobs: Sequence[SweepJob]) -> list[Panel]:
                 *(set(c.settings) for c in together.values() if c.title == name)
             )
             name += f" ({', '.join(f'{k}={v}' for k, v in curves.settings if (k, v) not in same)})"
-        if (made := _panel(directory, name, curves.jobs)) is not None:
-            panels.append(made)
-    return panels
+        for row, of_metric in _curves(directory, curves.jobs):
+            summary.append({"corruption": name, **row})
+            points += [{"corruption": name, **point} for point in of_metric]
+    return points, summary
 
 
-def _rated(result: GradedResult) -> list[CaptionSet]:
-    """The sets of a graded run that are corrupted at a rate."""
-    return [s for s in result.sets if s.requested_rate is not None]
+def _rated(result: MeasuredResult) -> list[dict[str, Any]]:
+    """The sets of a graded run that are corrupted at a rate; none of another run."""
+    return [
+        row
+        for extra in result.extras
+        if extra.name == "sets"
+        for row in extra.records
+        if row["requested_rate"] is not None
+    ]
 
 
-def _floor(result: GradedResult) -> str | None:
-    """The set of other images' captions, if there is one: the lowest, and without a rate."""
-    lowest = min(result.sets, key=lambda s: s.level)
-    return lowest.name if lowest.requested_rate is None and lowest.name != HUMAN else None
-
-
-def _panel(
-    directory: Path, title: str, jobs: Sequence[tuple[SweepJob, GradedResult]]
-) -> Panel | None:
-    """The curves of jobs that differ in rates and seeds; `None` with fewer than FEWEST rates."""
+def _curves(
+    directory: Path, jobs: Sequence[tuple[SweepJob, MeasuredResult]]
+) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The curves of jobs that differ in rates and seeds: of each metric its row of "dose", and its
+    rows of "dose_points"; none with fewer than FEWEST rates."""
     names: dict[float, tuple[str, float | None]] = {}
     by_seed: dict[int, list[SweepJob]] = {}
     for job, result in jobs:
         by_seed.setdefault(job.seed, []).append(job)
-        for s in _rated(result):
-            names[float(s.requested_rate or 0.0)] = (s.name, s.mean_realised_rate)
+        for row in _rated(result):
+            names[row["requested_rate"]] = (row["set"], row["mean_realised_rate"])
     doses = sorted(names)
     if len(doses) < FEWEST:
-        return None
+        return []
     first = jobs[0][1]
-    floor = _floor(first)
+    floor = floor_of(first.extra("sets").records)
     order = [HUMAN, *(names[dose][0] for dose in doses), *([floor] if floor else [])]
     tables = [_tables(directory, members) for _, members in sorted(by_seed.items())]
     whole = [t for t in tables if t and all(set(order) <= set(sets) for sets in t.values())]
-    if not whole:
-        return None
-    metrics = [
-        m for m in first.metrics if m.ok and m.column.part_of is None and m.family != CEILING
-    ]
     images = _common_images(whole)
     if not len(images):
-        return None
-    settings = first.settings
-    counts = bootstrap_counts(len(images), min(REPLICATES, settings.replicates), settings.seed)
-    curves = {}
-    for metric in metrics:
+        return []
+    settings: Mapping[str, Any] = first.settings
+    counts = bootstrap_counts(
+        len(images), min(REPLICATES, settings["replicates"]), settings["seed"]
+    )
+    realised = [0.0, *(names[dose][1] for dose in doses)]
+    curves = []
+    for metric in first.metrics:
         name = metric.name
-        if all(name in table for table in whole):
-            values = np.stack([table[name].loc[images, order].to_numpy(float) for table in whole])
-            if not metric.column.higher_is_better:
-                values = -values
-            k = len(doses) + 1
-            curves[name] = DoseCurve.of(
-                dose_record(
-                    values[:, :, :k], [0.0, *doses], counts,
-                    floor=values[:, :, k] if floor else None, confidence=settings.confidence,
-                )
-            )  # fmt: skip
-    realised = [0.0, *(names[d][1] for d in doses)]
-    kinds = {m.name: kind_of(m) for m in metrics}
-    return panel(title, [0.0, *doses], realised, floor, curves, kinds) if curves else None
+        is_shown = kind_of(metric) in ("result", "control") and metric.family != CEILING
+        if not is_shown or not all(name in table for table in whole):
+            continue
+        values = np.stack([table[name].loc[images, order].to_numpy(float) for table in whole])
+        if not metric.column.higher_is_better:
+            values = -values
+        k = len(doses) + 1
+        record = dose_record(
+            values[:, :, :k],
+            [0.0, *doses],
+            counts,
+            floor=values[:, :, k] if floor else None,
+            confidence=settings["confidence"],
+        )
+        row, points = dose_rows(record, [0.0, *doses], realised)
+        is_control = metric.column.control
+        of_metric = [{"metric": name, "control": is_control, **point} for point in points]
+        curves.append(({"metric": name, **row}, of_metric))
+    return curves
 
 
 def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame]:
@@ -149,7 +156,7 @@ def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame
 def _common_images(tables: Sequence[Mapping[str, pd.DataFrame]]) -> pd.Index[Any]:
     """The images that all tables have, in the order of the first."""
     every = [frame.index for table in tables for frame in table.values()]
-    images = every[0]
+    images = every[0] if every else pd.Index([])
     for index in every[1:]:
         images = images[images.isin(index)]
     return images

@@ -8,26 +8,49 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scipy.stats import kendalltau
+
 from metaeval.errors import InputError
-from metaeval.reports.dose.section import dose_section
+from metaeval.reports.blocks import charts, tables
+from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.dose import dose_blocks
+from metaeval.reports.paper.figures import write_figure
+from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, page
 from metaeval.reports.shared.elements import Header
-from metaeval.reports.shared.figure_style import as_data_uri
-from metaeval.reports.shared.formatting import number
+from metaeval.reports.shared.formatting import known, number
 from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
-from metaeval.reports.sweep.dose import dose_panels
-from metaeval.reports.sweep.findings import findings
-from metaeval.reports.sweep.groups import JobGroup, SeedSpread, constant, groups, swept
-from metaeval.reports.sweep.jobs import SweepJob, read_jobs
-from metaeval.reports.sweep.measures import values_of
+from metaeval.reports.sweep.dose import dose_records
+from metaeval.reports.sweep.jobs import (
+    SEED,
+    JobGroup,
+    SeedSpread,
+    SweepJob,
+    as_number,
+    constant,
+    groups,
+    is_axis,
+    read_jobs,
+    saved_scores,
+    swept,
+    values_of,
+)
+from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.csv_text import CsvWriter
 
-CSV, HTML = "sweep.csv", "sweep.html"
+CSV, HTML, FIGURE = "sweep.csv", "sweep.html", "sweep"
+MOST_ROWS, MOST_COLUMNS = 3, 8  # of panels: measures and settings; the tables have all
+NOTE = (
+    "Numbers make an axis, categories are points. Bands and thin lines are intervals over images, "
+    "capped bars standard deviations over seeds, dashed are controls."
+)
 
 
 class Sweep(NamedTuple):
@@ -74,17 +97,185 @@ def write_sweep(sweep_dir: Path | str) -> Path:
     directory = Path(sweep_dir)
     sweep = read_sweep(directory)
     files.atomic(directory / CSV, lambda p: p.write_text(_csv(sweep), encoding="utf-8"))
-    write_tables(directory, [_print_table(sweep, measure) for measure in sweep.shown])
-    image = ""
-    if sweep.shown:
-        from metaeval.reports.sweep.figure import (
-            write_figure,  # matplotlib takes a second to import
-        )
+    dose = dose_blocks(*dose_records(directory, sweep.jobs))
+    blocks = [
+        _overview(sweep),
+        *dose,
+        *_charts(directory, sweep),
+        *(_values(sweep, measure) for measure in sweep.shown),
+        _jobs(sweep),
+    ]
+    write_tables(directory, [table for block in blocks for table in block.tables])
+    for block in dose:
+        for name, text in block.data.items():
+            path = directory / files.TABLES / name
+            files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
+        for stem, figure in block.figures.items():
+            write_figure(figure, directory / files.FIGURES, stem, block.title)
+    return page.write_page(directory / HTML, _html(sweep, blocks))
 
-        drawn = write_figure(directory, sweep.gathered, sweep.shown, sweep.controls)
-        image = as_data_uri(drawn[0])
-    dose = dose_section(directory, dose_panels(directory, sweep.jobs), figures=True)
-    return page.write_page(directory / HTML, _html(sweep, image, dose))
+
+def _html(sweep: Sweep, blocks: Sequence[Block]) -> str:
+    done = [job for job in sweep.jobs if job.statistics]
+    experiments = dict.fromkeys(j.experiment_and_dataset[0] for j in done)
+    datasets = dict.fromkeys(j.experiment_and_dataset[1] for j in done)
+    seeds = {job.overrides.get(SEED) for job in done}
+    varied = []
+    for k, key in enumerate(sweep.parameters):
+        seen = dict.fromkeys(group.settings[k][1] for group in sweep.gathered)
+        varied.append(f"{key} ({', '.join(seen)})")
+    if len(seeds) > 1:
+        varied.append(f"seed ({len(seeds)} values)")
+    facts = [
+        ("Dataset", ", ".join(datasets)),
+        ("Varied", "; ".join(varied) or "nothing"),
+        ("In all jobs", ", ".join(f"{k}={v}" for k, v in sweep.constants.items())),
+        ("Jobs", f"{len(done)} of {len(sweep.jobs)} jobs finished"),
+        ("Scores", saved_scores(sweep.jobs)),
+    ]
+    return page.render(
+        "sweep.html.j2",
+        1,
+        room="sweep",
+        scripts="[01]-*.js",
+        header=Header(
+            f"Sweep over {len(sweep.jobs)} jobs",
+            f"Sweep of {formatting.listed(list(experiments))}",
+            "",
+            [(name, text) for name, text in facts if text],
+        ),
+        blocks=blocks,
+        missing=[job.name for job in sweep.jobs if not job.statistics],
+    )
+
+
+def _overview(sweep: Sweep) -> Block:
+    """Which metric has the highest value where, how alike the orders are, and what seeds do."""
+    extra = Extra.of(
+        "sweep-overview",
+        "Who has the highest value; in how many settings its interval is apart from all others; "
+        "the least alike orders; the greatest standard deviation over seeds",
+        [overview(sweep.gathered, measure, sweep.controls) for measure in sweep.shown],
+    )
+    return tables.extra_table(None, extra, "Overview")
+
+
+def overview(
+    gathered: Sequence[JobGroup], measure: Measure, controls: frozenset[str]
+) -> dict[str, str | None]:
+    """Of one measure: who leads in each setting, how orders differ, and what seeds do."""
+    values = [(group, _means(group, measure, controls)) for group in gathered]
+    several = [(group, means) for group, means in values if len(means) > 1]
+    first: dict[str, list[JobGroup]] = {}
+    apart = 0
+    for group, means in several:
+        leader = max(means, key=lambda metric: means[metric])
+        first.setdefault(leader, []).append(group)
+        apart += _is_apart(group, measure, leader, means)
+    taus = []
+    for (a, one), (b, two) in combinations(values, 2):
+        common = [metric for metric in one if metric in two]
+        tau = float("nan")
+        if len(common) > 2:
+            tau = float(kendalltau([one[m] for m in common], [two[m] for m in common])[0])
+        if known(tau):
+            taus.append((tau, f"{a.label} and {b.label}"))
+    sds = [
+        (spread.sd, f"{metric}, {group.label}")
+        for group in gathered
+        for metric, spread in group.values.get(measure, {}).items()
+        if metric not in controls and spread.sd is not None
+    ]
+    least = min(taus, key=lambda entry: entry[0], default=None)
+    most = max(sds, key=lambda entry: entry[0], default=None)
+    return {
+        "measure": measure.title,
+        "highest value": "; ".join(f"{name} in {_named(of)}" for name, of in first.items()),
+        "interval apart": f"{apart} of {len(several)}" if several else None,
+        "least alike orders (τ)": least and f"{number(least[0], 2)} ({least[1]})",
+        "greatest sd over seeds": most and f"{number(most[0], 4)} ({most[1]})",
+    }
+
+
+def _means(group: JobGroup, measure: Measure, controls: frozenset[str]) -> dict[str, float]:
+    """Metric → mean over seeds, without controls."""
+    values = group.values.get(measure, {})
+    return {metric: spread.mean for metric, spread in values.items() if metric not in controls}
+
+
+def _is_apart(group: JobGroup, measure: Measure, leader: str, means: Mapping[str, float]) -> bool:
+    """Whether the leader's interval lies above that of every other metric."""
+    spreads = group.values[measure]
+    ends = {name: spreads[name].ci for name in means}
+    own = ends.pop(leader)
+    return own is not None and all(ci is not None and ci[1] < own[0] for ci in ends.values())
+
+
+def _named(members: Sequence[JobGroup]) -> str:
+    """Up to three settings by name, more by their number."""
+    if len(members) <= 3:
+        return formatting.listed([group.label for group in members])
+    return formatting.amount(len(members), "setting")
+
+
+def _charts(directory: Path, sweep: Sweep) -> list[Block]:
+    """Every measure by what was varied, also as sweep.svg and sweep.pdf; nothing without values."""
+    points = chart_points(sweep.gathered, sweep.shown, sweep.controls)
+    if not points:
+        return []
+    block = charts.curves(Extra.of(FIGURE, "By what was varied", points), NOTE)
+    write_figure(block.figures[FIGURE], directory, FIGURE, "By what was varied")
+    return [block]
+
+
+def chart_points(
+    gathered: Sequence[JobGroup], measures: Sequence[Measure], controls: frozenset[str]
+) -> list[dict[str, Any]]:
+    """The points of the curves: a panel for each measure and value of the further parameters."""
+    axis = len(gathered) > 1 and bool(gathered[0].settings) and is_axis(gathered, 0)
+    further = list(dict.fromkeys(group.settings[1:] for group in gathered))[:MOST_COLUMNS]
+    points = []
+    for measure in measures[:MOST_ROWS]:
+        for group in gathered:
+            rest = ", ".join(f"{key}={value}" for key, value in group.settings[1:])
+            key, label = group.settings[0] if group.settings else ("", "all jobs")
+            for metric, spread in group.values.get(measure, {}).items():
+                if group.settings[1:] in further:
+                    low, high = spread.ci or (None, None)
+                    points.append(
+                        {
+                            "panel": f"{measure.title}, {rest}" if rest else measure.title,
+                            "line": metric,
+                            "x": as_number(label) if axis else label,
+                            "y": spread.mean,
+                            "low": low,
+                            "high": high,
+                            "sd": spread.sd,
+                            "control": metric in controls,
+                            "x_title": key,
+                        }
+                    )
+    return points
+
+
+def _values(sweep: Sweep, measure: Measure) -> Block:
+    """The table of a measure."""
+    table = _print_table(sweep, measure)
+    html = rendered(
+        "values.html.j2",
+        measure=measure,
+        groups=_with(sweep, measure),
+        rows=_rows(sweep, measure),
+        cell=_cell,
+        links=save_links([table]),
+    )
+    return Block(table.name, formatting.capital(measure.title), html, tables=(table,))
+
+
+def _jobs(sweep: Sweep) -> Block:
+    """Each job with its settings, why some did not finish, and the metrics that did not run."""
+    html = rendered("jobs.html.j2", jobs=sweep.jobs, failed=_absent(sweep.jobs))
+    return Block("jobs", "Jobs", html)
 
 
 def _csv(sweep: Sweep) -> str:
@@ -146,36 +337,6 @@ def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
         "over images.",
         ["Metric", *(g.label for g in members)],
         [group for group in made if group],
-    )
-
-
-def _html(sweep: Sweep, image: str, dose: Any) -> str:
-    done = [job for job in sweep.jobs if job.statistics]
-    experiments = dict.fromkeys(j.experiment_and_dataset[0] for j in done)
-    datasets = dict.fromkeys(j.experiment_and_dataset[1] for j in done)
-    return page.render(
-        "sweep.html.j2",
-        1,
-        room="sweep",
-        scripts="[01]-*.js",
-        header=Header(
-            f"Sweep over {len(sweep.jobs)} jobs",
-            f"Sweep of {formatting.listed(list(experiments))}",
-            "",
-            [
-                ("Dataset", ", ".join(datasets)),
-                ("Swept", ", ".join(sweep.parameters) or "seed"),
-                ("Finished", f"{len(done)} of {len(sweep.jobs)}"),
-            ],
-        ),
-        findings=findings(sweep.jobs, sweep.gathered, sweep.shown, sweep.controls, sweep.constants),
-        image=image,
-        dose=dose,
-        tables=[(m, f"sweep-{m.key}", _with(sweep, m), _rows(sweep, m)) for m in sweep.shown],
-        cell=_cell,
-        jobs=sweep.jobs,
-        missing=[job.name for job in sweep.jobs if not job.statistics],
-        failed=_absent(sweep.jobs),
     )
 
 

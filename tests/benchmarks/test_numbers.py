@@ -32,12 +32,10 @@ from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
-from metaeval.results.graded import CorruptionSeeds, RhoComponents
 from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
-from metaeval.results.metric import MetricResult, Spread
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
-from tests.reports.graded_results import graded_metric
 from tests.results.examples import (
     changed_set,
     correlations_of,
@@ -167,18 +165,13 @@ def test_numbers_of_trained_networks_come_from_their_pages(tmp_path: Path) -> No
 
 def test_a_spread_over_corruption_seeds_is_not_that_of_training_seeds() -> None:
     """ ".804 ± .001" was the mean over trainings, and ± that of training seeds alone."""
-    numbers = {
-        "status": "ok",
-        "rank_order_rho": 0.9,  # of one seed
-        "training_seeds": {"seeds": [0, 1, 2], "rank_order_rho": {"mean": 0.804, "sd": 0.012}},
-        "seeds": {
-            "n": 5,
-            "rank_order_rho": {"mean": 0.25, "sd": 0.0014},
-            "rank_order_rho_within": {"mean": 0.5, "sd": 0.003},
-        },
+    seeds = {
+        "n": 5,
+        **{"rank_order_rho_mean": 0.25, "rank_order_rho_sd": 0.0014},
+        **{"rank_order_rho_within_mean": 0.5, "rank_order_rho_within_sd": 0.003},
     }
     names = ("FAIEr (gold objects)", "FAIEr (gold objects, no references)")
-    run = {n: graded_metric({"metric": n, "family": "faier", **numbers}) for n in names}
+    run = dict.fromkeys(names, seeds)
     assert over_corruption_seeds([run, run]).splitlines()[2] == (
         "| 4 references | .250 ± .001 | .500 ± .003 | .250 ± .001 | .500 ± .003 |"
     )
@@ -522,13 +515,7 @@ def test_a_system_without_regions_on_pascal_is_read_from_its_text_column() -> No
 
 def test_a_mean_of_zero_over_seeds_is_a_number() -> None:
     """BLEU-1 does not see order: its mean ρ on Shuffle is exactly 0, and not unknown."""
-    spread = CorruptionSeeds(
-        n=2,
-        rank_order_rho=Spread(mean=-0.0, sd=0.001),
-        rank_order_rho_within=Spread(mean=None, sd=None),
-        pairwise_accuracy=Spread(mean=None, sd=None),
-        components=RhoComponents(image=None, seed=0.001, ties=0.0),
-    )
+    spread = {"n": 2, "rank_order_rho_mean": -0.0, "sd_seed": 0.001, "sd_ties": 0.0}
     text, near = published_gaps.cell(spread, 0.027)
     assert text.startswith("0.000 (+")
     assert not near
@@ -538,9 +525,11 @@ def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Pa
     mean, hc = measure_of(5, "mean"), measure_of(5, "HC")
     values = {mean.key: Estimate(value=0.75, low=0.7, high=0.8), hc.key: Estimate(value=0.5387)}
     result = measured_result(
-        {"CIDEr": values}, [mean, hc], people={hc.key: Estimate(value=0.6616)},
+        {"CIDEr": values},
+        [mean, hc],
+        people={hc.key: Estimate(value=0.6616)},
         published=(PublishedValues(source="A paper", values={"CIDEr": {hc.key: 0.546}}),),
-    )  # fmt: skip
+    )
     write_result(tmp_path / files.STATISTICS, result)
     assert judgments.choices([Result(tmp_path, "")]).splitlines()[2:] == [
         "| CIDEr | 53.9 (54.6) | 75.0 | 70.0 to 80.0 |",

@@ -14,11 +14,12 @@ import pytest
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.explanations import explanations
-from metaeval.experiments.graded.statistics import leading_column, statistics
+from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
-from metaeval.results.graded import GradedResult
+from metaeval.results.graded import leading_column
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
@@ -99,7 +100,7 @@ class SilentScorer(LettersScorer):
 
 def _run(
     out: Path, metrics: Sequence[Metric], n: int = 30
-) -> tuple[list[MetricScores], CaptionDataset, GradedResult]:
+) -> tuple[list[MetricScores], CaptionDataset, MeasuredResult]:
     """The files of a run of `n` images: random letters, and each metric's own scores."""
     rng = np.random.default_rng(0)
     word = lambda: "".join(rng.choice(list("abcdefgx"), 5))  # noqa: E731

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import metaeval
@@ -33,6 +32,7 @@ def test_every_experiment_has_a_schema_that_names_its_fields(folder: Path, modul
 
 
 def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
     metaeval.run(
         "replace",
         metrics=["bleu"],

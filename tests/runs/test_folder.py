@@ -186,18 +186,10 @@ def test_runs_in_threads_have_a_folder_and_a_number_each(
 
     def rho(seed: int, out: str | None) -> tuple[str, float]:
         run = metaeval.run(
-            "replace",
-            out=out,
-            dataset="scenes",
-            dataset__limit=20,
-            metrics=["rouge_l"],
-            seed=seed,
-            quiet=True,
-            report="none",
-            cache__enabled=False,
-            stats__replicates=10,
-        )
-        return str(run.directory), run.result.metrics[0].numbers.rank_order_rho.value
+            "replace", out=out, dataset="scenes", dataset__limit=20, metrics=["rouge_l"], seed=seed,
+            quiet=True, report="none", cache__enabled=False, stats__replicates=10,
+        )  # fmt: skip
+        return str(run.directory), run.result.metrics[0].numbers.value("rank_order_rho")
 
     with ThreadPoolExecutor(3) as pool:
         together = list(pool.map(rho, range(3), [None] * 3))

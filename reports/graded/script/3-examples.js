@@ -14,6 +14,6 @@ function arrange(data) {
 for (const m of allMetrics) {
   by.append(new Option(m.kind === "random" ? `${m.name} (random weights)` : m.name));
 }
-by.selectedIndex = allMetrics.findIndex((m) => m.name === $("#metrics tbody tr.result")?.dataset.metric);
+by.selectedIndex = allMetrics.findIndex((m) => m.name === meta.opening);
 if (by.selectedIndex < 0) by.selectedIndex = 0;
 startCards([by, sort], "examples");

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from metaeval.experiments.graded.column import cached
-from metaeval.experiments.graded.column.cached import CachedColumnStatistics
-from metaeval.experiments.graded.column.statistics import (
+from metaeval.experiments.graded import column
+from metaeval.experiments.graded.column import (
+    CachedColumnStatistics,
     ColumnStatistics,
+    Curve,
     Design,
     column_statistics,
 )
-from metaeval.experiments.graded.dose import Curve
 from metaeval.runs.store import SqliteStore
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
@@ -29,7 +28,7 @@ DESIGN = Design(
     applied=APPLIED,
     floor=True,
     groups=[GROUP, ~GROUP],
-    curve=Curve([4, 3, 2, 1], [0.0, 0.2, 0.4, 0.6]),
+    curve=Curve([4, 3, 2, 1], [0.0, 0.2, 0.4, 0.6], [0.0, 0.2, 0.4, 0.6]),
     counts=bootstrap_counts(N, 200, 0),
     confidence=0.95,
     tie_seeds=[0, 1],
@@ -51,13 +50,12 @@ def forbid_computing(monkeypatch: pytest.MonkeyPatch) -> None:
     def computed(*_: object) -> None:
         raise AssertionError("computed")
 
-    monkeypatch.setattr(cached, "column_statistics", computed)
+    monkeypatch.setattr(column, "column_statistics", computed)
 
 
-def bytes_of(column: ColumnStatistics) -> tuple[str, list[tuple[str, bytes]]]:
-    models = [column.statistics, *column.groups, *([column.dose] if column.dose else [])]
-    text = json.dumps([model.model_dump(mode="json") for model in models])
-    return text, [(name, part.tobytes()) for name, part in column.comparable.replicates.items()]
+def bytes_of(made: ColumnStatistics) -> tuple[str, list[tuple[str, bytes]]]:
+    replicates = made.comparable.replicates.items()
+    return made.record.model_dump_json(), [(name, part.tobytes()) for name, part in replicates]
 
 
 @pytest.mark.parametrize("curve", [True, False])
@@ -69,8 +67,8 @@ def test_looked_up_equal_computed(
     tables = [table(seed) for seed in range(seeds)]
     design = DESIGN if curve else DESIGN._replace(curve=None)
     plain = column_statistics(design, tables, higher)
-    assert (plain.dose is not None) == curve
-    assert (plain.statistics.seeds is not None) == (seeds > 1)
+    assert ("dose" in plain.record.rows) == curve
+    assert ("seeds" in plain.record.rows) == (seeds > 1)
     assert np.unique(plain.comparable.replicates["rank_order_rho"]).size > 50
     first = CachedColumnStatistics(store, DESIGN)(tables, higher, curve)
     forbid_computing(monkeypatch)
@@ -93,7 +91,7 @@ OTHER_DESIGNS: dict[str, dict[str, Any]] = {
     "floor": {"floor": False},
     "groups": {"groups": [~GROUP, GROUP]},
     "fewer groups": {"groups": [GROUP]},
-    "doses": {"curve": Curve([4, 3, 2, 1], [0.0, 0.2, 0.4, 0.5])},
+    "doses": {"curve": Curve([4, 3, 2, 1], [0.0, 0.2, 0.4, 0.5], [0.0, 0.2, 0.4, 0.6])},
     "images": {"counts": bootstrap_counts(N, 200, 1)},
     "replicates": {"counts": bootstrap_counts(N, 100, 0)},
     "confidence": {"confidence": 0.9},
@@ -135,7 +133,7 @@ def test_changed_code_is_another_number(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CachedColumnStatistics(store, DESIGN)([table()], True, True)
-    monkeypatch.setattr(cached, "_code", lambda: "other")
+    monkeypatch.setattr(column, "_code", lambda: "other")
     forbid_computing(monkeypatch)
     with pytest.raises(AssertionError, match="computed"):
         CachedColumnStatistics(store, DESIGN)([table()], True, True)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from metaeval.experiments.graded.ceiling import ceiling
+from metaeval.experiments.graded.task import ceiling
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 

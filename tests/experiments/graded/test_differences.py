@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.experiments.graded.column.statistics import comparable_of, comparable_statistics
+from metaeval.experiments.graded.column import comparable_of, comparable_statistics
 from metaeval.experiments.graded.differences import (
     CommonItems,
     ComparedColumn,
@@ -14,7 +14,7 @@ from metaeval.experiments.graded.differences import (
     differences,
     extreme_steps,
 )
-from metaeval.results.graded import MEASURES, Step
+from metaeval.results.graded import MEASURES
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded, graded_result
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -115,8 +115,9 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
     ]
     tested = against_controls(columns, common(columns), 0.95)
     assert tuple(tested) == MEASURES
-    for comparisons in tested.values():
-        good, weak = comparisons.pairs
+    for against in tested.values():
+        assert (against.control, against.above) == ("model", ("good",))
+        good, weak = against.comparisons
         assert (good.a, good.b, weak.a, weak.b) == ("good", "model", "weak", "model")
         assert good.is_significant()
         assert (good.difference.value or 0) > 0
@@ -127,12 +128,12 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
 def test_a_metric_equal_to_the_control_is_not_above_it() -> None:
     same = scores(1.0, 1)
     columns = [column("metric", same), column("model", same, control=True)]
-    (pair,) = against_controls(columns, common(columns), 0.95)["rank_order_rho"].pairs
+    (pair,) = against_controls(columns, common(columns), 0.95)["rank_order_rho"].comparisons
     assert not pair.is_significant()
 
 
 def test_a_step_is_named_only_where_it_differs_from_all_others() -> None:
     least, clearest = extreme_steps(result(1.0, 1, (0, 3, 3.3)), N, 0.95)
-    assert clearest == Step(lower="Random", upper="Half")
-    assert least == Step(lower="Half", upper="Human")
+    assert clearest == "Random → Half"
+    assert least == "Half → Human"
     assert extreme_steps(result(1.0, 2, (0, 1, 2)), N, 0.95) == (None, None)

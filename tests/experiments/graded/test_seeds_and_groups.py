@@ -14,12 +14,13 @@ from metaeval.__main__ import main
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.experiments.graded.column.statistics import Design, column_statistics
-from metaeval.experiments.graded.groups import fit, image_groups, thirds
+from metaeval.experiments.graded.column import Design, column_statistics
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
+from metaeval.experiments.graded.statistics import fit, image_groups, thirds
 from metaeval.metrics.controls import Length
 from metaeval.results.files import read_result
-from metaeval.results.graded import GradedResult
+from metaeval.results.graded import rows_of
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.schema import check_config
 
@@ -30,19 +31,19 @@ def test_the_spread_over_seeds_by_hand() -> None:
     spread = seed_spread(tables, [0, 1, 2], error=1.5, tie_sd=0.1)
     assert spread is not None
     rho = [1.0, 0.5, -1.0]
-    assert spread.n == 3
-    assert spread.rank_order_rho.mean == pytest.approx(np.mean(rho), abs=1e-12)
+    assert spread["n"] == 3
+    assert spread["rank_order_rho_mean"] == pytest.approx(np.mean(rho), abs=1e-12)
     sd = float(np.std(rho, ddof=1))
-    assert spread.rank_order_rho.sd == pytest.approx(sd, abs=1e-12)
-    assert spread.rank_order_rho_within.sd == pytest.approx(sd, abs=1e-12)
-    assert spread.pairwise_accuracy.mean == pytest.approx((1 + 2 / 3 + 0) / 3, abs=1e-12)
-    expected = {"image": np.sqrt(1.5**2 - sd**2), "seed": sd, "ties": 0.1}
-    assert spread.components.model_dump() == pytest.approx(expected, abs=1e-12)
+    assert spread["rank_order_rho_sd"] == pytest.approx(sd, abs=1e-12)
+    assert spread["rank_order_rho_within_sd"] == pytest.approx(sd, abs=1e-12)
+    assert spread["pairwise_accuracy_mean"] == pytest.approx((1 + 2 / 3 + 0) / 3, abs=1e-12)
+    expected = {"sd_image": np.sqrt(1.5**2 - sd**2), "sd_seed": sd, "sd_ties": 0.1}
+    assert {name: spread[name] for name in expected} == pytest.approx(expected, abs=1e-12)
     assert seed_spread(tables[:1], [0, 1, 2], 1.5, 0.1) is None
     # seeds that spread ρ more than the bootstrap leave no variance to images, not a negative one
     wide = seed_spread(tables, [0, 1, 2], 0.5, 0.1)
     assert wide is not None
-    assert wide.components.image == 0
+    assert wide["sd_image"] == 0
 
 
 @pytest.mark.parametrize("seeds", [0, -1, 1.5, True, "two"])
@@ -109,7 +110,7 @@ def test_groups_by_length_and_fit_follow_the_images_given() -> None:
 def test_a_run_with_three_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two further seeds: other captions, other scores; and the numbers of the run stay its own."""
 
-    def run(seeds: int) -> GradedResult:
+    def run(seeds: int) -> MeasuredResult:
         out = tmp_path / str(seeds)
         arguments = [
             "experiment=replace", "dataset=scenes", "dataset.limit=40", "report=none",
@@ -121,30 +122,25 @@ def test_a_run_with_three_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             main()
         assert ended.value.code == 0
         result = read_result(out / files.STATISTICS)
-        assert isinstance(result, GradedResult)
+        assert isinstance(result, MeasuredResult)
         return result
 
     one, three = run(1), run(3)
-    for before, after in zip(one.metrics, three.metrics, strict=True):
-        assert before.numbers.seeds is None
-        spread = after.numbers.seeds
-        assert before.numbers == after.numbers.model_copy(update={"seeds": None})
-        if before.family != "ceiling":  # whose scores do not depend on captions
-            assert spread is not None
-            assert spread.n == 3
-    assert one.against_control == three.against_control
-    bleu = three.metric("BLEU-2").numbers
-    assert bleu.seeds is not None
-    assert (bleu.seeds.rank_order_rho.sd or 0.0) > 0
-    against = three.control_comparison("BLEU-2", "rank_order_rho")
-    assert against is not None
-    assert three.metric(against.b).column.control
+    assert one.metrics == three.metrics
+    assert one.comparisons == three.comparisons
+    assert one.controls == three.controls
+    assert rows_of(one, "seeds") == {}
+    seeds = rows_of(three, "seeds")
+    assert seeds.keys() == {m.name for m in three.metrics} - {"Ceiling"}  # whose scores are levels
+    assert all(row["n"] == 3 for row in seeds.values())
+    assert seeds["BLEU-2"]["rank_order_rho_sd"] > 0
+    assert three.metric(three.controls["rank_order_rho"].control).column.control
     assert not (tmp_path / "1" / files.SEED_SCORES).exists()
     scores = files.read_table(tmp_path / "3" / files.SEED_SCORES)
     assert sorted(scores["seed"].unique()) == [1, 2]
-    assert bleu.without_floor is not None
-    assert bleu.without_floor.n_images == 40
-    assert {g.by for g in three.groups} >= {"words of the human caption"}
+    assert rows_of(three, "degrees")["BLEU-2"]["n_images"] == 40
+    groups = three.extra("groups").frame()
+    assert "words of the human caption" in set(groups["by"])
 
 
 def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
@@ -158,7 +154,6 @@ def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made = column_statistics(design, [scores, scores + 1], True).statistics
-    assert made.rank_order_rho.interval is None
-    assert made.seeds is not None
-    assert made.seeds.components.image is None
+        made = column_statistics(design, [scores, scores + 1], True).record
+    assert made.measured["rank_order_rho"].interval is None
+    assert made.rows["seeds"][0]["sd_image"] is None

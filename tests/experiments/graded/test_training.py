@@ -19,17 +19,15 @@ from metaeval.corruptions.truth.changes import (
     SwapArguments,
     SwapSymmetric,
 )
-from metaeval.experiments.graded.replace import ReplaceExperiment
-from metaeval.experiments.graded.shuffle import ShuffleExperiment
-from metaeval.experiments.graded.training import (
+from metaeval.experiments.graded.statistics import (
     INSIDE,
-    NEW,
     SEEN,
     in_training,
     training_seeds,
     versions_in_training,
 )
-from metaeval.results.metric import Spread
+from metaeval.experiments.graded.task import ReplaceExperiment, ShuffleExperiment
+from metaeval.results.metric import NEW, Spread
 from metaeval.runs.records import TrainingSeeds
 from metaeval.training.spoiling import drawn_corruptions
 from metaeval.weights.pretrained import shipped

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.experiments.sample_size.task import images_with_interval
 from metaeval.results.files import read_result
-from metaeval.results.sample_size import SampleSizeResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from tests.forked import run_command
 
@@ -20,17 +21,41 @@ def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(result, SampleSizeResult)
-    stability = result.sample_size
-    assert stability is not None
-    within = {m.name: m.numbers.rank_order_rho_within.value or 0.0 for m in result.metrics}
-    assert "Length" not in stability.order  # a control is not a metric
-    assert [within[m] for m in stability.order] == sorted(
-        (within[m] for m in stability.order), reverse=True
-    )
-    assert stability.sizes == (25, 50, 60)
-    for pair in stability.neighbours:
-        gap = within[pair.better] - within[pair.worse]
-        np.testing.assert_allclose(pair.difference.value or 0.0, gap, atol=1e-12)
+    assert isinstance(result, MeasuredResult)
+    within = {m.name: m.numbers.value("rank_order_rho_within") or 0.0 for m in result.metrics}
+    neighbours = result.extra("neighbours").records
+    order = [row["better"] for row in neighbours] + [neighbours[-1]["worse"]]
+    assert "Length" not in order  # a control is not a metric
+    assert [within[m] for m in order] == sorted((within[m] for m in order), reverse=True)
+    assert result.declared[0].key == "rank_order_rho_within"
+    assert result.extra("samples").frame()["images"].tolist() == [25, 50, 60]
+    for row in neighbours:
+        gap = within[row["better"]] - within[row["worse"]]
+        np.testing.assert_allclose(row["difference"], gap, atol=1e-12)
+    html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
+    assert result.caveat in done.stdout
+    assert result.caveat in html
+    for name in ("figures/sample_size.pdf", "figures/ranking.svg", "tables/neighbours.tex"):
+        assert (tmp_path / "OUT" / name).is_file()
+
+
+def test_one_metric_has_no_order(tmp_path: Path) -> None:
+    done = run_command(
+        "metaeval", "experiment=sample_size", "dataset=scenes", "dataset.limit=12",
+        "stats.replicates=20", "metrics=[rouge_l]", "hydra.run.dir=OUT", cwd=tmp_path,
+        env={"METAEVAL_CACHE": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert "there is no order to test" in done.stdout
     assert (tmp_path / "OUT" / files.REPORT).is_file()
-    assert (tmp_path / "OUT/figures/sample_size.pdf").is_file()
+
+
+def test_an_interval_of_images_holds_the_number_of_a_larger_sample() -> None:
+    """At 200 images the point estimate is off by a factor; the interval covers the true number."""
+    rng = np.random.default_rng(0)
+    true = ((1.959964 + 0.841621) * 1.0 / 0.25) ** 2  # 125.6 images for a difference of 1/4 sd
+    covered = 0
+    for _ in range(400):
+        images = images_with_interval(rng.normal(0.25, 1.0, 200), 0.05, 0.8)
+        low, high = images.interval or (0.0, float("inf"))
+        covered += low <= true <= high
+    assert 0.92 <= covered / 400 <= 0.98

@@ -162,16 +162,15 @@ def test_what_is_missed_is_counted_and_shown(result: MeasuredResult) -> None:
 
 
 def test_every_mark_has_a_test_of_its_own_statistic(result: MeasuredResult) -> None:
-    for key in ("mean_auc", "hard_positives", "severity_order"):
+    # no rewrite of these changes two content words: nothing to compare
+    assert list(result.comparisons) == ["mean_auc", "severity_order"]
+    for key in result.comparisons:
         value = {m.name: m.numbers.value(key) for m in result.metrics}
         pairs = result.comparisons[key].pairs
         assert len(pairs) == 10
         for pair in pairs:  # every metric scores every caption
-            a, b = value[pair.a], value[pair.b]
-            if a is None or b is None:  # no rewrite changes two words here
-                assert (key, pair.difference.value) == ("hard_positives", None)
-            else:
-                assert pair.difference.value == pytest.approx(a - b, abs=1e-6)  # of 20 bits
+            gap = value[pair.a] - value[pair.b]
+            assert pair.difference.value == pytest.approx(gap, abs=1e-6)  # of 20 bits
     against = result.controls["mean_auc"]
     assert against.control_value == result.metric(against.control).numbers.value("mean_auc")
 

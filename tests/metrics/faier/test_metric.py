@@ -313,4 +313,4 @@ def test_the_command(weights: dict[str, Path], tmp_path: Path) -> None:
     result = read_result(tmp_path / "run" / "statistics.json")
     assert [m.name for m in result.metrics] == list(COLUMNS["corruptions", 4])
     assert all(m.ok and m.numbers.n_nan == 4 for m in result.metrics)
-    assert all(m.numbers.rank_order_rho.value is not None for m in result.metrics)
+    assert all(m.numbers.value("rank_order_rho") is not None for m in result.metrics)

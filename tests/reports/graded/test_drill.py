@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metaeval.reports.graded.page import write_report
+from metaeval.reports.measured import write_report
 from metaeval.runs import files as results
 from tests.experiments.vifidel_run import run_vifidel
 from tests.reports.browser import EXECUTABLE, Page, chromium

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
 from metaeval.reports.__main__ import main
-from metaeval.reports.graded.page import write_report
+from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.sentences import leaders, text_of
 from metaeval.runs import files as results
 from metaeval.stats.ordering.pairwise import worst_inversion
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
-
-MINILM = {"BERTScore (MiniLM)": {"variant_of": "BERTScore", "model": "MiniLM"}}
 
 
 class Reader(HTMLParser):
@@ -80,32 +81,30 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run")
 
 
-def test_summary_and_table_stand_in_the_html_itself(run: Path) -> None:
+def test_answer_and_table_stand_in_the_html_itself(run: Path) -> None:
     page = report(run)
-    metrics = read_result(run / "statistics.json").metrics
-    assert "Best at ordering the four versions of eight captions: pooled over" in page.words
-    for metric in metrics:
-        assert f"{metric.numbers.rank_order_rho.value:.3f}" in page.words
-        assert f"{metric.numbers.kendall_tau_b.value:.3f}" in page.words
+    result = read_result(run / "statistics.json")
+    assert isinstance(result, MeasuredResult)
+    assert leaders(result) in page.words
+    for metric in result.metrics:
+        for measure in result.declared:
+            assert text_of(measure, metric.numbers[measure.key]) in page.words
         assert metric.signature in page.words
     assert "0.561" in page.words  # the published value of SacreBLEU
 
 
 def test_same_files_same_bytes_figures_too(run: Path) -> None:
-    path = write_report(run)
-    first = {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
-    stems = ["SacreBLEU-density", "SacreBLEU-order", "chrF-density", "chrF-order", "forest",
-             "slopes"]  # fmt: skip
-    figures = [*(f"{stem}.svg" for stem in stems), "forest.pdf", "slopes.pdf"]
-    assert sorted(first) == sorted([*figures, "report.html"])
-    assert "order.pdf" not in path.read_text(encoding="utf-8")
-    write_report(run)
-    assert first == {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
-    assert b"<dc:date>" not in first["chrF-order.svg"]
-    assert "figures/chrF-order.pdf" in write_report(run, pdf=True).read_text(encoding="utf-8")
-    assert {f"chrF-{kind}.pdf" for kind in ("order", "density")} < {
-        p.name for p in (run / "figures").iterdir()
-    }
+    def written() -> dict[str, bytes]:
+        folders = (run / "figures", run / "tables")
+        paths = [write_report(run), *(path for folder in folders for path in folder.iterdir())]
+        return {path.name: path.read_bytes() for path in paths}
+
+    first = written()
+    names = ("ranking.svg", "ranking.pdf", "histograms.svg", "histograms.pdf", "measures.tex")
+    assert {*names, "steps.csv", "ties.md", "differences-pairwise_accuracy.tex"} <= first.keys()
+    assert b"<dc:date>" not in first["histograms.svg"]
+    assert b"diamond" in first["report.html"]
+    assert written() == first
 
 
 def test_hostile_captions_stay_text(tmp_path: Path) -> None:
@@ -139,95 +138,118 @@ def test_embedded_scores_keep_five_digits(tmp_path: Path) -> None:
     assert [f"{v:.4e}" for v in read] == [f"{v:.4e}" for v in values]
 
 
-def test_random_weights_are_never_a_result(run: Path) -> None:
-    best: dict[str, str] = {}
-
-    def untrain(statistics: dict[str, Any]) -> None:
-        rho = lambda m: m["statistics"]["rank_order_rho"]["value"]  # noqa: E731
-        column = max(statistics["metrics"], key=rho)["column"]
-        column["untrained"] = True
-        column["name"], best["metric"] = "CLIPScore", column["name"]
-
-    edit(run / "statistics.json", untrain)
-    scores = results.read_table(run / "scores.parquet")
-    scores["metric"] = scores["metric"].replace(best["metric"], "CLIPScore")
-    results.write_table(run / "scores.parquet", scores)
+def test_rows_are_metrics_with_their_parts_then_controls_then_random_weights(
+    tmp_path: Path,
+) -> None:
+    captions = corrupt(IMAGES, 3)
+    good = captions["level"].to_numpy() + 0.0
+    scores = {
+        "CLIPScore": good,
+        "SPICE": -good,
+        "SPICE-object": good,
+        "chrF": good / 2 + np.arange(len(good)) % 5,
+        "Length": good / 3,
+    }
+    columns = {
+        "SPICE-object": {"part_of": "SPICE"},
+        "CLIPScore": {"untrained": True},
+        "Length": {"control": True},
+    }
+    absents = [
+        absent("METEOR", "failed", "no heap", ""),
+        absent("SPIDEr", "skipped", "no parser", "install it"),
+    ]
+    run = write_run(tmp_path, captions=captions, scores=scores, columns=columns, absents=absents)
     html = write_report(run, figures=False).read_text()
-    page = Reader(html)
-    assert "CLIPScore orders" not in page.words
-    assert "CLIPScore ran on random weights and is not ranked." in page.words
     rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
-    assert rows[-1] == ("random", "CLIPScore")
-    assert rows[0][0] == "result"
+    assert rows[:7] == [
+        ("result", "chrF"),
+        ("result", "SPICE"),
+        ("part", "SPICE-object"),
+        ("control", "Length"),
+        ("random", "CLIPScore"),
+        ("absent", "METEOR"),
+        ("absent", "SPIDEr"),
+    ]
+    words = Reader(html).words
+    assert "CLIPScore leads" not in words
+    assert "failed: no heap" in words
+    assert "skipped: no parser install it" in words
+    meta = json.loads(Reader(html).data["meta"])
+    assert meta["opening"] == "chrF"
 
 
-def test_absent_metrics_are_rows_with_reason_and_remedy(tmp_path: Path) -> None:
-    run = write_run(
-        tmp_path,
-        absents=[absent("SPICE", "skipped", "no parser", "install it"),
-                 absent("METEOR", "failed", "no heap", "")],
-    )  # fmt: skip
-    page = report(run)
-    assert "skipped: no parser install it" in page.words
-    assert "failed: no heap" in page.words
-    assert "SPICE could not run; see the alerts" in page.words
-    assert "METEOR Failed: no heap." in page.words
+def test_a_users_own_metric_opens_the_examples(run: Path) -> None:
+    def own(statistics: dict[str, Any]) -> None:
+        entry = next(m for m in statistics["metrics"] if m["column"]["name"] == worse)
+        entry["citation"] = []
+
+    best = json.loads(report(run).data["meta"])["opening"]
+    worse = "chrF" if best == "SacreBLEU" else "SacreBLEU"
+    edit(run / "statistics.json", own)
+    assert json.loads(report(run).data["meta"])["opening"] == worse
 
 
-def test_alerts_and_banner(run: Path) -> None:
+def test_what_limits_the_numbers_is_said(run: Path) -> None:
     def spoil(info: dict[str, Any]) -> None:
-        info["git"]["dirty"] = True
         info["dataset"]["fallback"] = "COCO was not found: this is scenes"
-        info["published"].update(comparable=False, why_not="other images")
+        info["dataset"]["notes"] = ["two images left out"]
 
-    def holes(statistics: dict[str, Any]) -> None:
-        statistics["metrics"][0]["statistics"].update(n_nan=3, rank_order_rho_bounds=[-0.5, 0.9])
-        statistics["sets"][0].update(n=7)
-        statistics["sets"][2].update(n_unapplied=2, n_applied=6)
+    def change(statistics: dict[str, Any]) -> None:
+        statistics["published"][0]["why_not"] = "other images"
+        statistics["caveat"] = "Nothing here is true."
+        statistics["metrics"][0]["counts"] = [
+            {"what": "images without objects", "unit": "images", "n": 2, "of": 8},
+            {"what": "captions without words", "unit": "captions", "n": 0, "of": 32},
+        ]
 
     edit(run / "run.json", spoil)
-    edit(run / "statistics.json", holes)
+    edit(run / "statistics.json", change)
     words = report(run).words
     for expected in (
         "Another dataset than the requested one. COCO was not found: this is scenes",
-        "The working tree had changes",
-        "Not comparable: other images.",
-        "not comparable: other images.",
-        "Three captions of 32 could not be scored",
-        "Ties decide: ρ lies anywhere from −0.500 to 0.900",
-        "The sets differ in size: Random 7,",
-        "2 of 8 captions (25.0%) came out unchanged",
+        "two images left out",
+        "not comparable: other images",
+        "Nothing here is true.",
+        "SacreBLEU: 2 of 8 images without objects (25.0%)",
     ):
         assert expected in words
+    assert "captions without words" not in words
+    assert "published" not in words.split("Notes")[0].lower()
 
 
-def test_parts_stand_under_their_metric_and_are_not_ranked(tmp_path: Path) -> None:
-    captions = corrupt(IMAGES, 3)
-    good = captions["level"].to_numpy() + 0.0
-    scores = {"SPICE": -good, "SPICE-object": good, "chrF": good / 2 + np.arange(len(good)) % 5}
-    columns = {"SPICE-object": {"part_of": "SPICE"}}
-    run = write_run(tmp_path, captions=captions, scores=scores, columns=columns)
-    html = write_report(run, figures=False).read_text()
-    rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
-    assert rows == [("result", "chrF"), ("result", "SPICE"), ("part", "SPICE-object")]
-    assert "pooled over all captions, chrF (ρ" in Reader(html).words
-
-
-def test_images_with_every_level_applied_are_a_second_body(tmp_path: Path) -> None:
+def test_images_with_every_level_applied_are_a_table(tmp_path: Path) -> None:
     captions = corrupt(IMAGES, 3)
     odd = (captions["set"] == "Replace 25%") & (captions["image_id"] % 2 == 1)
     captions.loc[odd, "caption"] = captions["source_caption"]
     captions.loc[odd, "applied"] = False
     run = write_run(tmp_path, captions=captions)
-    html = write_report(run, figures=False).read_text()
-    page = Reader(html)
-    assert 'tbody data-items="applied" hidden' in html
-    applied = read_result(run / "statistics.json").metrics[0].numbers.every_level_applied
-    assert f"{applied.rank_order_rho_within.value:.3f}" in page.words
-    assert f"{odd.sum() / len(IMAGES):.1%} of Replace 25% came out unchanged" in page.words
+    page = report(run)
+    row = read_result(run / "statistics.json").extra("applied").records[0]
+    assert f"{row['rank_order_rho_within']:.3f}" in page.words
+    assert f"{odd.sum() / len(IMAGES):.1%} of Replace 25%" in page.words
     unchanged = "Captions that came out unchanged are in no inversion."
     assert unchanged in page.words
     assert unchanged not in report(write_run(tmp_path / "all")).words
+    assert not (tmp_path / "all/tables/applied.csv").exists()
+
+
+def test_several_rates_have_curves(tmp_path: Path) -> None:
+    images = [(k, f"{human} {k}", refs) for k in range(16) for _, human, refs in [IMAGES[k % 8]]]
+    captions = corrupt(images, 3)
+    captions.loc[captions["set"] == "Random", ["requested_rate", "realised_rate"]] = 1.0
+    captions["set"] = captions["set"].replace("Random", "Replace 100%")
+    run = write_run(tmp_path, images, captions=captions)
+    html = write_report(run).read_text(encoding="utf-8")
+    assert "Dose and response" in html
+    points = pd.read_csv(run / "tables/dose-points.csv")
+    assert points["corruption"].unique().tolist() == ["Replace"]
+    assert points["dose"].tolist() == [0, 0.25, 0.5, 1.0] * 2
+    extra = read_result(run / "statistics.json").extra("dose_points").frame()
+    assert points["change"].tolist() == extra["change"].tolist()
+    assert points["rho"][0] != points["rho"][0]
+    assert (run / "figures/dose.pdf").is_file()
+    assert (run / "tables/dose.tex").is_file()
 
 
 def test_too_much_for_the_limit_becomes_a_selection_by_inversions(tmp_path: Path) -> None:
@@ -286,58 +308,7 @@ def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
 
 def test_nothing_ran(tmp_path: Path) -> None:
     run = write_run(tmp_path, scores={}, absents=[absent("SPICE", "skipped", "no", "")])
-    assert "No metric gave a result on the four versions" in report(run).words
-
-
-def test_another_model_is_shown_with_the_papers_value_and_not_compared(tmp_path: Path) -> None:
-    captions = corrupt(IMAGES, 3)
-    good = captions["level"].to_numpy() + np.arange(len(captions)) % 3
-    scores = {"BERTScore (MiniLM)": good, "SacreBLEU": -good}
-    published = {"source": "The paper", "comparable": True, "why_not": None,
-                 "rank_order_rho": {"BERTScore": 0.5569, "SacreBLEU": 0.5606}}  # fmt: skip
-    run = write_run(tmp_path, captions=captions, scores=scores, columns=MINILM,
-                    run={"published": published})  # fmt: skip
-    html = write_report(run, figures=False).read_text()
-    row = html[html.index('data-metric="BERTScore (MiniLM)"') :]
-    row = row[: row.index("</tr>")]
-    assert ">0.557<small" in row
-    assert "another model</small>" in row
-    assert 'class="paper other"' in row
-    assert "published for another model: 0.5569" in row
-    difference = row[row.index('class="c-delta"') :].split("</td>")[0] + "</td>"
-    assert ">–</td>" in difference
-    assert "<small" not in difference
-    words = Reader(html).words
-    assert "BERTScore (MiniLM) uses another model than the paper" in words
-    assert "Published. None of one value lies within 0.02" in words  # SacreBLEU's, no other
-    assert not re.search(r"(within 0\.02|Further off)[^.]*BERTScore", words)
-
-
-def test_only_another_model_and_nothing_to_compare(tmp_path: Path) -> None:
-    captions = corrupt(IMAGES, 3)
-    published = {"source": "The paper", "comparable": True, "why_not": None,
-                 "rank_order_rho": {"BERTScore": 0.5569}}  # fmt: skip
-    scores = {"BERTScore (MiniLM)": captions["level"].to_numpy() + 0.0}
-    run = write_run(tmp_path, captions=captions, scores=scores, columns=MINILM,
-                    run={"published": published})  # fmt: skip
-    words = report(run).words
-    assert "Published. BERTScore (MiniLM) uses another model" in words
-    assert "within 0.02" not in words
-
-
-def test_what_was_counted_stands_under_the_table(run: Path) -> None:
-    def count(statistics: dict[str, Any]) -> None:
-        statistics["metrics"][0]["counts"] = [
-            {"what": "images without objects", "unit": "images", "n": 2, "of": 8},
-            {"what": "captions without words", "unit": "captions", "n": 0, "of": 32},
-            {"what": "words without a vector", "unit": "words", "n": 1234, "of": None},
-        ]
-
-    assert "images without objects" not in report(run).words
-    edit(run / "statistics.json", count)
-    words = report(run).words
-    assert "SacreBLEU 2 of 8 images without objects (25.0%); 1,234 words without a vector." in words
-    assert "captions without words" not in words
+    assert "No metric has a value." in report(run).words
 
 
 def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_path: Path) -> None:
@@ -360,7 +331,7 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
     wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
     expected = set()
     metrics = read_result(run / "statistics.json").metrics
-    best = max(metrics, key=lambda m: m.numbers.rank_order_rho.value)
+    best = max(metrics, key=lambda m: m.numbers.value("rank_order_rho"))
     for name in {"TIGEr", best.name}:
         severity = worst_inversion(wide[name], range(4))
         expected |= {str(i) for i in np.argsort(-severity, kind="stable")[:5]}
@@ -382,22 +353,21 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
 
 
 def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:
-    images = [(f"im-{i}", human, refs) for i, human, refs in IMAGES]
+    images = [(f"im-{i:02d}", human, refs) for i, human, refs in IMAGES]
     captions = corrupt(images, 3)
-    captions = captions[(captions["set"] != "Random") | (captions["image_id"] != "im-9")]
+    captions = captions[(captions["set"] != "Random") | (captions["image_id"] != "im-09")]
     run = write_run(tmp_path, images, captions=captions)
     page = report(run)
     rows = {row[0]: row[3] for row in json.loads(unpacked(page.data["data-captions"]))}
-    assert rows["im-9"][0] is None
+    assert rows["im-09"][0] is None
     assert all(text is not None for text in rows["im-25"])
-    assert "The sets differ in size: Random 7," in page.words
 
 
 @pytest.mark.parametrize(
     ("name", "harm"),
     [
         ("statistics.json", lambda v: {**v, "metrics": 3}),
-        ("statistics.json", lambda v: {**v, "sets": 3}),
+        ("statistics.json", lambda v: {**v, "extras": 3}),
         ("statistics.json", lambda v: {**v, "metrics": [{**v["metrics"][0], "n": "x"}]}),
         ("statistics.json", lambda v: []),
         ("run.json", lambda v: []),

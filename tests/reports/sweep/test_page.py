@@ -13,15 +13,23 @@ import pytest
 from matplotlib.figure import Figure
 
 from metaeval.errors import InputError
-from metaeval.reports.sweep.dose import dose_panels
-from metaeval.reports.sweep.figure import draw_measure
-from metaeval.reports.sweep.findings import findings, saved_scores
-from metaeval.reports.sweep.groups import JobGroup, constant, groups, number, spread, swept
-from metaeval.reports.sweep.jobs import SweepJob, read_jobs
-from metaeval.reports.sweep.measures import Value
-from metaeval.reports.sweep.page import read_sweep, write_sweep
+from metaeval.reports.blocks.charts import set_scale
+from metaeval.reports.sweep.dose import dose_records
+from metaeval.reports.sweep.jobs import (
+    JobGroup,
+    SweepJob,
+    Value,
+    as_number,
+    constant,
+    groups,
+    read_jobs,
+    saved_scores,
+    spread,
+    swept,
+)
+from metaeval.reports.sweep.page import chart_points, overview, read_sweep, write_sweep
 from metaeval.results.files import read_info, read_result, write_info
-from metaeval.results.graded import GradedStatistics
+from metaeval.results.measured import Measured
 from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
 from tests.reports.graded_results import graded_metric, graded_result
@@ -51,8 +59,9 @@ def overrides(job: Path, *given: str, status: str = "finished", error: str | Non
     write_info(path, RunInfo(**{**fields, "overrides": given, "status": status, "error": error}))
 
 
-def numbers_of_job(folder: Path, metric: str) -> GradedStatistics:
-    return read_result(folder / results.STATISTICS).metric(metric).numbers
+def numbers_of_job(folder: Path, metric: str) -> Measured:
+    numbers: Measured = read_result(folder / results.STATISTICS).metric(metric).numbers
+    return numbers
 
 
 def test_csv_has_every_job_and_metric(sweep: Path) -> None:
@@ -62,13 +71,10 @@ def test_csv_has_every_job_and_metric(sweep: Path) -> None:
     ]
     for row in rows:
         numbers = numbers_of_job(sweep / row["job"], row["metric"])
-        for key, estimate in (
-            ("rank_order_rho", numbers.rank_order_rho),
-            ("rank_order_rho_within", numbers.rank_order_rho_within),
-            ("kendall_tau_b", numbers.kendall_tau_b),
-        ):
+        for key, estimate in numbers.values.items():
             assert float(row[key]) == estimate.value
-        assert float(row["rank_order_rho_ci_low"]) == numbers.rank_order_rho.low
+        low = numbers["rank_order_rho"].low
+        assert row["rank_order_rho_ci_low"] == ("" if low is None else str(low))
     assert rows[2]["corruption.rates"] == "[0.1]"
     assert rows[2]["seed"] == "1"
 
@@ -76,10 +82,10 @@ def test_csv_has_every_job_and_metric(sweep: Path) -> None:
 def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
     html = (sweep / "sweep.html").read_text()
     for pair in ((0, 1), (2, 3)):
-        rho = [numbers_of_job(sweep / str(k), "chrF").rank_order_rho.value for k in pair]
+        rho = [numbers_of_job(sweep / str(k), "chrF").value("rank_order_rho") for k in pair]
         assert f"{np.mean(rho):.3f} ± {np.std(rho, ddof=1):.3f}" in html
     assert "x=&lt;b&gt;" in html
-    assert "<b>" not in html.split('id="values"')[1]
+    assert "<b>" not in html.split('id="sweep-rank_order_rho"')[1]
     assert 'href="0/report.html"' in html
     assert 'href="1/report.html"' not in html  # it has no page
 
@@ -89,7 +95,7 @@ def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path, tmp_p
     assert "Without statistics: job 4, 5." in html
     assert "did not finish: seed is <no> number" in html
     assert "did not finish: it has no files" in html
-    assert "4 of 6 jobs finished. Without statistics: job 4 and 5." in html
+    assert "4 of 6 jobs finished" in html
     for k in (0, 1):
         write_run(tmp_path / str(k), IMAGES[:4], seed=k)
         overrides(tmp_path / str(k), f"seed={k}")
@@ -130,7 +136,7 @@ def test_what_was_swept() -> None:
     assert swept(jobs) == ["b", "a"]
     # an axis comes first, whatever the number of categories
     assert swept([{"n": n, "c": c} for n in "12" for c in "xyz"]) == ["n", "c"]
-    assert [number(v) for v in ("0.1", "[0.1]", "[0.1,0.2]", "abc")] == [0.1, 0.1, None, None]
+    assert [as_number(v) for v in ("0.1", "[0.1]", "[0.1,0.2]", "abc")] == [0.1, 0.1, None, None]
     assert constant([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}]) == {"a": "1"}
 
 
@@ -147,10 +153,9 @@ def job(rho: Mapping[str, float], **given: str) -> SweepJob:
 RHO = Measure("rank_order_rho", "rank-order ρ")
 
 
-def findings_text(*jobs: SweepJob) -> str:
-    """What the findings say of ρ."""
-    made = groups(jobs, swept([j.overrides for j in jobs]))
-    return " ".join(f.text for f in findings(jobs, made, [RHO], frozenset({"c"}), {})[2:])
+def overview_of(*jobs: SweepJob) -> dict[str, str | None]:
+    """What the overview says of ρ."""
+    return overview(groups(jobs, swept([j.overrides for j in jobs])), RHO, frozenset({"c"}))
 
 
 def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
@@ -164,58 +169,53 @@ def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
     assert spread([Value(1.0, (0.0, 2.0)), Value(2.0)]).ci is None  # not of all
 
 
-def test_who_leads() -> None:
-    a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
-    text = findings_text(job(a, r="1"), job(a, r="2"))
-    assert "x has the highest value in every setting. The highest interval is apart" in text
-    text = findings_text(job(a, r="1"), job(b, r="2"))
-    assert (
-        "The highest value changes with the setting: x in r=1; z in r=2. The highest interval is "
-        "apart from all others in one of them."  # z and y overlap: ± 0.1
-    ) in text
-    assert findings_text(job(a)).startswith(
-        "x has the highest value in the one setting; its interval is apart from all others."
-    )
-    assert "its interval is not apart from all others" in findings_text(job(b))
-    # a control leads no metric
-    assert "y has the highest" in findings_text(job({"c": 1.0, "x": 0.1, "y": 0.2}, r="1"), job(
-        {"c": 1.0, "x": 0.1, "y": 0.2}, r="2"))  # fmt: skip
+A, B = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
 
 
-def test_whether_the_order_stays() -> None:
-    a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
-    assert "put the metrics into the same order" in findings_text(job(a, r="1"), job(a, r="2"))
-    text = findings_text(job(a, r="1"), job(b, r="2"))
-    assert "The two settings' orders, of r=1 and r=2, have Kendall's τ −1.00." in text
-    more = findings_text(job(a, r="1"), job(a | {"w": 0.3}, r="2"))
-    assert "All settings put the metrics that they share into the same order." in more
-    two = {"x": 0.9, "y": 0.5}  # two metrics have no orders worth comparing
-    assert "order" not in findings_text(job(two, r="1"), job(two, r="2"))
+@pytest.mark.parametrize(
+    ("jobs", "highest", "apart"),
+    [
+        ([job(A, r="1"), job(A, r="2")], "x in r=1 and r=2", "2 of 2"),
+        ([job(A, r="1"), job(B, r="2")], "x in r=1; z in r=2", "1 of 2"),  # ± 0.1: z, y overlap
+        ([job(A)], "x in all jobs", "1 of 1"),
+        ([job(B)], "z in all jobs", "0 of 1"),
+        # a control leads no metric
+        ([job({"c": 1.0, "x": 0.1, "y": 0.2})], "y in all jobs", "0 of 1"),
+    ],
+)
+def test_who_leads(jobs: list[SweepJob], highest: str, apart: str) -> None:
+    made = overview_of(*jobs)
+    assert (made["highest value"], made["interval apart"]) == (highest, apart)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "tau"),
+    [
+        ([job(A, r="1"), job(A, r="2")], "1.00 (r=1 and r=2)"),
+        ([job(A, r="1"), job(B, r="2")], "−1.00 (r=1 and r=2)"),
+        ([job(A, r="1"), job(A | {"w": 0.3}, r="2")], "1.00 (r=1 and r=2)"),
+        # two metrics have no orders worth comparing
+        ([job({"x": 0.9, "y": 0.5}, r="1"), job({"x": 0.9, "y": 0.5}, r="2")], None),
+    ],
+)
+def test_whether_the_order_stays(jobs: list[SweepJob], tau: str | None) -> None:
+    assert overview_of(*jobs)["least alike orders (τ)"] == tau
 
 
 def test_what_seeds_do() -> None:
-    text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
-    assert "Over seeds its standard deviation is at most 0.1414 (x, all jobs)." in text
-    assert "Seeds do not change it." in findings_text(
-        job({"x": 0.5}, seed="0"), job({"x": 0.5}, seed="1")
-    )
-    text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.5 + 1e-9}, seed="1"))
-    assert "at most 0.0001 (x, all jobs)." in text
-    assert "eeds " not in findings_text(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
+    def said(*values: float, key: str = "seed") -> str | None:
+        jobs = [job({"x": value}, **{key: str(k)}) for k, value in enumerate(values)]
+        return overview_of(*jobs)["greatest sd over seeds"]
+
+    assert said(0.5, 0.7) == "0.1414 (x, all jobs)"
+    assert said(0.5, 0.5) == "0.0000 (x, all jobs)"
+    assert said(0.5, 0.7, key="r") is None
 
 
-def test_how_many_jobs_finished_and_what_was_varied() -> None:
-    def said(*jobs: SweepJob, **constants: str) -> list[str]:
-        made = groups(jobs, swept([j.overrides for j in jobs]))
-        return [f.text for f in findings(jobs, made, [], frozenset(), constants)]
-
-    a, lost = job({"x": 0.5}, r="1"), SweepJob("7", {"r": "2"}, None)
-    assert said(a) == ["1 of 1 job finished.", "Nothing was varied."]
-    assert said(a, lost)[0] == "1 of 2 jobs finished. Without statistics: job 7."
-    assert said(a, job({"x": 0.5}, r="2"), k="v")[1] == (
-        "Varied: r (1, 2). The same in all jobs: k=v."
-    )
-    assert "seed (2 values)" in said(job({}, seed="0"), job({}, seed="1"))[1]
+def test_what_was_varied_is_in_the_head(sweep: Path) -> None:
+    html = markup.unescape((sweep / "sweep.html").read_text())
+    assert "corruption.rates ([0.1], [0.4]); seed (2 values)" in html
+    assert "x=<b>" in html
 
 
 def test_a_job_without_files_says_so(tmp_path: Path) -> None:
@@ -257,23 +257,25 @@ def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
             scores["ceiling"] = np.repeat([0.0, 1.0, 2.0], 5)
             write_run(folder, images, captions=captions, scores=scores, run={"seed": seed})
             overrides(folder, f"corruption.rates=[{rate}]", f"seed={seed}")
-    (panel,) = dose_panels(tmp_path, read_jobs(tmp_path))
-    assert (panel.title, panel.floor, panel.n_seeds) == ("Replace", "Random", 2)
-    assert list(panel.doses) == [0.0, 0.1, 0.2, 0.4]
-    assert list(panel.curves) == ["m"]
+    points, (row,) = dose_records(tmp_path, read_jobs(tmp_path))
+    assert (row["corruption"], row["metric"], row["seeds"]) == ("Replace", "m", 2)
+    assert row["change_to_floor"] is not None
+    assert [point["dose"] for point in points] == [0.0, 0.1, 0.2, 0.4]
     by_hand = np.mean(
         [(t[:, 1:4] - t[:, :1]) / t.std(axis=1, keepdims=True) for t in table.values()], axis=(0, 1)
     )
-    np.testing.assert_allclose([e.value for e in panel.curves["m"].change], [0.0, *by_hand])
+    np.testing.assert_allclose([point["change"] for point in points], [0.0, *by_hand])
     page = write_sweep(tmp_path).read_text()
     assert "Dose and response" in page
-    assert (tmp_path / "figures/dose.pdf").exists()
+    names = ("figures/dose.pdf", "tables/dose.tex", "tables/dose-points.csv")
+    assert all((tmp_path / name).is_file() for name in names)
 
 
 def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
     svg = (sweep / "sweep.svg").read_bytes()
-    for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order", b"capped bars"):
+    for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order"):
         assert text in svg
+    assert "capped bars" in (sweep / "sweep.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -282,15 +284,25 @@ def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
      ((1, 2, 3), "linear"), ((-1, 10, 1000), "linear")],
 )  # fmt: skip
 def test_values_far_apart_have_a_logarithmic_axis(values: tuple[int, ...], scale: str) -> None:
-    members = [
-        JobGroup((("calls", str(v)),), 1, {RHO: {"m": spread([Value(0.5, None)])}}) for v in values
-    ]
     axes = Figure().add_subplot()
-    draw_measure(axes, members, RHO, {"m": "#000000"}, frozenset())
+    set_scale(axes, list(values))
     assert axes.get_xscale() == scale
     assert [t.get_text() for t in axes.get_xticklabels()] == [str(v) for v in values]
 
 
-def test_a_group_without_a_measure_has_no_column(tmp_path: Path) -> None:
-    group = JobGroup((), 1, {})
-    assert findings([], [group], [RHO], frozenset(), {})[-1].lead == "Settings."
+def test_numbers_make_an_axis_and_categories_are_points() -> None:
+    def members(*values: str) -> list[JobGroup]:
+        of_seeds = spread([Value(0.5, (0.4, 0.6)), Value(0.7, (0.6, 0.8))])
+        return [JobGroup((("a", v), ("b", "x")), 2, {RHO: {"m": of_seeds}}) for v in values]
+
+    numbers = chart_points(members("[0.1]", "0.2"), [RHO], frozenset())
+    assert [point["x"] for point in numbers] == [0.1, 0.2]
+    assert (numbers[0]["low"], numbers[0]["high"]) == pytest.approx((0.5, 0.7))
+    assert numbers[0]["sd"] == pytest.approx(np.std([0.5, 0.7], ddof=1))
+    assert numbers[0]["panel"] == "rank-order ρ, b=x"
+    texts = chart_points(members("scenes", "coco"), [RHO], frozenset({"m"}))
+    assert [(point["x"], point["control"]) for point in texts] == [
+        ("scenes", True),
+        ("coco", True),
+    ]
+    assert chart_points([JobGroup((), 1, {})], [RHO], frozenset()) == []
