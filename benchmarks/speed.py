@@ -35,7 +35,7 @@ from metaeval.metrics.faier.network import load_network
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.scan.attention import l2norm
 from metaeval.metrics.scan.metric import Tiger
 from metaeval.stats.correlation.correlations import WeightedCorrelations

@@ -27,7 +27,7 @@ from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind
-from metaeval.weights import shipped
+from metaeval.weights import cards
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
 INSTALLERS: dict[str, tuple[str, str]] = {
@@ -37,7 +37,7 @@ INSTALLERS: dict[str, tuple[str, str]] = {
     ),
     "wordnet": ("metaeval.metrics.meteor.nltk_metric", "WordNet 3.0 for nltk's METEOR (11 MB)"),
     "bertscore": ("metaeval.text.transformers.install", "roberta-large for BERTScore (1.4 GB)"),
-    "clip": ("metaeval.metrics.clipscore.install", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
+    "clip": ("metaeval.metrics.clipscore.weights", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
     "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),
     "coco": ("metaeval.data.coco.files", "the annotations of COCO 2017 (253 MB)"),
 }
@@ -69,7 +69,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
             say(f"  {name:<{width}}  {group} {point.value} of {origin(point)}")
     say("")
     say("weights included in metaeval")
-    for line in shipped.lines() or ["none"]:
+    for line in cards.shipped_lines() or ["none"]:
         say(f"  {line}")
     say("")
     say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore accepts by name")

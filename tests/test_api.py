@@ -23,7 +23,7 @@ from metaeval.api import _write_records
 from metaeval.data.judgments.table import load_table
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError, StrictError
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from tests.forked import run_command
 
 GTS = {

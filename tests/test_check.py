@@ -9,7 +9,7 @@ import pytest
 
 from metaeval.check.__main__ import check, main, questions
 from metaeval.metrics.adapters.metric_from import metric_from
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.adapters.adapter_cases import workplace
 
 __all__ = ["workplace"]

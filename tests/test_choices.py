@@ -15,7 +15,7 @@ import metaeval
 from metaeval import choices
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError
-from metaeval.weights import shipped
+from metaeval.weights import cards
 
 
 def test_the_options_of_every_metric_are_known() -> None:
@@ -122,7 +122,7 @@ def test_the_version_is_metaevals() -> None:
 
 def test_caches_of_python_are_not_weights(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
-    assert shipped.lines(tmp_path) == []
+    assert cards.shipped_lines(tmp_path) == []
 
 
 def test_usage_lines_name_modules_that_a_user_can_run() -> None:

@@ -16,7 +16,7 @@ from metaeval.data.coco import install_images
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
-from metaeval.metrics.clipscore import install as install_clip
+from metaeval.metrics.clipscore import weights as install_clip
 from metaeval.text.transformers import install, locate
 
 

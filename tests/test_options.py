@@ -109,7 +109,6 @@ NULLABLE = {
     "vectors.path",
     "vectors.md5",
     "vectors.url",
-    "task.patience",
 }
 
 

@@ -41,7 +41,7 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.meteor.nltk_metric import NltkPairScore, find_wordnet
 from metaeval.metrics.ngram.bleu import Bleu
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
 from metaeval.readers.files import user_path
 from metaeval.results.graded import paper_distance

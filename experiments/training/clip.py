@@ -28,14 +28,18 @@ from metaeval.config import plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.experiments.training.grounded import CHECKPOINT, HERE, NetworkTraining
-from metaeval.metrics.clipscore.network import normalised, pixels_of
-from metaeval.metrics.clipscore.text import WordTokenizer, text_features, words_of
+from metaeval.experiments.training.grounded import CHECKPOINT, HERE, OTHERS, NetworkTraining
+from metaeval.metrics.clipscore.network import (
+    WordTokenizer,
+    normalised,
+    pixels_of,
+    text_features,
+    words_of,
+)
 from metaeval.options import STRICT, PositiveInt
 from metaeval.provenance import command
+from metaeval.training.dataset import recall, rsum
 from metaeval.training.loop import fit
-from metaeval.training.retrieval import recall, rsum
-from metaeval.training.spoiling import drawn_corruptions
 from metaeval.weights import pretrained
 from metaeval.weights.cards import trained_on, write_card
 
@@ -155,16 +159,20 @@ def retrieval(
     owner = np.repeat(np.arange(len(texts)), [len(t) for t in texts])
     flat = [PREFIX + t for each in texts for t in each]
     with torch.inference_mode():
-        image = torch.cat([
-            model.encode_image(normalised(pixels[i : i + 100]).to(device), normalize=True)
-            for i in range(0, len(pixels), 100)
-        ])  # fmt: skip
-        text = torch.cat([
-            torch.nn.functional.normalize(
-                text_features(model, tokenizer(flat[i : i + 500]).to(device)), dim=-1
-            )
-            for i in range(0, len(flat), 500)
-        ])  # fmt: skip
+        image = torch.cat(
+            [
+                model.encode_image(normalised(pixels[i : i + 100]).to(device), normalize=True)
+                for i in range(0, len(pixels), 100)
+            ]
+        )
+        text = torch.cat(
+            [
+                torch.nn.functional.normalize(
+                    text_features(model, tokenizer(flat[i : i + 500]).to(device)), dim=-1
+                )
+                for i in range(0, len(flat), 500)
+            ]
+        )
     return recall((image @ text.T).cpu().numpy(), owner)
 
 
@@ -257,10 +265,10 @@ class TrainClip(NetworkTraining):
         model.visual.to(memory_format=torch.channels_last)  # as the pictures of a batch
         task = ClipTask(model, tokenizer, train, dev, self.image_size, self.batch, self.captions)
         identity = f"{shape}|{self.batch}|{self.captions}|{len(dev)}|{images.sources}"
+        checkpoint = out / CHECKPOINT
         trained = fit(
-            model, task.batches, task.loss, task.validate, settings, out / CHECKPOINT, identity,
-            title="clip",
-        )  # fmt: skip
+            model, task.batches, task.loss, task.validate, settings, checkpoint, identity, "clip"
+        )
         pretrained.half(model)  # the numbers below are those of the weights in the file
         chosen = dict(task.validate(model))
         held_out = load_scenes(split="dev", n=self.n_held_out, **options)
@@ -273,7 +281,7 @@ class TrainClip(NetworkTraining):
             "parameters": sum(p.numel() for p in model.parameters()),
             "prefix": PREFIX,
             "command": command(without=HERE),
-            "drawn": [asdict(drawn) for drawn in drawn_corruptions(spoiled=False)],
+            "drawn": [asdict(OTHERS)],
             "seed": settings.seed,
             "data": {
                 "dataset": "scenes",
@@ -294,7 +302,7 @@ class TrainClip(NetworkTraining):
             "held_out": {"split": "dev", "n_images": len(held_out), **recalls},
         }
         write_card(out, model, card, trained_on(images))
-        (out / CHECKPOINT).unlink(missing_ok=True)
+        checkpoint.unlink(missing_ok=True)
         print(
             f"{card['parameters']:,} parameters, {trained.steps:,} steps in "
             f"{trained.seconds:,.0f} s, the best epoch number {trained.best_epoch}; {recalls}",

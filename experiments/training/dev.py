@@ -29,8 +29,7 @@ from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
-from metaeval.training.dataset import CaptionedImages
-from metaeval.training.retrieval import recall, rsum
+from metaeval.training.dataset import CaptionedImages, recall, rsum
 
 Floats = npt.NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
 
 if TYPE_CHECKING:
-    from metaeval.metrics.faier.training.settings import FaierSettings
+    from metaeval.metrics.faier.variants import FaierSettings
     from metaeval.runs.store import Store
 
 _SPREAD = 1.0  # of the words' first vectors, as torch's own numbers have it
@@ -60,7 +60,7 @@ class TrainFaier(GroundedTraining):
         model: Annotated[
             Mapping[str, Any],
             OptionsOf(
-                "metaeval.metrics.faier.training.settings.FaierSettings",
+                "metaeval.metrics.faier.variants.FaierSettings",
                 also_none=("similarity_margin", "unreferenced"),
                 without=("variant",),
             ),
@@ -86,9 +86,9 @@ class TrainFaier(GroundedTraining):
 
     def losses(self) -> FaierSettings:
         """What is made small; ConfigError for what makes no sense."""
-        from metaeval.metrics.faier.training.settings import FaierSettings
+        from metaeval.metrics.faier.variants import FaierSettings
 
-        options = filled_in(self.model, self.variant, self.vectors is not None)
+        options = filled_in(self.model, self.vectors is not None)
         return FaierSettings(self.variant, **options)
 
     def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -128,8 +128,9 @@ class TrainFaier(GroundedTraining):
         )
         model = FaierNetwork(shape)
         started = self.start_words(model.text.embedding, vocabulary, _SPREAD, store)
-        wanted = losses.similarity_margin
-        similarity = self.caption_similarity(train, vocabulary, store) if wanted else None
+        similarity = None
+        if losses.similarity_margin:
+            similarity = self.caption_similarity(train, vocabulary, store)
         model.to(device)
         task = FaierTask(model, train, parser, vocabulary, losses, similarity)
         chooser = HeldOut(dev, dataset, parser, vocabulary)
@@ -138,10 +139,10 @@ class TrainFaier(GroundedTraining):
             return _history(chooser.measure(model, (min(4, variant.references[1]),)))
 
         identity = f"{losses}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}"
+        checkpoint, title = out / CHECKPOINT, f"faier {self.variant}"
         trained = fit(
-            model, task.batches, task.loss, validate, settings, out / CHECKPOINT, identity,
-            title=f"faier {self.variant}",
-        )  # fmt: skip
+            model, task.batches, task.loss, validate, settings, checkpoint, identity, title
+        )
         pretrained.half(model)  # the numbers below are those of the weights in the file
         turns = turns_of(dev)
         counts = (4, 0) if variant.seen else (4, 1)
@@ -151,40 +152,32 @@ class TrainFaier(GroundedTraining):
             others = CaptionedImages.of(self.test, self.regions, store)
             # the captions that `experiment=replace` and `shuffle` make with seed=0
             measured = HeldOut(others, self.test, parser, vocabulary, seed=0).measure(model, counts)
-            tested = {
-                "dataset": self.test.name, "n_images": len(others), "by_references": measured,
-            }  # fmt: skip
+            tested = {"dataset": self.test.name, "n_images": len(others), "by_references": measured}
         card = {
             "kind": "faier",
             "variant": self.variant,
-            "trained_on_corruptions": variant.corruptions,
+            "trained_on_corruptions": False,
             "shape": asdict(shape),
             "parser": parser.identity(),
             "settings": asdict(losses),
-            **self.card(
-                dataset, train, dev, started, settings, trained, device, variant.corruptions
-            ),
+            **self.card(dataset, train, dev, started, settings, trained, device),
             **({} if variant.seen else {"regions": UNSEEN}),
             "test": tested,
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }
         pretrained.save(out, model, vocabulary, card, dataset)
-        (out / CHECKPOINT).unlink(missing_ok=True)
+        checkpoint.unlink(missing_ok=True)
         print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
         return card
 
 
-def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[str, Any]:
+def filled_in(options: Mapping[str, Any], vectors: bool) -> dict[str, Any]:
     """The options with a value for `similarity_margin` and `unreferenced` where they have none.
 
-    They are 0.3 (with word vectors to measure similarity) and 0.25, but 0 for the variant
-    "corruptions", whose corrupted copies leave them little effect.
+    They are 0.3 (0 without word vectors to measure similarity) and 0.25.
     """
-    filled = dict(options)
-    for name, value in (("similarity_margin", 0.3 if vectors else 0.0), ("unreferenced", 0.25)):
-        if filled.get(name) is None:
-            filled[name] = 0.0 if find_variant(variant).corruptions else value
-    return filled
+    usual = {"similarity_margin": 0.3 if vectors else 0.0, "unreferenced": 0.25}
+    return usual | {name: value for name, value in options.items() if value is not None}
 
 
 def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:

@@ -20,7 +20,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.base import Training
 from metaeval.options import Device, OptionsOf, PositiveInt
 from metaeval.provenance import command, machine
-from metaeval.training.spoiling import drawn_corruptions
+from metaeval.runs.records import OTHER_CAPTION, DrawnCorruption
 
 if TYPE_CHECKING:
     import torch
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # the experiments by whose ρ on the dev images the defaults of both trainings were chosen
 CHOSEN_ON = ("replace", "shuffle")
 CHECKPOINT = "checkpoint.safetensors"
+# what every contrastive training draws as wrong captions: those of other images
+OTHERS = DrawnCorruption("random", OTHER_CAPTION)
 # parts of the command that a card leaves out: paths on this machine
 HERE = ("hydra.", "paths.", "task.threads=", "task.device=")
 
@@ -156,9 +158,8 @@ class GroundedTraining(NetworkTraining):
         settings: TrainingSettings,
         trained: TrainingOutcome,
         device: torch.device,
-        spoiled: bool,
     ) -> dict[str, Any]:
-        """The card's entries on the training; `spoiled`: whether it drew corrupted captions."""
+        """The card's entries on the training."""
         of_machine = machine()
         models = self.vectors.caption_models if self.vectors is not None else ()
         return {
@@ -166,7 +167,7 @@ class GroundedTraining(NetworkTraining):
             "start": started,
             "caption_models": [asdict(model) for model in models],
             "chosen_on": list(CHOSEN_ON),
-            "drawn": [asdict(drawn) for drawn in drawn_corruptions(spoiled)],
+            "drawn": [asdict(OTHERS)],
             "training": {**asdict(settings), **trained.card()},
             "command": command(without=HERE),
             "seed": settings.seed,

@@ -65,6 +65,8 @@ class Metric(ABC):
         What must be there of the dataset: "references", "images", "objects", "scene_graphs".
     languages
         The languages of the captions that it reads ("en"); `None`: any.
+    runs_network
+        Whether it runs a neural network on this machine, which a GPU makes faster.
     pairwise
         Whether it scores a caption against another one: its captions come as `join_pair` gives
         them, and it runs only in experiments that compare two captions.
@@ -76,6 +78,7 @@ class Metric(ABC):
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     languages: frozenset[str] | None = None
     citation: tuple[str, ...] = ()
+    runs_network: bool = False
 
     @property
     def pairwise(self) -> bool:
@@ -124,11 +127,6 @@ class Metric(ABC):
         objects that people or a detector marked), both or neither."""
         image = {"image"} if self.needs & {"images", "objects", "scene_graphs"} else set()
         return frozenset(image | (self.needs & {"references"}))
-
-    @property
-    def runs_network(self) -> bool:
-        """Whether it runs a neural network on this machine, which a GPU makes faster."""
-        return False
 
     @property
     def needs_spaces(self) -> bool:
@@ -236,20 +234,19 @@ class Scorer(ABC):
     @property
     def signatures(self) -> tuple[str, ...]:
         settings = [f"{key}:{value}" for key, value in self.settings.items()]
-        return tuple(
-            "|".join(
-                [
-                    (column.signature_name or column.name).lower(),
-                    *settings,
-                    *_precision_part(column),
-                ]
-            )
-            for column in self.columns
-        )
+        signatures = []
+        for column in self.columns:
+            parts = [(column.signature_name or column.name).lower(), *settings]
+            if column.precision is not None:
+                parts.append(f"prec:{column.precision:g}")
+            signatures.append("|".join(parts))
+        return tuple(signatures)
 
     def add_source(self, digest: str) -> None:
         """Put the digest of code that is not metaeval's into the settings, next to others."""
-        if not self.foreign and not any("batch_size" in vars(kind) for kind in _below_scorer(self)):
+        kinds = type(self).__mro__
+        below = kinds[: kinds.index(Scorer)]  # the classes that are more special than `Scorer`
+        if not self.foreign and not any("batch_size" in vars(kind) for kind in below):
             self.batch_size = FOREIGN_BATCH
         self.foreign = True
         known = self.settings.get("source", "").split("+")
@@ -260,8 +257,7 @@ class Scorer(ABC):
     def context(self, index: int) -> bytes:
         """What a caption's score depends on besides caption and signature, for this image."""
 
-    @abstractmethod
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027  (some need nothing)
         """Compute, once, all that depends on references and images but not on candidates."""
 
     @abstractmethod
@@ -355,17 +351,6 @@ class ReferenceScorer(Scorer):
 
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
-
-
-def _below_scorer(scorer: Scorer) -> Sequence[type]:
-    """The classes of a scorer that are more special than `Scorer`."""
-    kinds = type(scorer).__mro__
-    return kinds[: kinds.index(Scorer)]
-
-
-def _precision_part(column: ScoreColumn) -> list[str]:
-    """The signature's entry on a column's precision; empty if scores are exact."""
-    return [] if column.precision is None else [f"prec:{column.precision:g}"]
 
 
 def round_scores(columns: Sequence[ScoreColumn], scores: Scores) -> Scores:

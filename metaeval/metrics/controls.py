@@ -24,6 +24,11 @@ from metaeval.text.numbered import (
 )
 from metaeval.text.tokenizers import base as tokenizers
 
+Ints = npt.NDArray[np.int64]
+
+_CELLS = 2**20  # captions times words of their references, at once
+_START, _END, _UNKNOWN = 0, 1, 2  # numbers of the bigram model's words
+
 
 class RandomScore(Metric):
     """A number in [0, 1) that depends on the seed, the image's id and the caption alone.
@@ -53,9 +58,6 @@ class RandomScorer(Scorer):
 
     def context(self, index: int) -> bytes:
         return repr(self._ids[index]).encode()
-
-    def prepare(self) -> None:
-        """Nothing depends on references or images."""
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.empty((len(captions), 1))
@@ -107,15 +109,9 @@ class LengthScorer(Scorer):
     def context(self, index: int) -> bytes:
         return b""
 
-    def prepare(self) -> None:
-        """Nothing depends on references or images."""
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         lengths = [self._sign * len(tokens) for tokens in self._tokenizer(captions)]
         return np.array(lengths, dtype=np.float64).reshape(-1, 1)
-
-
-_CELLS = 2**20  # captions times words of their references, at once
 
 
 class LongestCopy(Metric):
@@ -198,11 +194,6 @@ class LongestCopyScorer(ReferenceScorer):
             np.maximum(best[:cells], run[:cells], out=best[:cells])
         longest: Ints = np.maximum.reduceat(best, starts)
         return longest
-
-
-Ints = npt.NDArray[np.int64]
-
-_START, _END, _UNKNOWN = 0, 1, 2
 
 
 class BigramModel(Metric):

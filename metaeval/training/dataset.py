@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from metaeval.vision.regions.base import Regions, RegionSource
 
 if TYPE_CHECKING:
     import torch
+
 
 Ints = npt.NDArray[np.int64]
 
@@ -33,15 +34,14 @@ class CaptionedImages:
         Per image its captions, in order, at least one.
     regions
         The regions of the images, row by row.
-    name, sources
-        The dataset's name, and the checksums of its files.
+    name
+        The dataset's name.
     """
 
     image_ids: tuple[ImageId, ...]
     captions: tuple[tuple[str, ...], ...]
     regions: Regions
     name: str
-    sources: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.image_ids) == len(self.captions) == len(self.regions):
@@ -59,7 +59,7 @@ class CaptionedImages:
             raise ConfigError(str(absent))
         captions = tuple((h, *r) for h, r in zip(dataset.human, dataset.references, strict=True))
         regions = source.load(dataset, store)
-        return cls(dataset.image_ids, captions, regions, dataset.name, dict(dataset.sources))
+        return cls(dataset.image_ids, captions, regions, dataset.name)
 
     def subset(self, indices: Sequence[int] | Ints) -> CaptionedImages:
         """The images at these positions, in this order."""
@@ -68,7 +68,6 @@ class CaptionedImages:
             tuple(self.captions[i] for i in indices),
             self.regions.subset(np.asarray(indices, dtype=np.intp)),
             self.name,
-            self.sources,
         )
 
     def split(self, dev: int, seed: int = 0) -> tuple[CaptionedImages, CaptionedImages]:
@@ -171,3 +170,40 @@ def forget_words(words: torch.Tensor, share: float) -> torch.Tensor:
         return words
     lost = torch.rand(words.shape, device=words.device) < share
     return words.masked_fill(lost & (words >= len(SPECIAL)), UNK)
+
+
+def recall(
+    similarity: npt.NDArray[np.floating], owner: npt.NDArray[np.intp]
+) -> dict[str, dict[str, float]]:
+    """R@1, R@5 and R@10 both ways, as in the literature on image–text retrieval.
+
+    Parameters
+    ----------
+    similarity
+        [n_images, n_captions].
+    owner
+        [n_captions], the image that each caption was written for.
+
+    Returns {"image_to_text": {"R@1": …}, "text_to_image": {…}}, shares in [0, 1]. Image → text
+    counts where any of the image's captions is among the first k. Ties count against the
+    model: the rank is that behind all equal ones. Raises ValueError for similarities that are not
+    numbers, of which every comparison would come out in the model's favour.
+    """
+    if np.isnan(similarity).any():
+        raise ValueError("similarity holds values that are not numbers")
+    n_images = len(similarity)
+    matching = similarity[owner, np.arange(len(owner))]
+    best = np.full(n_images, -np.inf)
+    np.maximum.at(best, owner, matching)
+    foreign = owner[None, :] != np.arange(n_images)[:, None]
+    by_image = ((similarity >= best[:, None]) & foreign).sum(axis=1)
+    by_caption = (similarity >= matching[None, :]).sum(axis=0) - 1
+    return {
+        way: {f"R@{k}": round(float((ranks < k).mean()), 4) for k in (1, 5, 10)}
+        for way, ranks in (("image_to_text", by_image), ("text_to_image", by_caption))
+    }
+
+
+def rsum(recalls: Mapping[str, Mapping[str, float]]) -> float:
+    """The six recalls of `recall` added up, in per cent: at most 600."""
+    return round(100 * sum(value for way in recalls.values() for value in way.values()), 2)

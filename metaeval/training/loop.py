@@ -24,7 +24,6 @@ from metaeval.compute.device import full_float32, inference
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import (
     Below1,
-    NonNegativeInt,
     NotNegative,
     Positive,
     PositiveInt,
@@ -50,8 +49,8 @@ class TrainingSettings:
         The maximum.
     learning_rate, schedule, decay_every, decay, warmup
         Adam's rate: "step" multiplies it by `decay` every `decay_every` epochs (SCAN, FAIEr),
-        "cosine" lets it fall to 0 over all steps, "constant" leaves it. It rises from 0 over the
-        first `warmup` epochs (a fraction is fine) under each of them.
+        "cosine" lets it fall to 0 over all steps. It rises from 0 over
+        the first `warmup` epochs (a fraction is fine) under either.
     weight_decay
         Decoupled (AdamW), on matrices only; 0 is plain Adam.
     clip
@@ -59,30 +58,23 @@ class TrainingSettings:
     average
         The decay of a running average of the weights over the steps (0.999); then the average is
         what is validated and kept. 0 for none.
-    patience
-        Stop after this number of epochs without a better `select`; 0: never.
     select
         Which of the validation's numbers chooses the best epoch; larger is better.
     seed
         Of batches, dropout and negatives. (The network's first weights are the caller's.)
-    bf16
-        Whether the forward pass runs under bfloat16 autocast on a CUDA device; the weights stay
-        float32. A processor trains in float32 either way.
     """
 
     epochs: PositiveInt = 30
     learning_rate: Positive = 5e-4
-    schedule: Literal["step", "cosine", "constant"] = "step"
+    schedule: Literal["step", "cosine"] = "step"
     decay_every: PositiveInt = 15
     decay: Positive = 0.1
     warmup: NotNegative = 0.0
     weight_decay: NotNegative = 0.0
     clip: NotNegative = 2.0
     average: Below1 = 0.0
-    patience: NonNegativeInt = 0
     select: str = "rsum"
     seed: int = 0
-    bf16: bool = False
 
     def __post_init__(self) -> None:
         if self.warmup > self.epochs:
@@ -92,10 +84,9 @@ class TrainingSettings:
         """The learning rate in epoch 0, 1, … after this share of its steps."""
         now = epoch + share
         rising = min(1.0, now / self.warmup) if self.warmup else 1.0
-        factor = 1.0
         if self.schedule == "step":
             factor = self.decay ** (epoch // self.decay_every)
-        elif self.schedule == "cosine":
+        else:
             factor = 0.5 * (1 + math.cos(math.pi * now / self.epochs))
         return self.learning_rate * rising * factor
 
@@ -114,7 +105,6 @@ class TrainingOutcome:
     best: float = -math.inf
     steps: int = 0
     seconds: float = 0.0
-    stopped_early: bool = False
 
     def card(self) -> dict[str, Any]:
         """As in a card."""
@@ -243,8 +233,6 @@ def fit(
         state.read(checkpoint)
         log.info("%s goes on after epoch %d of %s", title, len(state.trained.history), checkpoint)
     for epoch in range(len(state.trained.history), settings.epochs):
-        if state.trained.stopped_early:
-            break
         started = time.perf_counter()
         mean, rate = state.run_epoch(epoch, batches, loss, f"{title} {epoch + 1}/{settings.epochs}")
         if not math.isfinite(mean):
@@ -307,11 +295,7 @@ class _State(Generic[Network]):
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        # not on a processor: where a virtual machine shows AMX that it does not grant, oneDNN's
-        # bfloat16 ends in an error, or ends the process
-        bf16 = self.settings.bf16 and self.device.type == "cuda"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=bf16):
-            value = loss(batch, epoch)
+        value = loss(batch, epoch)
         value.backward()  # type: ignore[no-untyped-call]
         if self.settings.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
@@ -342,12 +326,15 @@ class _State(Generic[Network]):
             trained.best, trained.best_epoch = score, epoch
             self.best = {k: v.detach().clone() for k, v in self.kept.state_dict().items()}
         trained.seconds += seconds
-        trained.history.append({
-            "epoch": epoch, "loss": round(loss, 6), "learning_rate": rate,
-            "seconds": round(seconds, 2), **measured,
-        })  # fmt: skip
-        patience = self.settings.patience
-        trained.stopped_early = bool(patience) and epoch - trained.best_epoch >= patience
+        trained.history.append(
+            {
+                "epoch": epoch,
+                "loss": round(loss, 6),
+                "learning_rate": rate,
+                "seconds": round(seconds, 2),
+                **measured,
+            }
+        )
 
     def write(self, path: Path) -> None:
         """Write the checkpoint."""

@@ -21,12 +21,14 @@ import numpy.typing as npt
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.readers.arrays import map_array
+from metaeval.readers.files import one_line
 from metaeval.readers.json_text import read_json
 from metaeval.runs.digests import file_sha256
+from metaeval.runs.records import CaptionModel, DrawnCorruption, TrainingFacts, TrainingSeeds
 
 COCO, SCENES = "coco", "scenes"  # families of images
 WEIGHTS, CARD, TRAINED_ON = "model.safetensors", "card.json", "trained_on.npy"
-SHARED = Path(__file__).resolve().parent  # where the files are that several folders share
+SHIPPED = Path(__file__).resolve().parent  # with the files that several folders share
 
 
 def image_keys(
@@ -60,7 +62,7 @@ def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
 def find_part(folder: Path, name: str, checksum: str) -> Path:
     """A folder's own file, or where it has none the shared one of that checksum."""
     own_file = folder / name
-    shared = {path.stem: path for path in SHARED.glob(f"{own_file.stem}-*{own_file.suffix}")}
+    shared = {path.stem: path for path in SHIPPED.glob(f"{own_file.stem}-*{own_file.suffix}")}
     return (
         own_file if own_file.exists() else shared.get(f"{own_file.stem}-{checksum[:12]}", own_file)
     )
@@ -118,3 +120,67 @@ def read_card(folder: Path) -> dict[str, Any]:
     if not isinstance(card, dict):
         raise InputError("should be an object", file=folder / CARD)
     return card
+
+
+def shipped_lines(folder: Path = SHIPPED) -> list[str]:
+    """One line for each folder of weights: name, size, what it is; or what is wrong with it."""
+    there = folder.iterdir() if folder.is_dir() else ()
+    folders = sorted(f for f in there if f.is_dir() and not f.name.startswith(("_", ".")))
+    width = max((len(f.name) for f in folders), default=0)
+    return [f"{f.name:<{width}}  {_describe(f)}" for f in folders]
+
+
+def _describe(folder: Path) -> str:
+    try:
+        card, _ = read_json(folder / CARD)
+        size = (folder / WEIGHTS).stat().st_size
+    except InputError as error:
+        return f"cannot be used: {error}"
+    except OSError:
+        return f"cannot be used: {folder / WEIGHTS} is not there"
+    if not isinstance(card, dict):
+        return f"cannot be used: {folder / CARD} holds no card"
+    what = card.get("what")  # the card's own words, or what its entries say
+    if not isinstance(what, str):
+        name = " ".join(str(card[key]) for key in ("kind", "variant") if card.get(key))
+        images = "drawn scenes" if card.get("family") == "scenes" else "photographs"
+        what = f"{name or 'a model'}, {card.get('regions', 'unknown')} regions of {images}"
+    return f"{size / 1e6:.1f} MB, {one_line(what)}"
+
+
+def training_facts(card: Mapping[str, Any], settings: Mapping[str, Any]) -> TrainingFacts:
+    """The facts of a training that affect a run's findings, from its card.
+
+    A card's `caption_models`, `chosen_on` and `drawn` are written by the training, from what it
+    used and drew. `seeds` is what trainings with other seeds gave, entered by hand with the command
+    that measured it; a scorer whose signature says other `settings` than those measured gets none
+    of it.
+    """
+    values = {key: str(value) for key, value in settings.items()}
+    drawn = [(each["corruption"], each["flaw"], each["rates"]) for each in card.get("drawn", ())]
+    spreads = (TrainingSeeds(**entry) for entry in card.get("seeds", ()))
+    return TrainingFacts(
+        caption_models=tuple(CaptionModel(**each) for each in card.get("caption_models", ())),
+        chosen_on=tuple(card.get("chosen_on", ())),
+        drawn=tuple(
+            DrawnCorruption(corruption, flaw, rates and (rates[0], rates[1]))
+            for corruption, flaw, rates in drawn
+        ),
+        own=_own_training(card),
+        seeds=tuple(
+            spread
+            for spread in spreads
+            if all(values.get(key) == value for key, value in spread.settings.items())
+        ),
+    )
+
+
+def _own_training(card: Mapping[str, Any]) -> str | None:
+    """ "own training on captions of 4,000 images of coco_karpathy_test, with annotated objects"."""
+    data = card.get("data") or {}
+    if "dataset" not in data or "n_train" not in data:
+        return None
+    text = f"own training on captions of {data['n_train']:,} images of {data['dataset']}"
+    if str(card.get("regions", "")).startswith("gold"):
+        text += ", with annotated objects (gold)"
+    return text

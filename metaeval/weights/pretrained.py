@@ -29,8 +29,7 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import cards
-from metaeval.weights.cards import COCO, SCENES, image_keys
-from metaeval.weights.shipped import SHIPPED
+from metaeval.weights.cards import COCO, SCENES, SHIPPED, image_keys
 
 if TYPE_CHECKING:
     import torch
@@ -42,8 +41,14 @@ Network = TypeVar("Network", bound="torch.nn.Module")
 
 VOCABULARY = "vocab.json"
 _TEXTS = (
-    "kind", "variant", "family", "regions", "vocabulary", "weights_sha256", "trained_on_sha256",
-)  # fmt: skip
+    "kind",
+    "variant",
+    "family",
+    "regions",
+    "vocabulary",
+    "weights_sha256",
+    "trained_on_sha256",
+)
 AUTO = "auto"
 _WIDEST = 1_000_000
 # what is trained from captions alone has a command of its own, no experiment
@@ -306,8 +311,11 @@ def choose(
         log.warning(
             "%s: the source of %s of %s images is unknown, and the weights may have "
             "learned from them: not scored; %s",
-            weights.name, f"{unknown:,}", f"{dataset.n_images:,}", _REMEDY_UNKNOWN,
-        )  # fmt: skip
+            weights.name,
+            f"{unknown:,}",
+            f"{dataset.n_images:,}",
+            _REMEDY_UNKNOWN,
+        )
     return weights
 
 

@@ -1,16 +1,19 @@
-"""Devices by name, and batches that shrink when memory runs out."""
+"""Devices by name, batches that shrink, equal keys, networks loaded once, threads, memory."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from metaeval.compute.device import (  # noqa: E402
+from metaeval.compute.batching import fill_rows, group_rows_by_keys, group_rows_by_length
+from metaeval.compute.device import (
     check_dtype,
     forget,
     full_float32,
@@ -18,7 +21,9 @@ from metaeval.compute.device import (  # noqa: E402
     resolve,
     used,
 )
-from metaeval.errors import ConfigError  # noqa: E402
+from metaeval.compute.networks import keep_networks, load_once, release
+from metaeval.compute.threads import divide_products_only, map_ordered, run_parallel
+from metaeval.errors import ConfigError
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 100])
@@ -166,3 +171,183 @@ def test_a_full_device_halves_batches_and_changes_no_vector() -> None:
         torch.cuda.set_per_process_memory_fraction(1.0)
     assert clip.n_images < 256
     assert abs(vectors - expected).max() < 1e-5
+
+
+PROGRAM = """
+import numpy as np
+from metaeval.compute.memory import return_free_memory
+
+def resident():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+
+pieces = [np.ones(7_500) for _ in range(4_000)]  # 60 kB each, 229 MiB
+full = resident()
+last = pieces[-1]  # it keeps the end of the heap in use, so that nothing before it is returned
+del pieces
+held = resident()
+return_free_memory()
+print(full - held, full - resident(), last.sum())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and only glibc returns memory")
+def test_freed_pieces_are_returned() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
+    by_itself, returned, kept = map(float, done.stdout.split())
+    assert by_itself < 50, "the C library returns this by itself: the function is not needed"
+    assert returned > 150
+    assert kept == 7_500
+
+
+def test_groups_by_hand() -> None:
+    groups = group_rows_by_keys(np.array([2, 1, 2, 2, 1]), np.array([0, 5, 7, 0, 4]))
+    assert [rows.tolist() for rows in groups] == [[4], [1], [0, 3], [2]]
+    assert [rows.tolist() for rows in group_rows_by_keys(np.array([7]))] == [[0]]
+    assert group_rows_by_keys(np.array([], dtype=np.int64)) == []
+    parts = group_rows_by_keys(np.array([2, 1, 2, 2, 1]), most=2)
+    assert [rows.tolist() for rows in parts] == [[1, 4], [0, 2], [3]]
+
+
+def test_rows_of_a_length_come_shortest_first() -> None:
+    by_length = [(length, rows.tolist()) for length, rows in group_rows_by_length([3, 0, 3, 1])]
+    assert by_length == [(0, [1]), (1, [3]), (3, [0, 2])]
+    assert list(group_rows_by_length([])) == []
+
+
+def test_a_batch_is_filled_up_with_its_first_row() -> None:
+    assert fill_rows(np.array([4, 2]), 5).tolist() == [4, 2, 4, 4, 4]
+    assert fill_rows(np.array([4, 2]), 2).tolist() == [4, 2]
+
+
+def test_rows_are_together_exactly_where_they_agree() -> None:
+    keys = np.random.default_rng(0).integers(0, 3, (3, 200))
+    groups = group_rows_by_keys(*keys)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(200))
+    kinds = [keys[:, rows[0]].tolist() for rows in groups]
+    assert kinds == sorted(kinds)
+    for rows, kind in zip(groups, kinds, strict=True):
+        assert (kind == keys[:, rows].T).all()
+        assert (np.diff(rows) > 0).all()
+    assert len({tuple(kind) for kind in kinds}) == len(groups)
+
+
+def test_a_network_is_loaded_once_a_run() -> None:
+    loaded: list[object] = []
+
+    def load() -> object:
+        loaded.append(object())
+        return loaded[-1]
+
+    assert load_once("a", load) is not load_once("a", load)
+    with keep_networks():
+        first = load_once("a", load)
+        with keep_networks():  # a run within a run shares
+            assert load_once("a", load) is first
+        assert load_once("a", load) is first
+        assert load_once("b", load) is not first
+    with keep_networks():
+        assert load_once("a", load) is not first
+    assert len(loaded) == 5
+
+
+def test_what_is_released_is_loaded_again_and_the_rest_stays() -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> str:
+        return load_once((name, 1), lambda: loaded.append(name) or name)
+
+    with keep_networks():
+        for name in ("dataset", "network", "dataset"):
+            load(name)
+        release("dataset")
+        load("dataset")
+        load("network")
+    assert loaded == ["dataset", "network", "dataset"]
+    release("dataset")  # outside, where nothing is kept
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def test_in_order_whatever_takes_longest(threads: int) -> None:
+    """The first job ends last: it waits for the last of those begun with it."""
+    last = threading.Event()
+    if threads == 1:
+        last.set()  # nothing could set it later
+
+    def job(item: int) -> int:
+        if item == threads - 1:
+            last.set()
+        assert last.wait(10)
+        return item * item
+
+    assert list(map_ordered(job, range(20))) == [k * k for k in range(20)]
+
+
+def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None:
+    parameter = torch.nn.Parameter(torch.ones(2))
+
+    def job(_: int) -> tuple[int, bool]:
+        return torch.get_num_threads(), (parameter * 2).requires_grad
+
+    assert set(map_ordered(job, range(5))) == {(1, False)}
+    assert set(run_parallel([lambda: job(0)] * 5)) == {(1, False)}
+    assert torch.get_num_threads() == threads
+
+
+def test_only_a_few_items_are_taken_ahead(threads: int) -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(100):
+            taken.append(item)
+            yield item
+
+    results = map_ordered(lambda item: item, items())
+    assert next(results) == 0
+    assert len(taken) <= 2 * threads + 1
+    results.close()
+    assert len(taken) <= 2 * threads + 1
+
+
+def test_the_first_exception_comes_in_its_place(threads: int) -> None:
+    started: list[int] = []
+
+    def job(item: int) -> int:
+        started.append(item)
+        if item >= 3:
+            raise ValueError(f"item {item}")
+        return item
+
+    found: list[int] = []
+    with pytest.raises(ValueError, match="item 3"):
+        found.extend(map_ordered(job, range(1000)))
+    assert found == [0, 1, 2]
+    assert len(started) < 30
+    assert torch.get_num_threads() == threads
+
+
+def test_only_products_are_divided() -> None:
+    threads, generator = torch.get_num_threads(), torch.Generator().manual_seed(0)
+    words, weight = (torch.randn(n, 384, generator=generator) for n in (13, 17))
+
+    def compute() -> object:
+        return torch.tanh(torch.nn.functional.linear(words, weight)) @ weight
+
+    expected = compute()
+    with divide_products_only():
+        assert torch.get_num_threads() == 1
+        torch.testing.assert_close(compute(), expected)  # float32, on another number of threads
+        assert torch.get_num_threads() == 1
+        with pytest.raises(RuntimeError):
+            _ = words @ weight  # shapes that do not fit
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == threads

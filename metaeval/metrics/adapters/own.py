@@ -87,9 +87,6 @@ class Calls:
         return value
 
 
-log = logging.getLogger(__name__)
-
-
 class OwnMetric(Metric):
     """A metric that computes what somebody else wrote.
 

@@ -102,9 +102,6 @@ class FileScorer(Scorer):
     def context(self, index: int) -> bytes:
         return content_digest([self._ids[index] or "", *self.dataset.references[index]])
 
-    def prepare(self) -> None:
-        pass
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         nothing = (np.nan,) * len(self.columns)
         rows = [self._known(c, i) or nothing for c, i in zip(captions, image_index, strict=True)]
@@ -128,8 +125,10 @@ class FileScorer(Scorer):
         for image, caption, references in self.files.scores:
             by_image.setdefault(image, {})[caption] = references
         examples: dict[str, list[tuple[object, object]]] = {
-            "image_id": [], "caption": [], "references": [],
-        }  # fmt: skip
+            "image_id": [],
+            "caption": [],
+            "references": [],
+        }
         for caption, i in zip(captions, image_index.tolist(), strict=True):
             image = self._ids[i]
             if image is None:

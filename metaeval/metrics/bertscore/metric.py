@@ -18,6 +18,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +102,7 @@ class BertScore(Metric):
     """
 
     name = "bertscore"
+    runs_network = True
 
     @checked
     def __init__(
@@ -123,10 +125,6 @@ class BertScore(Metric):
         self.memory_gib = memory_gib
         self.download, self.offline = download, truthy(offline)
         self.cache = user_path(cache) if cache is not None else None
-
-    @property
-    def runs_network(self) -> bool:
-        return True
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -182,6 +180,37 @@ class BertScore(Metric):
     @staticmethod
     def _missing_packages() -> Absent | None:
         return missing_packages("bertscore", "torch", "transformers", "bert_score")
+
+
+class TokenMetric(Metric):
+    """A metric over the token vectors of BERTScore, whose options `tokens` are."""
+
+    runs_network = True
+    title: ClassVar[str]
+    scorer_class: ClassVar[type[TokenScorer]]
+    tokens: BertScore
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return (self.column_of(self.tokens.columns[0]),)
+
+    def column_of(self, of_tokens: ScoreColumn) -> ScoreColumn:
+        """The column, which always carries the model's name, from that of the tokens."""
+        label = of_tokens.model or "roberta-large"
+        return ScoreColumn(
+            f"{self.title} ({label})",
+            bounds=(-1.0, 1.0),
+            variant_of=self.title,
+            model=label,
+            precision=of_tokens.precision,
+        )
+
+    def fetch(self, dataset: CaptionDataset) -> None:
+        self.tokens.fetch(dataset)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> TokenScorer | Absent:
+        bound = self.tokens.bind(dataset, store)
+        return bound if isinstance(bound, Absent) else self.scorer_class(self, dataset, bound)
 
 
 class BertScorer(ReferenceScorer):
@@ -333,3 +362,31 @@ class BertScorer(ReferenceScorer):
     def close(self) -> None:
         self.__dict__.pop("encoder", None)
         self.__dict__.pop("_sentences", None)
+
+
+class TokenScorer(ReferenceScorer):
+    """A scorer over the token vectors of BERTScore.
+
+    `token_settings` are BERTScore's settings that are in its signature, `form` are its own.
+    """
+
+    metric: TokenMetric
+    counted = BertScorer.counted
+    token_settings: ClassVar[tuple[str, ...]]
+    form: ClassVar[Mapping[str, object]]
+
+    def __init__(self, metric: TokenMetric, dataset: CaptionDataset, tokens: BertScorer) -> None:
+        settings = {key: tokens.settings[key] for key in self.token_settings} | dict(self.form)
+        super().__init__(metric, settings, dataset, [metric.column_of(tokens.columns[0])])
+        self.training, self._tokens = tokens.training, tokens
+
+    @property
+    def encoder(self) -> TextEncoder:
+        """The network that reads captions."""
+        return self._tokens.encoder
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
+        return count_cut(self.encoder, captions, has_score)

@@ -7,7 +7,8 @@ a caption are moved to those of a reference at the least cost, exactly.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,12 +16,9 @@ import numpy.typing as npt
 
 from metaeval.compute import transport
 from metaeval.compute.device import to_device
-from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.bertscore.metric import BertScore, BertScorer
-from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
-from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
+from metaeval.metrics.base import Scores
+from metaeval.metrics.bertscore.metric import BertScore, TokenMetric, TokenScorer
+from metaeval.metrics.bertscore.sentences import EncodedSentences
 from metaeval.text.transformers import locate
 
 if TYPE_CHECKING:
@@ -34,72 +32,6 @@ _PAIRS = 4096  # of sentences compared at a time
 LOWEST = -1.0
 
 
-class MoverScore(Metric):
-    """1 - d, in [-1, 1]: d is the cost of turning the caption's tokens into a reference's.
-
-    A token's mass is its idf (over all references of the dataset, so a caption's score depends on
-    which images are in the run; the signature has a digest of them), 0 for punctuation and for the
-    later pieces of a word; moving it costs the Euclidean distance of the token vectors, of unit
-    length. With several references the score is the mean over them, as in the authors' example.
-    A caption without a token that has mass gets the lowest score, -1.
-
-    The authors' second version (`moverscore_v2`) with another model: theirs is DistilBERT, fine
-    tuned on MNLI, so that the column always carries the model's name.
-
-    Parameters
-    ----------
-    model, layer, device, download, offline, cache
-        As of `BertScore`; "auto" is all-MiniLM-L6-v2, which comes with metaeval.
-    """
-
-    name = "moverscore"
-
-    def __init__(
-        self,
-        model: str = "auto",
-        layer: int | None = None,
-        device: str = "auto",
-        download: bool = False,
-        offline: bool | str | int = False,
-        cache: str | None = None,
-    ) -> None:
-        self.tokens = BertScore(
-            model=locate.MINILM if model == "auto" else model,
-            layer=layer,
-            idf=True,
-            device=device,
-            download=download,
-            offline=offline,
-            cache=cache,
-        )
-
-    @property
-    def runs_network(self) -> bool:
-        return True
-
-    @property
-    def columns(self) -> tuple[ScoreColumn, ...]:
-        return (_column(self.tokens.columns[0]),)
-
-    def fetch(self, dataset: CaptionDataset) -> None:
-        self.tokens.fetch(dataset)
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MoverScorer | Absent:
-        bound = self.tokens.bind(dataset, store)
-        return bound if isinstance(bound, Absent) else MoverScorer(self, dataset, bound)
-
-
-def _column(of_tokens: ScoreColumn) -> ScoreColumn:
-    label = of_tokens.model or "roberta-large"
-    return ScoreColumn(
-        f"MoverScore ({label})",
-        bounds=(LOWEST, 1.0),
-        variant_of="MoverScore",
-        model=label,
-        precision=of_tokens.precision,
-    )
-
-
 class _Sentence(NamedTuple):
     """The tokens of a sentence that have mass: their vectors [k, width], and shares [k]."""
 
@@ -107,24 +39,14 @@ class _Sentence(NamedTuple):
     mass: Floats
 
 
-class MoverScorer(ReferenceScorer):
+class MoverScorer(TokenScorer):
     """MoverScore against the references of a dataset."""
 
     usual_ms = 4.0
     batch_size = 2000
-    counted = BertScorer.counted
-
-    def __init__(self, metric: MoverScore, dataset: CaptionDataset, tokens: BertScorer) -> None:
-        names = ("model", "weights", "layer", "idf", "dtype", "transformers")
-        settings: Mapping[str, object] = {
-            **{key: tokens.settings[key] for key in names},
-            "without": "punctuation+later-pieces",
-            "refs": "mean",
-            "v": 1,  # raised when this comes to give another number for the same caption
-        }
-        super().__init__(metric, settings, dataset, [_column(tokens.columns[0])])
-        self.training = tokens.training
-        self._tokens = tokens
+    token_settings = ("model", "weights", "layer", "idf", "dtype", "transformers")
+    # `v` is raised when this comes to give another number for the same caption
+    form = MappingProxyType({"without": "punctuation+later-pieces", "refs": "mean", "v": 1})
 
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]
@@ -164,12 +86,6 @@ class MoverScorer(ReferenceScorer):
                 scores[row] = sum(similarities) / len(similarities)
         return scores
 
-    def tally(
-        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.int64]:
-        has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
-        return count_cut(self._tokens.encoder, captions, has_score)
-
     def _sentence(self, text: str) -> _Sentence:
         """The tokens of a text that have mass."""
         if text not in self._known:
@@ -188,6 +104,48 @@ class MoverScorer(ReferenceScorer):
         if hasattr(self, "_sentences"):
             self._sentences.close()
         self._tokens.close()
+
+
+class MoverScore(TokenMetric):
+    """1 - d, in [-1, 1]: d is the cost of turning the caption's tokens into a reference's.
+
+    A token's mass is its idf (over all references of the dataset, so a caption's score depends on
+    which images are in the run; the signature has a digest of them), 0 for punctuation and for the
+    later pieces of a word; moving it costs the Euclidean distance of the token vectors, of unit
+    length. With several references the score is the mean over them, as in the authors' example.
+    A caption without a token that has mass gets the lowest score, -1.
+
+    The authors' second version (`moverscore_v2`) with another model: theirs is DistilBERT, fine
+    tuned on MNLI, so that the column always carries the model's name.
+
+    Parameters
+    ----------
+    model, layer, device, download, offline, cache
+        As of `BertScore`; "auto" is all-MiniLM-L6-v2, which comes with metaeval.
+    """
+
+    name = "moverscore"
+    title = "MoverScore"
+    scorer_class = MoverScorer
+
+    def __init__(
+        self,
+        model: str = "auto",
+        layer: int | None = None,
+        device: str = "auto",
+        download: bool = False,
+        offline: bool | str | int = False,
+        cache: str | None = None,
+    ) -> None:
+        self.tokens = BertScore(
+            model=locate.MINILM if model == "auto" else model,
+            layer=layer,
+            idf=True,
+            device=device,
+            download=download,
+            offline=offline,
+            cache=cache,
+        )
 
 
 def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]], device: torch.device) -> Floats:

@@ -39,7 +39,7 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.text.transformers import hub
 from metaeval.weights import cards
-from metaeval.weights.training_facts import training_facts
+from metaeval.weights.cards import training_facts
 
 log = logging.getLogger(__name__)
 
@@ -89,11 +89,6 @@ class EmbeddingCache:
         return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
 
 
-def text_key(text: str) -> bytes:
-    """The key of a text."""
-    return hashlib.sha256(text.encode()).digest()[:16]
-
-
 class ClipScorer(Scorer):
     """CLIPScore with the images of a dataset; vectors are kept in the store."""
 
@@ -119,8 +114,13 @@ class ClipScorer(Scorer):
             "open_clip": version("open_clip_torch"),
             "pillow": version("pillow"),
         }
-        settings = {**network, "images": READING, "prefix": repr(metric.prefix), "w": metric.weight,
-                    "v": 1}  # fmt: skip
+        settings = {
+            **network,
+            "images": READING,
+            "prefix": repr(metric.prefix),
+            "w": metric.weight,
+            "v": 1,
+        }
         super().__init__([metric.column_of(weights)], settings)
         if weights.tag == SCENES:
             self.training = training_facts(cards.read_card(SCENES_CLIP), settings)
@@ -211,7 +211,7 @@ class ClipScorer(Scorer):
         def encode(positions: Sequence[int]) -> Vectors:
             return self.network.texts([prefixed[j] for j in positions])
 
-        keys = [text_key(text) for text in prefixed]
+        keys = [hashlib.sha256(text.encode()).digest()[:16] for text in prefixed]
         chunk = TEXT_CHUNK[find(self.metric.device).type]
         return self._text_vectors.get(keys, encode, "encoding captions", chunk)
 
@@ -258,6 +258,7 @@ class ClipScore(Metric):
     name = "clipscore"
     title: ClassVar[str] = "CLIPScore"
     needs = frozenset({"images"})
+    runs_network = True
     scorer_class: ClassVar[type[ClipScorer]] = ClipScorer
 
     @checked
@@ -280,10 +281,6 @@ class ClipScore(Metric):
         self.device, self.dtype = device, dtype
         self.download, self.offline = download, truthy(offline)
         self.cache = user_path(cache) if cache is not None else None
-
-    @property
-    def runs_network(self) -> bool:
-        return True
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

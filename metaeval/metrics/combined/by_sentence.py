@@ -56,6 +56,7 @@ class BySentence(Metric):
         (self.part,) = parts
         self.needs = self.part.needs  # type: ignore[misc]
         self.languages = self.part.languages
+        self.runs_network = self.part.runs_network
 
     @property
     def pairwise(self) -> bool:
@@ -64,10 +65,6 @@ class BySentence(Metric):
     @property
     def reads(self) -> frozenset[str]:
         return self.part.reads
-
-    @property
-    def runs_network(self) -> bool:
-        return self.part.runs_network
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

@@ -65,14 +65,11 @@ class Mean(Metric):
         if len(self.parts) != len(self.of):
             raise ConfigError(f"metric.{name}: its {len(self.of)} metrics were not given")
         self.needs = frozenset().union(*(part.needs for part in parts))  # type: ignore[misc]
+        self.runs_network = any(part.runs_network for part in parts)
 
     @property
     def reads(self) -> frozenset[str]:
         return frozenset().union(*(part.reads for part in self.parts))
-
-    @property
-    def runs_network(self) -> bool:
-        return any(part.runs_network for part in self.parts)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

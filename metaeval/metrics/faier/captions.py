@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.metrics.faier.text import TextBatch
+from metaeval.metrics.faier.network import TextBatch
 from metaeval.text.scene_graphs.triplets import Triplet, TripletParser, words_of
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
 

@@ -20,8 +20,7 @@ from metaeval.compute.batching import fill_rows, group_rows_by_keys
 from metaeval.compute.device import inference
 from metaeval.compute.threads import divide_products_only, run_parallel
 from metaeval.metrics.faier.captions import ParsedCaptions
-from metaeval.metrics.faier.fusion import level_score, matches
-from metaeval.metrics.faier.network import FaierNetwork
+from metaeval.metrics.faier.network import FaierNetwork, level_score, matches
 from metaeval.metrics.faier.training import step
 from metaeval.metrics.faier.training.step import RaggedVectors
 from metaeval.text.scene_graphs.triplets import TripletParser
@@ -108,12 +107,14 @@ class UnionMatcher:
             united = self._in_pieces(partial(self.model.said_by, level), of_level.vectors)
             self.unions[level] = torch.cat([united, united.new_zeros(1, united.shape[1])])
             nodes_of_image = [
-                np.concatenate([
-                    np.arange(of_level.starts[k], of_level.starts[k] + of_level.counts[k])
-                    for k in group
-                ])
+                np.concatenate(
+                    [
+                        np.arange(of_level.starts[k], of_level.starts[k] + of_level.counts[k])
+                        for k in group
+                    ]
+                )
                 for group in rows
-            ]  # fmt: skip
+            ]
             step = _STEPS[level]
             widths = np.array([_pad(len(each), step) for each in nodes_of_image], dtype=np.int64)
             places = np.full(

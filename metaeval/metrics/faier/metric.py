@@ -31,8 +31,8 @@ from metaeval.text.scene_graphs.parse import PARSERS, parser_of
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
+from metaeval.weights.cards import training_facts
 from metaeval.weights.pretrained import PretrainedWeights
-from metaeval.weights.training_facts import training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.faier.matcher import Explainer
@@ -75,6 +75,7 @@ class Faier(Metric):
     name = "faier"
     languages = frozenset({"en"})
     needs = frozenset()  # the regions say themselves what they lack
+    runs_network = True
 
     @checked
     def __init__(
@@ -108,10 +109,6 @@ class Faier(Metric):
         variant = VARIANTS[self.variant]
         references = {"references"} if variant.fused and self.references != 0 else set()
         return frozenset(references | ({"image"} if variant.seen else set()))
-
-    @property
-    def runs_network(self) -> bool:
-        return True
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

@@ -8,20 +8,226 @@ its references alone: they are computed once and serve every caption.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from metaeval.errors import InputError
-from metaeval.metrics.faier.fusion import Fusion, said_nodes
-from metaeval.metrics.faier.text import NodeReader, Nodes, TextBatch
 from metaeval.options import Below1, PositiveInt
 from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
 from metaeval.weights.cards import CARD, WEIGHTS
 from metaeval.weights.pretrained import PretrainedWeights
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """n captions as word ids.
+
+    Attributes
+    ----------
+    words, lengths
+        int64 [n, l] padded with 0, beginning and end tokens included; int64 [n].
+    triplets, triplet_lengths
+        The words of all captions' triplets, one after another: int64 [t, m], int64 [t].
+    owner, slot
+        int64 [t]: whose triplet it is, and its number there, from 0.
+    """
+
+    words: torch.Tensor
+    lengths: torch.Tensor
+    triplets: torch.Tensor
+    triplet_lengths: torch.Tensor
+    owner: torch.Tensor
+    slot: torch.Tensor
+
+    def to(self, device: torch.device) -> TextBatch:
+        """The same on another device; lengths stay on the CPU, where packing wants them."""
+        return replace(
+            self,
+            words=self.words.to(device),
+            triplets=self.triplets.to(device),
+            owner=self.owner.to(device),
+            slot=self.slot.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """What n captions are matched by: text objects (words) and text relations.
+
+    `objects` [n, l, d] with `object_mask` [n, l]; `relations` [n, k, d] with `relation_mask`
+    [n, k], of which the first is the sentence itself, then come the triplets.
+    """
+
+    objects: torch.Tensor
+    object_mask: torch.Tensor
+    relations: torch.Tensor
+    relation_mask: torch.Tensor
+
+
+class BiGru(nn.Module):
+    """A bidirectional GRU whose two directions are averaged, so that its width is d."""
+
+    def __init__(self, d_in: int, d: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(d_in, d, batch_first=True, bidirectional=True)
+
+    def forward(
+        self, vectors: torch.Tensor, lengths: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """States [n, l, d] of vectors [n, l, d_in], 0 behind each end, and last states [n, d].
+
+        `lengths` int64 [n] are on the CPU; without them every sequence fills its row. The last
+        state of the backward direction is the one at the first word.
+        """
+        if lengths is None:
+            states, last = self.gru(vectors)
+        else:
+            packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+            packed_states, last = self.gru(packed)
+            states, _ = pad_packed_sequence(
+                packed_states, batch_first=True, total_length=vectors.shape[1]
+            )
+        forward, backward = states.chunk(2, dim=-1)
+        return (forward + backward) / 2, (last[0] + last[1]) / 2
+
+
+class NodeReader(nn.Module):
+    """Captions → text objects h° (one per word) and text relations h^r (sentence and triplets).
+
+    Words share one embedding. A triplet is read as one sequence, subject, predicate, object, by a
+    GRU of its own, and is its last state. The sentence, read by the words' GRU, is one more
+    relation, so that a caption without any triplet has one. The parameters are those of
+    `FaierShape`.
+    """
+
+    def __init__(
+        self, n_words: int, width: int, d: int, relations: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(n_words, width, padding_idx=0)
+        self.words = BiGru(width, d)
+        self.dropout = nn.Dropout(dropout)
+        if relations:
+            self.triplets: BiGru | None = BiGru(width, d)
+            self.sentence = nn.Linear(d, d)
+        else:
+            self.triplets = None
+
+    def forward(self, texts: TextBatch) -> Nodes:
+        n, length = texts.words.shape
+        objects, last = self.read(self.words, texts.words, texts.lengths)
+        device = objects.device
+        there = torch.arange(length, device=device) < texts.lengths.to(device)[:, None]
+        if self.triplets is None:
+            return Nodes(objects, there, objects[:, :0], there[:, :0])
+        k = 1 + (int(texts.slot.max()) + 1 if len(texts.slot) else 0)
+        flat = objects.new_zeros(n * k, objects.shape[-1])
+        flat = flat.index_copy(0, k * torch.arange(n, device=device), self.sentence(last))
+        mask = torch.zeros(n, k, dtype=torch.bool, device=device)
+        mask[:, 0] = True
+        if len(texts.slot):
+            _, ended = self.read(self.triplets, texts.triplets, texts.triplet_lengths)
+            flat = flat.index_copy(0, k * texts.owner + texts.slot + 1, ended)
+            mask[texts.owner, texts.slot + 1] = True
+        return Nodes(objects, there, flat.view(n, k, -1), mask)
+
+    def read(
+        self, gru: BiGru, words: torch.Tensor, lengths: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """States [n, l, d] and last states [n, d] of word ids [n, l]; see `BiGru`."""
+        states, last = gru(self.dropout(self.embedding(words)), lengths)
+        return states, last
+
+
+class Fusion(nn.Module):
+    """Regions and references → one union vector z a region, for one of the two levels.
+
+    For region i and the nodes h_1 … h_m of one reference: a_k = softmax over k of
+    W_a (v_i ⊙ h_k), attended vector Σ_k a_k h_k. A GRU reads the attended vectors of all
+    references, in order; its last state is m_i, and z_i = W_u [v_i; m_i].
+    """
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.attention = nn.Linear(d, 1, bias=False)  # softmax does not see a bias
+        self.gru = nn.GRU(d, d, batch_first=True)
+        self.union = nn.Linear(2 * d, d)
+        self._set_first_weights(d)
+
+    def _set_first_weights(self, d: int) -> None:
+        """First weights, which the paper leaves open: such that z starts as v plus a mean of what
+        was attended to. So a caption is compared with the references from the first step on,
+        instead of after epochs of learning to pass words through."""
+        with torch.no_grad():
+            one = torch.eye(d)
+            self.attention.weight.fill_(1.0)
+            self.union.weight.copy_(torch.cat([one, one], dim=1))
+            self.union.bias.zero_()
+            ((inputs, *others),) = self.gru.all_weights  # one layer, one direction
+            inputs[d:] = torch.cat([0 * one, one])  # update gate, candidate state
+            for parameter in others:
+                parameter[d:] = 0.0
+
+    def attended(
+        self, regions: torch.Tensor, nodes: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        """Attended vectors [n, r, m, d]: of regions [n, r, d] over nodes [n, m, k, d] of m
+        references, `mask` [n, m, k] saying which nodes are there."""
+        n, r, d = regions.shape
+        m, k = mask.shape[1:]
+        queries = regions * self.attention.weight[0]
+        logits = (queries @ nodes.reshape(n, m * k, d).transpose(1, 2)).view(n, r, m, k)
+        logits = logits.masked_fill(~mask[:, None], torch.finfo(logits.dtype).min)
+        weights = logits.softmax(dim=-1)
+        return (weights.transpose(1, 2) @ nodes).transpose(1, 2)
+
+    def join(
+        self, regions: torch.Tensor, attended: torch.Tensor, counts: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """z [t, d] of regions [t, d] and their attended vectors [t, m, d], of which the first
+        `counts` [t] (at least 1; on the CPU) are read; without them, all."""
+        united: torch.Tensor = self.union(torch.cat([regions, self.last(attended, counts)], dim=-1))
+        return united
+
+    def last(self, attended: torch.Tensor, counts: torch.Tensor | None = None) -> torch.Tensor:
+        """The GRU's last state m [t, d]; arguments as of `join`."""
+        if counts is None:
+            _, last = self.gru(attended)
+        else:
+            _, last = self.gru(
+                pack_padded_sequence(attended, counts, batch_first=True, enforce_sorted=False)
+            )
+        state: torch.Tensor = last[0]
+        return state
+
+
+def said_nodes(d: int) -> nn.Linear:
+    """W_u of a network that sees no image: z_k = W_u h_k of the references' nodes, at first h_k."""
+    union = nn.Linear(d, d)
+    with torch.no_grad():
+        union.weight.copy_(torch.eye(d))
+        union.bias.zero_()
+    return union
+
+
+def matches(union: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
+    """z_i · h_k for each region and node of the same row: [n, k, r] of [n, r, d] and [n, k, d]."""
+    return nodes @ union.transpose(1, 2)
+
+
+def level_score(
+    union: torch.Tensor, region_mask: torch.Tensor, nodes: torch.Tensor
+) -> torch.Tensor:
+    """Mean over a caption's nodes [n, k, d] of their best matches among the regions: [n]."""
+    table = matches(union, nodes).masked_fill(~region_mask[:, None, :], float("-inf"))
+    best = table.amax(dim=-1)
+    # divided by a tensor: a GPU would multiply by the reciprocal of a number
+    return best.sum(dim=-1) / torch.full_like(best[:, 0], best.shape[1])
 
 
 class Visual(nn.Module):

@@ -1,23 +1,117 @@
-"""CHAIR (Rohrbach et al., 2018): which objects of a caption the image does not have."""
+"""CHAIR (Rohrbach et al., 2018): which objects of a caption the image does not have; and gold
+labels: which objects of the image a caption names.
+
+The objects that a caption mentions come from an ontology, words and phrases by category, from a
+file. It is JSON: `words` maps each category to its words and phrases (plurals included), `ignored`
+lists phrases in which no category is meant, `qualifiers` maps a word ("baby") to the categories
+before whose words it does not name an object. The last two may be left out.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
-from metaeval.metrics.base import Scores, reference_digests
-from metaeval.metrics.hallucination.ontology import COCO, Ontology
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.options import OptionsOf
 from metaeval.readers.files import user_path
+from metaeval.readers.json_text import read_json
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
+from metaeval.vision.regions.gold import BoxNoise
+
+COCO = Path(__file__).with_name("coco_objects.json")  # made by benchmarks/chair/ontology.py
+_TOKEN = re.compile(r"\w+(?:['-]\w+)*")
+
+
+class Ontology:
+    """The categories of an ontology and the words for them.
+
+    `identity` is the file's name and the start of its SHA-256, for signatures. Raises InputError
+    for a file that is not as it should be, and for a word of two categories.
+    """
+
+    def __init__(self, path: Path) -> None:
+        value, sha256 = read_json(path)
+        words = _mapping(value, "words", path)
+        self.identity = f"{path.stem}-{sha256[:12]}"
+        self.categories = tuple(words)
+        self._owner: dict[tuple[str, ...], str | None] = {}
+        for phrase in value.get("ignored", []):
+            self._owner[_tokens(str(phrase))] = None
+        for category, names in words.items():
+            for name in names:
+                tokens = _tokens(name)
+                if (other := self._owner.get(tokens, category)) not in (category, None):
+                    problem = f"belongs to '{other}' and to '{category}'"
+                    raise InputError(problem, file=path, record=f"word '{name}'", field="words")
+                self._owner.setdefault(tokens, category)
+        self._qualified = {
+            word: frozenset(categories)
+            for word, categories in _mapping(value, "qualifiers", path, {}).items()
+        }
+        self._longest = max(map(len, self._owner), default=1)
+
+    def mentions(self, caption: str) -> list[tuple[str, str]]:
+        """(phrase, category) for each object that a caption mentions, in order.
+
+        Read from the left, the longest phrase first; a word within a phrase does not count by
+        itself.
+        """
+        tokens = _tokens(caption)
+        mentions: list[tuple[str, str]] = []
+        i = 0
+        while i < len(tokens):
+            length = next(
+                (
+                    n
+                    for n in range(min(self._longest, len(tokens) - i), 0, -1)
+                    if tokens[i : i + n] in self._owner
+                ),
+                0,
+            )
+            category = self._owner.get(tokens[i : i + length]) if length else None
+            after = i + max(length, 1)
+            if category is not None and not self._qualifies(tokens, i, after):
+                mentions.append((" ".join(tokens[i:after]), category))
+            i = after
+        return mentions
+
+    def _qualifies(self, tokens: Sequence[str], start: int, after: int) -> bool:
+        """Whether the word at `start` only modifies the next one."""
+        known = self._qualified.get(tokens[start]) if after == start + 1 else None
+        if not known:
+            return False
+        ends = range(after + 1, min(after + self._longest, len(tokens)) + 1)
+        return any(self._owner.get(tuple(tokens[after:end])) in known for end in ends)
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    """Runs of word characters, in lower case."""
+    return tuple(_TOKEN.findall(text.lower()))
+
+
+def _mapping(value: Any, field: str, path: Path, default: Any = None) -> dict[str, list[str]]:
+    """A mapping of texts to lists of texts; InputError for anything else."""
+    entry = value.get(field, default) if isinstance(value, dict) else None
+    good = isinstance(entry, dict) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+        for names in entry.values()
+    )
+    if not good:
+        raise InputError("should map names to lists of words", file=path, field=field)
+    mapping: dict[str, list[str]] = entry  # type: ignore[assignment]
+    return mapping
+
 
 TRUTH = OBJECTS, REFERENCES = "objects", "references"
 
@@ -40,7 +134,7 @@ class Chair(SummableMetric):
     Parameters
     ----------
     ontology
-        The file of categories and words (see `ontology.py`); `None`: COCO's 80, made from WordNet.
+        The file of categories and words (see above); `None`: COCO's 80, made from WordNet.
         Labels of objects that are neither a category nor a word of it do not count.
     truth
         What an image has: "objects", "references", or both where every image has annotated objects
@@ -178,3 +272,80 @@ class ChairScorer(SummableScorer):
         annotated: Any = self.dataset.part("objects")
         objects = annotated.get(self.dataset.image_ids[image])
         return set() if objects is None else set(objects.labels)
+
+
+class GoldLabels(Metric):
+    """F1 and recall of the categories that a caption names, against those of the image's objects.
+
+    A control for metrics that read gold objects: it reads the labels alone, no place and no
+    reference. Categories count once, and are recognised as in CHAIR. In [0, 1]; 0 for a caption
+    that names none; not a number where the image has no object of the ontology.
+
+    Parameters
+    ----------
+    ontology
+        The file of categories and words (see above); `None`: COCO's 80.
+    noise
+        What is made worse of the objects: the options of `BoxNoise`.
+    """
+
+    name = "gold_labels"
+    needs = frozenset({"objects"})
+
+    def __init__(
+        self,
+        ontology: str | Path | None = None,
+        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
+        | None = None,
+    ) -> None:
+        self.ontology = COCO if ontology is None else user_path(ontology)
+        self.noise = BoxNoise.of(noise)
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        sees = ", ".join(filter(None, ("gold objects", self.noise.title)))
+        behind = f" ({self.noise.title})" if self.noise.title else ""
+        return tuple(
+            ScoreColumn(f"{name}{behind}", control=True, sees=sees)
+            for name in ("Gold label F1", "Gold label recall")
+        )
+
+    def bind(
+        self, dataset: CaptionDataset, store: Store | None = None
+    ) -> GoldLabelsScorer | Absent:
+        if (absent := self.missing_part(dataset)) is not None:
+            return absent
+        if not self.ontology.is_file():
+            return Absent("ontology", f"there is no ontology at {self.ontology}", "give its file")
+        return GoldLabelsScorer(self, dataset)
+
+
+class GoldLabelsScorer(Scorer):
+    """The categories of a dataset's objects, and those that captions name."""
+
+    batch_size = 50_000
+
+    def __init__(self, metric: GoldLabels, dataset: CaptionDataset) -> None:
+        self._words = Ontology(metric.ontology)
+        settings = {"ontology": self._words.identity, "src": f"gold{metric.noise.identity}", "v": 1}
+        super().__init__(metric.columns, settings)
+        objects: Any = dataset.part("objects")
+        known = set(self._words.categories)
+        self._gold: list[frozenset[str]] = []
+        for image_id in dataset.image_ids:
+            given = objects.get(image_id)
+            labels = () if given is None else metric.noise.apply(given, image_id).labels
+            named = {c for label in set(labels) for _, c in self._words.mentions(label)}
+            self._gold.append(frozenset(named | (set(labels) & known)))
+
+    def context(self, index: int) -> bytes:
+        return content_digest(sorted(self._gold[index]))
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        scores = np.full((len(captions), 2), np.nan)
+        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
+            if gold := self._gold[image]:
+                named = {category for _, category in self._words.mentions(caption)}
+                right = len(named & gold)
+                scores[row] = 2 * right / (len(named) + len(gold)), right / len(gold)
+        return scores

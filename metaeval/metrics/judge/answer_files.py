@@ -27,9 +27,11 @@ def export_batch(path: Path, requests: Sequence[Request]) -> None:
         with temporary.open("w", encoding="utf-8") as file:
             for request in requests:
                 line = {
-                    "custom_id": request.key, "method": "POST", "url": "/v1/chat/completions",
+                    "custom_id": request.key,
+                    "method": "POST",
+                    "url": "/v1/chat/completions",
                     "body": request.body(),
-                }  # fmt: skip
+                }
                 file.write(json.dumps(line) + "\n")
 
     files.atomic(path, write)
@@ -85,10 +87,11 @@ class ReplayFiles:
         tidy = Tidy()
         for table in tables:
             if ("key" in table.rows[0].fields) != self.by_request:
-                raise InputError(
+                problem = (
                     "has a column 'key' where another file has none, or the other way round; "
-                    "replay files of one kind", file=table.path,
-                )  # fmt: skip
+                    "replay files of one kind"
+                )
+                raise InputError(problem, file=table.path)
             for row in table.rows:
                 if self.by_request:
                     answer = Answer.from_record(row.fields, file=table.path, where=row.where)
@@ -102,9 +105,7 @@ class ReplayFiles:
             str(_cell(table, row, _CAPTION)), file=table.path, record=row.where, field="caption"
         )
         text = row.cell("answer", table.path)
-        if text is None:
-            text = ""
-        if not isinstance(text, str | int | float):
+        if not isinstance(text, str | int | float | None):
             raise InputError("is not text", file=table.path, record=row.where, field="answer")
         of_item = self._by_item.setdefault((str(image), caption), [])
         identity = f"{self.sha256} {image} {caption} {len(of_item)}"
@@ -112,7 +113,7 @@ class ReplayFiles:
             Answer(
                 key=hashlib.sha256(identity.encode()).hexdigest(),
                 request=str(row.fields.get("prompt") or ""),
-                answer=str(text),
+                answer="" if text is None else str(text),
                 image_id=str(image),
                 caption=caption,
                 sample=len(of_item),

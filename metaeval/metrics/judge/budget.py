@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from typing_extensions import TypedDict
 
-from metaeval.errors import MetaevalError
 from metaeval.options import NotNegative, PositiveInt
 from metaeval.runs.answers import Answer
 
@@ -25,14 +24,6 @@ class Price(TypedDict):
 
     input: NotNegative
     output: NotNegative
-
-
-class BudgetReached(MetaevalError):
-    """The next request might exceed the budget."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(problem)
-        self.remedy = remedy
 
 
 class Cost(NamedTuple):
@@ -116,11 +107,12 @@ class Ledger:
     def exceeded_by(self, cost: Cost) -> str | None:
         """The ceiling that this cost would exceed: "budget.calls=100"."""
         total = self.spent.plus(self.reserved).plus(cost)
-        values = {
-            "calls": total.calls, "tokens": total.input + total.output,
-            "usd": total.usd(self.price) or 0.0,
-        }  # fmt: skip
-        for name, value in values.items():
+        values = (
+            ("calls", total.calls),
+            ("tokens", total.input + total.output),
+            ("usd", total.usd(self.price) or 0.0),
+        )
+        for name, value in values:
             ceiling = self.budget.get(name)
             if isinstance(ceiling, int | float) and value > ceiling:
                 return f"budget.{name}={ceiling:g}"

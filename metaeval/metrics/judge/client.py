@@ -18,7 +18,6 @@ from metaeval.errors import InputError, MetaevalError
 from metaeval.metrics.judge.budget import (
     NOTHING,
     UNKNOWN,
-    BudgetReached,
     Cost,
     Ledger,
     Usage,
@@ -63,7 +62,7 @@ class RequestFailed(Exception):
 
 
 class JudgeStopped(MetaevalError):
-    """The judge cannot go on at all: a refused key, or too many failures."""
+    """The judge cannot go on: a refused key, too many failures, or a reached budget."""
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(problem)
@@ -116,7 +115,7 @@ class Endpoint:
     def ask_all(self, requests: Sequence[Request], advance: Callable[[int], None]) -> None:
         """Ask every request; answers go to `save`, reasons of failures to `failures` by key.
 
-        `advance` is called with the number of requests that are done. Raises BudgetReached and
+        `advance` is called with the number of requests that are done. Raises
         JudgeStopped; what was answered until then is saved.
         """
         try:
@@ -261,7 +260,7 @@ class Endpoint:
                 if self.ledger.reserved.calls == 0:
                     ceiling, unstated = self.ledger.exceeded_by(cost), self.ledger.unstated
                     most = f" ({unstated:,} at their most: no usage is stated)" if unstated else ""
-                    raise BudgetReached(
+                    raise JudgeStopped(
                         f"{ceiling} is reached after {self.ledger.spent.calls:,} calls{most}",
                         "raise the budget and run the same command again: all answers are kept",
                     )
@@ -274,8 +273,8 @@ class Endpoint:
         """One HTTP request; Retriable, RequestFailed or JudgeStopped without an answer."""
         import httpx
 
-        content = json.dumps(await asyncio.to_thread(request.body) if request.image else
-                             request.payload)  # fmt: skip
+        body = await asyncio.to_thread(request.body) if request.image else request.payload
+        content = json.dumps(body)
         started = time.perf_counter()
         address = f"{self.base_url.rstrip('/')}/chat/completions"
         try:
@@ -283,9 +282,9 @@ class Endpoint:
                 asyncio.timeout(self.limits.timeout),
                 http.stream("POST", address, content=content) as response,
             ):
-                body = await read_body(response)
-            self._check_status(response, body)
-            return read_answer(request, body, time.perf_counter() - started, self._redact)
+                reply = await read_body(response)
+            self._check_status(response, reply)
+            return read_answer(request, reply, time.perf_counter() - started, self._redact)
         except BadReply as error:
             problem, usage = f"the endpoint's reply is not a chat completion ({error})", error.usage
         except TimeoutError:

@@ -245,13 +245,7 @@ class Judge(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        kind = "".join(
-            word
-            for word, applies in (
-                (" pairwise", self.pairwise), (" expected", self.parser == "expected"),
-            )
-            if applies
-        )  # fmt: skip
+        kind = " pairwise" * self.pairwise + " expected" * (self.parser == "expected")
         whole = self.title or f"Judge{kind} ({self.label})"
         parts = [
             ScoreColumn(f"{whole}: {aspect}", part_of=whole, bounds=self.scale, headline=False)
@@ -288,9 +282,11 @@ class Judge(Metric):
     def request_parameters(self) -> dict[str, object]:
         """The fields of a request besides its messages and its seed."""
         parameters = {
-            "model": self.model, "temperature": self.temperature, "max_tokens": self.max_tokens,
+            "model": self.model,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
             "stop": self.stop,
-        }  # fmt: skip
+        }
         if self.answer_parser.name == "expected":
             parameters |= {"logprobs": True, "top_logprobs": 20}
         return {k: v for k, v in {**parameters, **(self.parameters or {})}.items() if v is not None}
@@ -313,8 +309,8 @@ class Judge(Metric):
                 "samples": self.n_samples,
             }
         low, high = self.scale
-        return {**settings, "parser": self.answer_parser.signature,
-                "scale": f"{low:g}-{high:g}", "v": 1}  # fmt: skip
+        settings["parser"] = self.answer_parser.signature
+        return {**settings, "scale": f"{low:g}-{high:g}", "v": 1}
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> JudgeScorer | Absent:
         by_item = self.files is not None and not self.files.by_request

@@ -191,24 +191,50 @@ class Parser(ABC):
         return value if self.low <= value <= self.high else math.nan
 
 
-class Number(Parser):
+class PatternParser(Parser):
+    """The first group of the first match of a regular expression is a number."""
+
+    pattern: re.Pattern[str]
+
+    def parse(self, answer: Answer) -> tuple[float, ...]:
+        match = self.pattern.search(answer.answer)
+        return (self.number(match[1]) if match else math.nan,)
+
+
+class Number(PatternParser):
     """The whole answer is a number: " 70". Anything else cannot be parsed."""
 
     name = "number"
-
-    def parse(self, answer: Answer) -> tuple[float, ...]:
-        text = answer.answer.strip()
-        return (self.number(text) if re.fullmatch(_NUMBER, text) else math.nan,)
+    pattern = re.compile(rf"\A\s*({_NUMBER})\s*\Z")
 
 
-class LeadingNumber(Parser):
+class LeadingNumber(PatternParser):
     """The answer begins with a number: "70/100", "80 because …"."""
 
     name = "leading_number"
+    pattern = re.compile(rf"\A\s*({_NUMBER})")
 
-    def parse(self, answer: Answer) -> tuple[float, ...]:
-        match = re.match(rf"\s*({_NUMBER})", answer.answer)
-        return (self.number(match[1]) if match else math.nan,)
+
+class Regex(PatternParser):
+    """A regular expression of the user's."""
+
+    name = "regex"
+
+    def __init__(self, low: float, high: float, pattern: str) -> None:
+        super().__init__(low, high)
+        try:
+            self.pattern = re.compile(pattern)
+        except re.error as error:
+            raise ConfigError(f"metric.judge.pattern: {pattern!r} is not valid ({error})") from None
+        if self.pattern.groups < 1:
+            raise ConfigError(
+                f"metric.judge.pattern: {pattern!r} has no group; put the number in parentheses: "
+                r"'Score: (\d+)'"
+            )
+
+    @property
+    def signature(self) -> str:
+        return f"{super().signature}({self.pattern.pattern})"
 
 
 class Json(Parser):
@@ -241,32 +267,6 @@ class Json(Parser):
             if isinstance(value, dict) and all(name in value for name in wanted):
                 return tuple(self.number(value[name]) for name in wanted)
         return (math.nan,) * len(wanted)
-
-
-class Regex(Parser):
-    """The first group of the first match of a regular expression is a number."""
-
-    name = "regex"
-
-    def __init__(self, low: float, high: float, pattern: str) -> None:
-        super().__init__(low, high)
-        try:
-            self.pattern = re.compile(pattern)
-        except re.error as error:
-            raise ConfigError(f"metric.judge.pattern: {pattern!r} is not valid ({error})") from None
-        if self.pattern.groups < 1:
-            raise ConfigError(
-                f"metric.judge.pattern: {pattern!r} has no group; put the number in parentheses: "
-                r"'Score: (\d+)'"
-            )
-
-    @property
-    def signature(self) -> str:
-        return f"{super().signature}({self.pattern.pattern})"
-
-    def parse(self, answer: Answer) -> tuple[float, ...]:
-        match = self.pattern.search(answer.answer)
-        return (self.number(match[1]) if match else math.nan,)
 
 
 class Choice(Parser):

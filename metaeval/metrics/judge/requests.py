@@ -24,9 +24,12 @@ FOLDER = Path(__file__).parent / "prompts"
 SHIPPED = ("absolute", "aspects", "pairwise")
 _MOST = 1 << 20  # bytes of a prompt file
 _EXAMPLE = {
-    "caption": "a dog", "first": "a dog", "second": "a cat", "references": ["a dog runs"],
+    "caption": "a dog",
+    "first": "a dog",
+    "second": "a cat",
+    "references": ["a dog runs"],
     "image": True,
-}  # fmt: skip
+}
 
 
 class Prompt:
@@ -199,8 +202,3 @@ def data_url(path: Path, size: int) -> str:
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=_QUALITY)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def distinct_requests(requests: Sequence[Request]) -> list[Request]:
-    """The requests of different keys, in the order of their first appearance."""
-    return list({request.key: request for request in reversed(requests)}.values())[::-1]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,7 +27,6 @@ from metaeval.metrics.judge.requests import (
     Attachment,
     Request,
     Subject,
-    distinct_requests,
     make_request,
 )
 from metaeval.readers.files import user_path
@@ -41,19 +40,12 @@ log = logging.getLogger(__name__)
 
 _NAMESPACE = "answers of judges"
 _LEDGERS: WeakKeyDictionary[object, dict[str, Ledger]] = WeakKeyDictionary()  # by run
-UNPARSED, UNANSWERED, TRUNCATED, ESCAPED = (
-    "captions with an answer that cannot be parsed", "captions without an answer",
-    "captions with an answer cut at max_tokens", "captions with an answer that is stored escaped",
-)  # fmt: skip
-
-
-class JudgedItem(NamedTuple):
-    """One thing to be scored, and the requests that it takes; `swapped`: the rival is first."""
-
-    image_id: str
-    caption: str
-    requests: tuple[Request, ...]
-    swapped: tuple[bool, ...]
+UNPARSED, UNANSWERED, TRUNCATED, ESCAPED = COUNTED = (
+    "captions with an answer that cannot be parsed",
+    "captions without an answer",
+    "captions with an answer cut at max_tokens",
+    "captions with an answer that is stored escaped",
+)
 
 
 class JudgeScorer(Scorer):
@@ -67,21 +59,16 @@ class JudgeScorer(Scorer):
     saves_itself = True
     usual_ms = 200.0
     batch_size = 1_000_000_000
+    counted = MappingProxyType(dict.fromkeys(COUNTED, "captions"))
 
     def __init__(self, metric: Judge, dataset: CaptionDataset, store: Store | None) -> None:
         super().__init__(metric.columns, metric.settings())
         self.metric, self.dataset, self.store = metric, dataset, store
-        self.counted = MappingProxyType(
-            dict.fromkeys((UNPARSED, UNANSWERED, TRUNCATED, ESCAPED), "captions")
-        )
         self._answers: dict[str, Answer] = {}
         self._counts: dict[tuple[str, int], tuple[bool, ...]] = {}
 
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
-
-    def prepare(self) -> None:
-        pass
 
     @cached_property
     def _paths(self) -> list[Path | None]:
@@ -96,15 +83,12 @@ class JudgeScorer(Scorer):
         files = self.metric.files
         if files is not None and not files.by_request:
             return self._score_recorded(captions, index)
-        items = [self._item(c, i) for c, i in zip(captions, index, strict=True)]
-        self._get_answers([request for item in items for request in item.requests])
-        rows = []
-        for text, i, item in zip(captions, index, items, strict=True):
-            answers = [
-                (self._answers.get(r.key), s)
-                for r, s in zip(item.requests, item.swapped, strict=True)
-            ]  # fmt: skip
-            rows.append(self._row(text, i, answers))
+        items = [self._requests(c, i) for c, i in zip(captions, index, strict=True)]
+        self._get_answers([request for item in items for request, _ in item])
+        rows = [
+            self._row(text, i, [(self._answers.get(r.key), swapped) for r, swapped in item])
+            for text, i, item in zip(captions, index, items, strict=True)
+        ]
         return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
 
     def _score_recorded(self, captions: Sequence[str], index: Sequence[int]) -> Scores:
@@ -162,21 +146,21 @@ class JudgeScorer(Scorer):
         counts = [self._counts[c, i] for c, i in zip(captions, image_index.tolist(), strict=True)]
         return np.array(counts, dtype=np.int64).reshape(len(captions), len(self.counted))
 
-    def _item(self, text: str, index: int) -> JudgedItem:
-        """The requests for a caption, or, pairwise, for a caption and its rival in both orders."""
+    def _requests(self, text: str, index: int) -> list[tuple[Request, bool]]:
+        """The requests for a caption, or, pairwise, for a caption and its rival in both orders;
+        each with whether the rival is first."""
         metric, image_id = self.metric, str(self.dataset.image_ids[index])
         caption, rival = split_pair(text)
         if metric.pairwise and rival is None:
             raise ValueError("a pairwise judge needs two captions")
         if not self._shows_something(index):
-            return JudgedItem(image_id, caption, (), ())
+            return []
         orders = [(caption, rival), (rival, caption)] if rival is not None else [(caption, None)]
-        requests, swapped = [], []
-        for k, (first, second) in enumerate(orders):
-            for sample in range(metric.n_samples):
-                requests.append(self._request(index, image_id, str(first), second, sample))
-                swapped.append(bool(k))
-        return JudgedItem(image_id, caption, tuple(requests), tuple(swapped))
+        return [
+            (self._request(index, image_id, str(first), second, sample), bool(k))
+            for k, (first, second) in enumerate(orders)
+            for sample in range(metric.n_samples)
+        ]
 
     def _shows_something(self, index: int) -> bool:
         """Whether the prompt has the references or the image that the options require."""
@@ -188,7 +172,9 @@ class JudgeScorer(Scorer):
     def _request(
         self, index: int, image_id: str, first: str, second: str | None, sample: int
     ) -> Request:
-        metric, image = self.metric, self._attachment(index)
+        metric, image = self.metric, None
+        if metric.image != "none" and (path := self._paths[index]) is not None:
+            image = Attachment(path, self._digests[index] or b"", metric.image)
         references = list(self.dataset.references[index][: metric.references])
         captions = {"caption": first} if second is None else {"first": first, "second": second}
         prompt = metric.template.render(**captions, references=references, image=image is not None)
@@ -202,53 +188,49 @@ class JudgeScorer(Scorer):
         endpoint = str(metric.endpoint or metric.base_url)
         return make_request(messages, parameters, endpoint, subject, image)
 
-    def _attachment(self, index: int) -> Attachment | None:
-        size = self.metric.image
-        if size == "none" or (path := self._paths[index]) is None:
-            return None
-        return Attachment(path, self._digests[index] or b"", size)
-
     def _get_answers(self, requests: Sequence[Request]) -> None:
         """Fill `_answers`: from the files, the run's folder and the cache, then from the model."""
         metric = self.metric
-        wanted = distinct_requests([r for r in requests if r.key not in self._answers])
-        for request in wanted:
-            if (answer := self._recorded(request)) is not None:
-                self._answers[request.key] = answer
+        wanted: dict[str, Request] = {}  # of different keys, in the order in which they come
+        for request in requests:
+            if request.key not in self._answers:
+                wanted.setdefault(request.key, request)
+        for key in wanted:
+            if (answer := self._recorded(key)) is not None:
+                self._answers[key] = answer
         if metric.resolved_mode == "record":
-            self._read_store([r for r in wanted if r.key not in self._answers])
+            self._read_store([key for key in wanted if key not in self._answers])
             if metric.batch_import is not None:
-                self._import([r for r in wanted if r.key not in self._answers])
-        todo = [r for r in wanted if r.key not in self._answers]
+                missing = {k: r for k, r in wanted.items() if k not in self._answers}
+                self._save(import_batch(user_path(str(metric.batch_import)), missing))
+        todo = [r for key, r in wanted.items() if key not in self._answers]
         if not todo:
             return
         if metric.resolved_mode == "replay_or_fail":
             raise self._not_recorded(todo[0].image_id, todo[0].caption)
         if metric.resolved_mode == "record" and metric.batch_import is None:
-            self._ask(todo, [r for r in wanted if r.key in self._answers])
+            self._ask(todo, [r for key, r in wanted.items() if key in self._answers])
 
-    def _recorded(self, request: Request) -> Answer | None:
+    def _recorded(self, key: str) -> Answer | None:
         files, journal = self.metric.files, current_journal()
-        answer = files.of_request(request.key) if files is not None else None
+        answer = files.of_request(key) if files is not None else None
         if answer is None and journal is not None and self.metric.resolved_mode == "record":
-            answer = journal.get(request.key)
+            answer = journal.get(key)
         return answer
 
-    def _read_store(self, requests: Sequence[Request]) -> None:
+    def _read_store(self, keys: Sequence[str]) -> None:
         if self.store is None:
             return
-        known = self.store.get_many(_NAMESPACE, [bytes.fromhex(r.key) for r in requests])
+        known = self.store.get_many(_NAMESPACE, [bytes.fromhex(key) for key in keys])
         for key, value in known.items():
             record = json.loads(value)
             self._answers[key.hex()] = Answer.from_record(record, file=None, where="the cache")
 
-    def _import(self, requests: Sequence[Request]) -> None:
-        path = user_path(str(self.metric.batch_import))
-        self._save(import_batch(path, {request.key: request for request in requests}))
-
     def _ask(self, todo: Sequence[Request], answered: Sequence[Request]) -> None:
         metric, limits = self.metric, self.metric.limits
-        ledger = self._ledger()
+        # one budget for all of a run's requests to this judge, however often it is bound
+        of_run = _LEDGERS.setdefault(current_journal() or self, {})
+        ledger = of_run.setdefault(self.signatures[-1], Ledger(metric.budget or {}, metric.price))
         for request in answered:
             most = request.most_cost(limits.image_tokens, limits.max_tokens)
             ledger.record(most, usage_of(self._answers[request.key]), request.key)
@@ -271,15 +253,11 @@ class JudgeScorer(Scorer):
             log.warning(
                 "%s: %s of %s requests have no answer, the last: %s; their captions are not "
                 "scored; the same command requests them again",
-                self.columns[-1].name, f"{len(reasons):,}", f"{len(todo):,}", reasons[-1],
-            )  # fmt: skip
-
-    def _ledger(self) -> Ledger:
-        """The budget: one for all of a run's requests to this judge, however often it is bound."""
-        of_run = _LEDGERS.setdefault(current_journal() or self, {})
-        return of_run.setdefault(
-            self.signatures[-1], Ledger(self.metric.budget or {}, self.metric.price)
-        )
+                self.columns[-1].name,
+                f"{len(reasons):,}",
+                f"{len(todo):,}",
+                reasons[-1],
+            )
 
     def _send_nothing(self, todo: Sequence[Request]) -> None:
         """Write the batch file, or state the cost of the requests; then the metric is skipped."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +15,10 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.text.vocabulary import UNK, Vocabulary
+from metaeval.text.vocabulary import UNK
 from metaeval.weights import pretrained
+from metaeval.weights.cards import training_facts
 from metaeval.weights.pretrained import AUTO, PretrainedWeights
-from metaeval.weights.training_facts import training_facts
 
 _ROWS = 64  # captions of one length in a batch
 
@@ -89,9 +88,13 @@ class LmScorer(Scorer):
         return bytes([bool(self._seen[index])])
 
     def prepare(self) -> None:
-        self._model, self._vocabulary = load_once(
-            ("lm", self._weights.label), lambda: _load(self._weights)
+        from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
+
+        kinds = CaptionLanguageModel, LanguageShape
+        self._model = load_once(
+            ("lm", self._weights.label), lambda: self._weights.network(*kinds, "a language model")
         )
+        self._vocabulary = self._weights.vocabulary()
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         import torch
@@ -119,11 +122,3 @@ class LmScorer(Scorer):
         unknown = [ids.count(UNK) for ids in self._vocabulary.encode_all(captions)]
         seen = self._seen[image_index].astype(np.int64)
         return np.stack([seen, np.array(unknown, dtype=np.int64) * (1 - seen)], axis=1)
-
-
-def _load(weights: PretrainedWeights) -> tuple[Any, Vocabulary]:
-    """The network in eval mode, and its words; InputError where the files are not the card's."""
-    from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
-
-    model = weights.network(CaptionLanguageModel, LanguageShape, "a language model")
-    return model, weights.vocabulary()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -17,9 +17,6 @@ class LanguageShape:
     words: int
     word: int = 128
     hidden: int = 256
-
-    def as_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 class CaptionLanguageModel(nn.Module):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 import torch
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "kind": "lm",
         "variant": "",
         "regions": "none",
-        "shape": model.shape.as_dict(),
+        "shape": asdict(model.shape),
         "command": command_line("metaeval.metrics.language_model.train", arguments),
         "seed": options.seed,
         "data": data.card(min_count=options.min_count),

@@ -17,11 +17,10 @@ from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.options import checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
+from metaeval.weights.cards import training_facts
 from metaeval.weights.pretrained import AUTO, PretrainedWeights
-from metaeval.weights.training_facts import training_facts
 
 IMAGE, TEXT = "", "text"
 GOLD = "gold"  # the regions of the shipped weights
@@ -48,6 +47,7 @@ class LearnToEval(Metric):
     """
 
     name = "learn_to_eval"
+    runs_network = True
     languages = frozenset({"en"})
 
     @checked
@@ -59,10 +59,6 @@ class LearnToEval(Metric):
     @property
     def reads(self) -> frozenset[str]:
         return frozenset({"references"} | ({"image"} if self.variant == IMAGE else set()))
-
-    @property
-    def runs_network(self) -> bool:
-        return True
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -134,11 +130,13 @@ class LearnToEvalScorer(RegionScorer):
     def prepare(self) -> None:
         import torch
 
-        from metaeval.metrics.learn_to_eval.network import mean_regions
+        from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
 
-        self._model, self._vocabulary = load_once(
-            ("learn_to_eval", self._weights.label), lambda: _load(self._weights)
+        self._model = load_once(
+            ("learn_to_eval", self._weights.label),
+            lambda: self._weights.network(CaptionJudge, JudgeShape, "LearnToEval's network"),
         )
+        self._vocabulary = self._weights.vocabulary()
         counts = np.array([len(group) for group in self.dataset.references])
         self._first = np.cumsum(counts) - counts
         self._counts = counts
@@ -206,11 +204,3 @@ class LearnToEvalScorer(RegionScorer):
                     read = self._model.read(tokens, torch.full((len(tokens),), length))
                 vectors[torch.from_numpy(part)] = read[: len(part)]
         return vectors
-
-
-def _load(weights: PretrainedWeights) -> tuple[Any, Vocabulary]:
-    """The network in eval mode, and its words; InputError where the files are not the card's."""
-    from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
-
-    model = weights.network(CaptionJudge, JudgeShape, "LearnToEval's network")
-    return model, weights.vocabulary()

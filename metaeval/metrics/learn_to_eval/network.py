@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -44,9 +44,6 @@ class JudgeShape:
     dense: int = 128
     dim: int = 0
     product: bool = True
-
-    def as_dict(self) -> dict[str, object]:
-        return asdict(self)
 
 
 class CaptionJudge(nn.Module):

@@ -27,9 +27,9 @@ import torch
 
 from metaeval.data.system_captions import read_system_captions
 from metaeval.metrics.learn_to_eval.network import SPREAD, CaptionJudge, JudgeShape, mean_regions
-from metaeval.text.vocabulary import padded
+from metaeval.runs.records import OTHER_CAPTION, WRONG_PLACES, WRONG_WORDS, DrawnCorruption
+from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
 from metaeval.text.word_vectors.minilm import MiniLmVectors
-from metaeval.training import spoiling
 from metaeval.training.caption_data import (
     CaptionData,
     add_data_options,
@@ -45,6 +45,13 @@ BATCH = 100
 # how often another image's, replaced, shuffled and machine captions are drawn
 SHARES = (2, 1, 1, 1)
 HIDDEN = 0.5  # the share of batches in which the images are hidden
+# The share of words that is corrupted is drawn for each caption from these ranges.
+SHUFFLED_RATES, REPLACED_RATES = (0.2, 1.0), (0.1, 0.7)
+DRAWN = (
+    DrawnCorruption("random", OTHER_CAPTION),
+    DrawnCorruption("shuffle", WRONG_PLACES, SHUFFLED_RATES),
+    DrawnCorruption("replace", WRONG_WORDS, REPLACED_RATES),
+)
 Ints = npt.NDArray[np.int64]
 
 
@@ -91,16 +98,16 @@ class OwnedCaptions(NamedTuple):
             other[same] = np.roll(people, 97)[np.searchsorted(people, other[same])]
             tokens[rows], lengths[rows] = self.tokens[other], self.lengths[other]
             rows = np.flatnonzero(kind == 1)
-            tokens[rows] = spoiling.replaced(tokens[rows], lengths[rows], rng, bag)
+            tokens[rows] = replaced(tokens[rows], lengths[rows], rng, bag)
             rows = np.flatnonzero(kind == 2)
-            tokens[rows] = spoiling.shuffled(tokens[rows], lengths[rows], rng)
+            tokens[rows] = shuffled(tokens[rows], lengths[rows], rng)
             for row in np.flatnonzero(kind == 3).tolist():
                 candidates = machines[self.owner[machines] == self.owner[part[row]]]
                 if len(candidates):
                     pick = int(rng.choice(candidates))
                     tokens[row], lengths[row] = self.tokens[pick], self.lengths[pick]
                 else:
-                    tokens[row : row + 1] = spoiling.shuffled(
+                    tokens[row : row + 1] = shuffled(
                         tokens[row : row + 1], lengths[row : row + 1], rng
                     )
             blind = bool(rng.random() < HIDDEN)
@@ -150,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = CaptionJudge(shape)
     vectors = MiniLmVectors(device="cpu")
     set_words = start_embedding(model.embedding, vectors, data.vocabulary, SPREAD)
-    bag = spoiling.bag_numbers(data.vocabulary)
+    bag = bag_numbers(data.vocabulary)
     means = None if regions is None else torch.from_numpy(regions)
 
     def batches(epoch: int, rng: np.random.Generator) -> list[tuple[Drawn, OwnedCaptions]]:
@@ -211,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "variant": "",
         "trained_on_corruptions": True,
         "regions": "none" if options.text else GoldRegions().identity(None),
-        "shape": shape.as_dict(),
+        "shape": asdict(shape),
         "command": command_line("metaeval.metrics.learn_to_eval.train", arguments),
         "seed": options.seed,
         "data": data.card(min_count=options.min_count, machine=[p.name for p in options.machine]),
@@ -219,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "caption_models": [
             {"model": each.model, "pairs": dict(each.pairs)} for each in vectors.caption_models
         ],
-        "drawn": [asdict(each) for each in spoiling.drawn_corruptions(True)],
+        "drawn": [asdict(each) for each in DRAWN],
         "epochs": len(trained.history),
         **{name: round(value, 4) for name, value in validate(model).items()},
     }
@@ -251,6 +258,101 @@ def own_above_other(
         )
         above += bool(own_caption > other)
     return above / len(images)
+
+
+def bag_numbers(vocabulary: Vocabulary) -> Ints:
+    """The numbers of all words of a vocabulary but the special ones: a bag for `replaced`."""
+    return np.arange(len(SPECIAL), len(vocabulary), dtype=np.int64)
+
+
+def shuffled(
+    tokens: Ints,
+    lengths: Ints,
+    rng: np.random.Generator,
+    rates: tuple[float, float] = SHUFFLED_RATES,
+) -> Ints:
+    """Copies of captions in which some words have changed places; none equals its original.
+
+    Parameters
+    ----------
+    tokens, lengths
+        int64 [m, L] and [m], as in `EncodedCaptions`: `<start>`, words, `<end>`, padding.
+    rates
+        The share of the words that move is drawn for each caption from this range; at least two.
+
+    A caption without two different words stays as it is. Returns int64 [m, L].
+    """
+    chosen = _chosen(tokens, lengths, rng, rates, least=2)
+    keys = np.where(chosen, rng.random(tokens.shape), np.inf)
+    out = _moved(tokens, chosen, keys.argsort(axis=1, kind="stable"))
+    # permuting a few words often gives the caption back: then each takes the next one's place
+    same = (out == tokens).all(axis=1)
+    if same.any():
+        out[same] = _rotated(tokens[same], chosen[same])
+    same = (out == tokens).all(axis=1)
+    if same.any():  # the chosen words were equal: take all of the caption's
+        every = _inner(tokens[same], lengths[same])
+        out[same] = _rotated(tokens[same], every)
+    return out
+
+
+def replaced(
+    tokens: Ints,
+    lengths: Ints,
+    rng: np.random.Generator,
+    bag: Ints,
+    rates: tuple[float, float] = REPLACED_RATES,
+) -> Ints:
+    """Copies of captions in which some words, at least one, are others from the bag.
+
+    `bag` holds the words' numbers, at least two, all equally likely; a word is never replaced by
+    itself. Otherwise as `shuffled`; a caption without a word stays as it is.
+    """
+    if len(bag) < 2:
+        raise ValueError("a bag needs at least two words")
+    chosen = _chosen(tokens, lengths, rng, rates, least=1)
+    drawn = rng.integers(0, len(bag), size=tokens.shape)
+    unchanged = bag[drawn] == tokens
+    # the next in the bag, going round, where the draw gave the word itself
+    words = bag[np.where(unchanged, (drawn + 1) % len(bag), drawn)]
+    return np.where(chosen, words, tokens)
+
+
+def _inner(tokens: Ints, lengths: Ints) -> npt.NDArray[np.bool_]:
+    """Where words are: neither `<start>`, `<end>` nor padding."""
+    place = np.arange(tokens.shape[1])[None, :]
+    return (place > 0) & (place < lengths[:, None] - 1)
+
+
+def _chosen(
+    tokens: Ints, lengths: Ints, rng: np.random.Generator, rates: tuple[float, float], least: int
+) -> npt.NDArray[np.bool_]:
+    """For each caption a random set of places, as many as a rate drawn from the range says."""
+    inner = _inner(tokens, lengths)
+    n = inner.sum(axis=1)
+    rate = rng.uniform(*rates, size=len(tokens))
+    count = np.minimum(np.maximum(np.rint(rate * n), least), n).astype(np.int64)
+    keys = np.where(inner, rng.random(tokens.shape), 2.0)
+    rank = keys.argsort(axis=1).argsort(axis=1)
+    chosen: npt.NDArray[np.bool_] = inner & (rank < count[:, None])
+    return chosen
+
+
+def _rotated(tokens: Ints, chosen: npt.NDArray[np.bool_]) -> Ints:
+    """The words at the chosen places of each row, each one place on, the last one first."""
+    place = np.where(chosen, np.arange(tokens.shape[1])[None, :], tokens.shape[1])
+    order = place.argsort(axis=1, kind="stable")
+    count = chosen.sum(axis=1)
+    steps = np.arange(tokens.shape[1])[None, :]
+    turned = np.where(steps < count[:, None], (steps + 1) % np.maximum(count, 1)[:, None], steps)
+    return _moved(tokens, chosen, np.take_along_axis(order, turned, axis=1))
+
+
+def _moved(tokens: Ints, chosen: npt.NDArray[np.bool_], order: Ints) -> Ints:
+    """Put each row's words at the first places of `order` into its chosen places, from the left."""
+    rank = chosen.cumsum(axis=1) - 1
+    source = np.take_along_axis(order, np.maximum(rank, 0), axis=1)
+    return np.where(chosen, np.take_along_axis(tokens, source, axis=1), tokens)
 
 
 if __name__ == "__main__":

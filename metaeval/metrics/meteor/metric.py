@@ -308,13 +308,23 @@ class LanguageServer:
         modules = ("-m", "exact stem")
         self._process = JavaProcess(
             installation.java,
-            ["-cp", str(installation.jar), "Meteor", "-", "-", "-stdio", "-norm", *modules,
-             "-l", language],
+            [
+                "-cp",
+                str(installation.jar),
+                "Meteor",
+                "-",
+                "-",
+                "-stdio",
+                "-norm",
+                *modules,
+                "-l",
+                language,
+            ],
             what="METEOR",
             heap=heap_mib,
             silence=_SILENCE,
             options=_OPTIONS,
-        )  # fmt: skip
+        )
 
     @property
     def is_running(self) -> bool:

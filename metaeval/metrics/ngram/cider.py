@@ -1,14 +1,18 @@
-"""CIDEr (Vedantam et al., 2015) as in pycocoevalcap (CIDEr-D), for many captions at once."""
+"""CIDEr (Vedantam et al., 2015) for many captions at once: as in pycocoevalcap (CIDEr-D), as its
+paper first defines it, and CIDEr-R (Santos et al., 2021)."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,127 +53,11 @@ from metaeval.text.tokenizers import base as tokenizers
 log = logging.getLogger(__name__)
 
 DATASET = "dataset"
+_WORD = re.compile(r"\w+")
+REPETITION, LENGTH = 0.8, 0.2  # how much each of CIDEr-R's penalties weighs, as exponents
 _PAIRS = 1 << 18  # of a caption and a reference, at once
 
 Floats = npt.NDArray[np.float64]
-
-
-class Cider(Metric):
-    """CIDEr of each caption against the references of its image, in [0, 10].
-
-    Per order n = 1 … 4 and reference, the cosine between the tf-idf vectors of candidate and
-    reference, where the candidate's weights are clipped at the reference's, times
-    exp(-δ²/(2σ²)), δ being the difference in bigrams (pycocoevalcap's cider_scorer.py). The score
-    is the mean over orders and references, times 10.
-
-    idf is ln N - ln max(1, df): N is the number of images of the corpus, df the number of those
-    whose references contain the n-gram; protocols of judgments may count their captions instead
-    (`CaptionDataset.corpus`). The corpus is by default *this dataset* (after any `limit`): then a
-    caption's CIDEr depends on which images are in the run, and the signature holds N and a digest
-    of all references. With a single image every idf is 0 and so is every score: that is logged as a
-    warning, and `idf` names another corpus.
-
-    An empty candidate scores 0, as in pycocoevalcap. Not a number only where the image has no
-    reference.
-
-    Parameters
-    ----------
-    sigma
-        Width of the length penalty, in words.
-    tokenizer
-        "ptb", "java" or "whitespace".
-    idf
-        "dataset"; or a file of COCO's captions schema, of whose images all captions count; or the
-        name of COCO's captions in the data folder, "coco_val2014"; or the file of frequencies that
-        `experiment=score` writes of tables with their references. The signature holds its digest.
-    data, cache
-        The folders in which a name is looked for; by default METAEVAL_DATA.
-    """
-
-    name = "cider"
-    columns = (ScoreColumn("CIDEr", bounds=(0.0, 10.0)),)
-
-    @checked
-    def __init__(
-        self,
-        sigma: Positive = 6.0,
-        tokenizer: str = "ptb",
-        idf: str | Path = DATASET,
-        data: str | Path | None = None,
-        cache: str | Path | None = None,
-    ) -> None:
-        self.sigma = float(sigma)
-        self.tokenizer = tokenizers.get(tokenizer)
-        self.idf, self.data, self.cache = idf, data, cache
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CiderScorer | Absent:
-        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
-            return absent
-        corpus = self._corpus()
-        if isinstance(corpus, Absent):
-            return corpus
-        if corpus is not None and corpus.suffix == SUFFIX:
-            counted_with = read_corpus(corpus).tokenizer
-            if counted_with != self.tokenizer.signature:
-                reason = f"{corpus} counts the words of another tokenizer: {counted_with}"
-                return Absent("corpus", reason, "set metric.cider.tokenizer, or count again")
-        if corpus is None and len(dataset.corpus()) == 1:
-            log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
-        settings = {
-            "tok": self.tokenizer.signature,
-            "n": ORDERS,
-            **self._form(),
-            "df": _identity(dataset, corpus, store),
-            "v": 1,
-        }
-        return self._scorer(self, settings, dataset, corpus)
-
-    def words(self, texts: Sequence[str]) -> list[list[str]]:
-        """The words of texts, as CIDEr counts them."""
-        return split_tokens_containing_spaces(self.tokenizer(texts))
-
-    def of_corpus(self, file: Path) -> Self:
-        """The same metric, whose idf is that of a file; see `idf`."""
-        other = copy(self)
-        other.idf = file
-        return other
-
-    def _form(self) -> dict[str, object]:
-        """The signature's entry on the form of CIDEr."""
-        return {"sigma": f"{self.sigma:g}"}
-
-    @property
-    def _scorer(self) -> type[CiderScorer]:
-        return CiderScorer
-
-    def _corpus(self) -> Path | Absent | None:
-        """The file of the corpus, `None` for the dataset itself."""
-        if self.idf == DATASET:
-            return None
-        path = user_path(self.idf)
-        if path.is_file():
-            return path
-        named = str(self.idf)
-        if named.startswith("coco_") and not path.suffix:
-            split = named.removeprefix("coco_")
-            return find_coco_captions(split, data=self.data, cache=self.cache)
-        reason = f"the corpus of CIDEr's idf is not there: {path}"
-        return Absent("corpus", reason, "set metric.cider.idf=FILE, a captions file")
-
-
-def _identity(dataset: CaptionDataset, corpus: Path | None, store: Store | None) -> str:
-    """The signature's entry on a corpus: the dataset, or a file.
-
-    Neither the images' order nor that of an image's references changes a document frequency, so
-    neither changes the digest.
-    """
-    if corpus is None:
-        documents = dataset.corpus()
-        return f"{len(documents)}-images-{digest_documents(map(digest_document, documents))}"
-    if corpus.suffix == SUFFIX:
-        counted = read_corpus(corpus)
-        return f"{counted.n}-images-{counted.digest}"
-    return f"{corpus.stem}-{file_sha256(corpus, store)[:8]}"
 
 
 class CiderScorer(ReferenceScorer):
@@ -195,7 +83,7 @@ class CiderScorer(ReferenceScorer):
         words = self._words(references.texts)
         self._corpus_ngrams = self._frequencies(dict(zip(references.texts, words, strict=True)))
         self._idf = self._corpus_ngrams.idf()
-        self._vocabulary = self._corpus_ngrams.extended_vocabulary()
+        self._vocabulary = copy(self._corpus_ngrams.words)  # which does not change
         texts = self._vocabulary.learn(words)
         ngrams = distinct_ngrams(texts, ORDERS)
         self._image_ngrams = Trie()
@@ -226,8 +114,8 @@ class CiderScorer(ReferenceScorer):
     def _read_corpus(self, file: Path) -> DocumentFrequencies:
         """Of a captions file; all captions of an image are one document."""
         documents = flatten_references(list(read_captions(file).captions.values()))
-        words = self._words(documents.texts)
-        return DocumentFrequencies.of(_groups(words, documents.sizes.tolist()))
+        words = iter(self._words(documents.texts))
+        return DocumentFrequencies.of(list(islice(words, n)) for n in documents.sizes.tolist())
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.empty(len(captions))
@@ -324,12 +212,6 @@ class _Postings(NamedTuple):
         return self.reference[entry], self.tf[entry], which
 
 
-def _groups(texts: list[list[str]], sizes: Sequence[int]) -> Iterator[list[list[str]]]:
-    """Consecutive texts, in groups of these sizes."""
-    every = iter(texts)
-    return (list(islice(every, size)) for size in sizes)
-
-
 def _summed(place: Ints, values: Floats, n: int) -> Floats:
     """The sums [n] of the values at each place, added in their order."""
     # without any value, numpy's are whole numbers
@@ -339,3 +221,215 @@ def _summed(place: Ints, values: Floats, n: int) -> Floats:
 def _count_bigrams(texts: Texts) -> Ints:
     """pycocoevalcap measures length in bigrams."""
     return np.maximum(texts.lengths - 1, 0)
+
+
+class Cider(Metric):
+    """CIDEr of each caption against the references of its image, in [0, 10].
+
+    Per order n = 1 … 4 and reference, the cosine between the tf-idf vectors of candidate and
+    reference, where the candidate's weights are clipped at the reference's, times
+    exp(-δ²/(2σ²)), δ being the difference in bigrams (pycocoevalcap's cider_scorer.py). The score
+    is the mean over orders and references, times 10.
+
+    idf is ln N - ln max(1, df): N is the number of images of the corpus, df the number of those
+    whose references contain the n-gram; protocols of judgments may count their captions instead
+    (`CaptionDataset.corpus`). The corpus is by default *this dataset* (after any `limit`): then a
+    caption's CIDEr depends on which images are in the run, and the signature holds N and a digest
+    of all references. With a single image every idf is 0 and so is every score: that is logged as a
+    warning, and `idf` names another corpus.
+
+    An empty candidate scores 0, as in pycocoevalcap. Not a number only where the image has no
+    reference.
+
+    Parameters
+    ----------
+    sigma
+        Width of the length penalty, in words.
+    tokenizer
+        "ptb", "java" or "whitespace".
+    idf
+        "dataset"; or a file of COCO's captions schema, of whose images all captions count; or the
+        name of COCO's captions in the data folder, "coco_val2014"; or the file of frequencies that
+        `experiment=score` writes of tables with their references. The signature holds its digest.
+    data, cache
+        The folders in which a name is looked for; by default METAEVAL_DATA.
+    """
+
+    name = "cider"
+    columns = (ScoreColumn("CIDEr", bounds=(0.0, 10.0)),)
+    scorer_class: ClassVar[type[CiderScorer]] = CiderScorer
+
+    @checked
+    def __init__(
+        self,
+        sigma: Positive = 6.0,
+        tokenizer: str = "ptb",
+        idf: str | Path = DATASET,
+        data: str | Path | None = None,
+        cache: str | Path | None = None,
+    ) -> None:
+        self.sigma = float(sigma)
+        self.tokenizer = tokenizers.get(tokenizer)
+        self.idf, self.data, self.cache = idf, data, cache
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CiderScorer | Absent:
+        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
+            return absent
+        corpus = self._corpus()
+        if isinstance(corpus, Absent):
+            return corpus
+        if corpus is not None and corpus.suffix == SUFFIX:
+            counted_with = read_corpus(corpus).tokenizer
+            if counted_with != self.tokenizer.signature:
+                reason = f"{corpus} counts the words of another tokenizer: {counted_with}"
+                return Absent("corpus", reason, "set metric.cider.tokenizer, or count again")
+        if corpus is None and len(dataset.corpus()) == 1:
+            log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
+        settings = {
+            "tok": self.tokenizer.signature,
+            "n": ORDERS,
+            **self._form(),
+            "df": _identity(dataset, corpus, store),
+            "v": 1,
+        }
+        return self.scorer_class(self, settings, dataset, corpus)
+
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of texts, as CIDEr counts them."""
+        return split_tokens_containing_spaces(self.tokenizer(texts))
+
+    def of_corpus(self, file: Path) -> Self:
+        """The same metric, whose idf is that of a file; see `idf`."""
+        other = copy(self)
+        other.idf = file
+        return other
+
+    def _form(self) -> dict[str, object]:
+        """The signature's entry on the form of CIDEr."""
+        return {"sigma": f"{self.sigma:g}"}
+
+    def _corpus(self) -> Path | Absent | None:
+        """The file of the corpus, `None` for the dataset itself."""
+        if self.idf == DATASET:
+            return None
+        path = user_path(self.idf)
+        if path.is_file():
+            return path
+        named = str(self.idf)
+        if named.startswith("coco_") and not path.suffix:
+            split = named.removeprefix("coco_")
+            return find_coco_captions(split, data=self.data, cache=self.cache)
+        reason = f"the corpus of CIDEr's idf is not there: {path}"
+        return Absent("corpus", reason, "set metric.cider.idf=FILE, a captions file")
+
+
+def _identity(dataset: CaptionDataset, corpus: Path | None, store: Store | None) -> str:
+    """The signature's entry on a corpus: the dataset, or a file.
+
+    Neither the images' order nor that of an image's references changes a document frequency, so
+    neither changes the digest.
+    """
+    if corpus is None:
+        documents = dataset.corpus()
+        return f"{len(documents)}-images-{digest_documents(map(digest_document, documents))}"
+    if corpus.suffix == SUFFIX:
+        counted = read_corpus(corpus)
+        return f"{counted.n}-images-{counted.digest}"
+    return f"{corpus.stem}-{file_sha256(corpus, store)[:8]}"
+
+
+class _PlainScorer(CiderScorer):
+    clipped = False
+
+    def _penalty(
+        self, words: list[list[str]], bigrams: Ints, caption: Ints, reference: Ints
+    ) -> Floats:
+        return np.ones(len(caption))
+
+
+class CiderPlain(Cider):
+    """CIDEr without the two changes that made it CIDEr-D, in [0, 10].
+
+    The mean over n = 1 … 4 and over the references of the cosine of tf-idf vectors (Vedantam et
+    al., Eq. 2 and 3), times 10 as in the authors' code: counts are not clipped, lengths do not
+    matter. Words are not stemmed, as in the authors' Python code and unlike their paper. Everything
+    else, and the options, are CIDEr's (`Cider`).
+    """
+
+    name = "cider_plain"
+    columns = (ScoreColumn("CIDEr (not D)", bounds=(0.0, 10.0), variant_of="CIDEr", model="not D"),)
+    scorer_class: ClassVar[type[CiderScorer]] = _PlainScorer
+
+    def __init__(
+        self,
+        tokenizer: str = "ptb",
+        idf: str | Path = DATASET,
+        data: str | Path | None = None,
+        cache: str | Path | None = None,
+    ) -> None:
+        super().__init__(tokenizer=tokenizer, idf=idf, data=data, cache=cache)
+
+    def _form(self) -> dict[str, object]:
+        return {"clip": "no"}
+
+
+class _RScorer(CiderScorer):
+    def _penalty(
+        self, words: list[list[str]], bigrams: Ints, caption: Ints, reference: Ints
+    ) -> Floats:
+        counts = [_count_words(each) for each in words]
+        of_references = self._reference_counts
+        lengths, of_reference_lengths = bigrams.tolist(), self._bigrams.tolist()
+        return np.array(
+            [
+                _repetition(counts[c], of_references[r]) ** REPETITION
+                * _length(lengths[c] + 1, of_reference_lengths[r] + 1) ** LENGTH
+                for c, r in zip(caption.tolist(), reference.tolist(), strict=True)
+            ],
+            dtype=np.float64,
+        )
+
+    @cached_property
+    def _reference_counts(self) -> list[Counter[str]]:
+        return [
+            _count_words(words)
+            for words in self._words([text for group in self.dataset.references for text in group])
+        ]
+
+
+class CiderR(CiderPlain):
+    """CIDEr-R, in [0, 10]: CIDEr-D with penalties for references of different lengths.
+
+    Each pair's clipped cosines are multiplied by r^0.8 · l^0.2. l = exp(-(a - b)²/b²), a and b
+    being the lengths of candidate and reference in words. r is the geometric mean, over the
+    distinct words of the candidate, of 1 / (1 + d): d is how far the word's count is from the
+    reference's, or, where the word is not in the reference, how often it is repeated (count - 1).
+    Words of r are runs of word characters. An empty candidate scores 0 (the authors' code gives NaN
+    there). Options are those of `CiderPlain`.
+    """
+
+    name = "cider_r"
+    columns = (ScoreColumn("CIDEr-R", bounds=(0.0, 10.0)),)
+    scorer_class = _RScorer
+
+    def _form(self) -> dict[str, object]:
+        return {"repetition": REPETITION, "length": LENGTH}
+
+
+def _count_words(words: Sequence[str]) -> Counter[str]:
+    return Counter(_WORD.findall(" ".join(words)))
+
+
+def _repetition(candidate: Counter[str], reference: Counter[str]) -> float:
+    """The geometric mean of 1 / (1 + d) over the candidate's distinct words; 0 without any."""
+    if not candidate:
+        return 0.0
+    logs = [
+        math.log1p(abs(n - reference[word]) if word in reference else n - 1)
+        for word, n in candidate.items()
+    ]
+    return math.exp(-math.fsum(logs) / len(logs))
+
+
+def _length(candidate: int, reference: int) -> float:
+    return math.exp(-((candidate - reference) ** 2) / reference**2)

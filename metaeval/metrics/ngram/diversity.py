@@ -127,10 +127,14 @@ def _ngrams(text: Sequence[str], n: int) -> list[Ngram]:
 
 def _row(name: str, d: Diversity) -> str:
     cells = (
-        f"{d.captions:,}", f"{100 * d.distinct:.0f} %", f"{d.words:,}", f"{d.length:.1f}",
-        f"{d.distinct_1:.3f}", f"{d.distinct_2:.3f}",
+        f"{d.captions:,}",
+        f"{100 * d.distinct:.0f} %",
+        f"{d.words:,}",
+        f"{d.length:.1f}",
+        f"{d.distinct_1:.3f}",
+        f"{d.distinct_2:.3f}",
         "–" if math.isnan(d.self_cider) else f"{d.self_cider:.3f}",
-    )  # fmt: skip
+    )
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -143,8 +147,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tokenizer = get("ptb")
     people = [tokenizer([h, *r]) for h, r in zip(dataset.human, dataset.references, strict=True)]
     idf, unseen = count_idf(people)
-    heads = ("captions", "that no other equals", "vocabulary", "words each", "distinct-1",
-             "distinct-2", "self-CIDEr")  # fmt: skip
+    heads = (
+        "captions",
+        "that no other equals",
+        "vocabulary",
+        "words each",
+        "distinct-1",
+        "distinct-2",
+        "self-CIDEr",
+    )
     print(f"| | {' | '.join(heads)} |\n|---|{'---:|' * len(heads)}")
     print(_row("people, all references", diversity(people, idf, unseen)))
     print(_row("people, one each", diversity([group[:1] for group in people], idf, unseen)))

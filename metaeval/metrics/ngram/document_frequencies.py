@@ -6,7 +6,6 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Sequence
-from copy import copy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,10 +109,6 @@ class DocumentFrequencies:
                     logs[count] = math.log(max(1, count))
                 self._idf.append(log_n - np.append(logs[df], 0.0))
         return self._idf
-
-    def extended_vocabulary(self) -> WordIndex:
-        """A copy of this index that can add further words; this index does not change."""
-        return copy(self.words)
 
     def save(self, path: Path, corpus: CountedCorpus) -> None:
         """Write them into a file; the same documents in the same order are the same bytes."""

@@ -1,23 +1,28 @@
-"""SacreBLEU (Post, 2018) of single captions: sacrebleu's `sentence_bleu`, for many at once.
+"""Metrics of the package sacrebleu, of single captions: SacreBLEU, chrF, chrF++ and TER.
 
-Tokens and scores are sacrebleu's own doing. In between, the n-grams are counted by `bleu.Matcher`,
-which looks at each reference once instead of once per candidate.
+Tokens and scores are sacrebleu's own doing. For SacreBLEU (Post, 2018), its `sentence_bleu` for
+many captions at once, the n-grams are counted by `bleu.Matcher`, which looks at each reference once
+instead of once per candidate. chrF (Popović, 2015), chrF++ (Popović, 2017) and TER (Snover et al.,
+2006) share a base class whose hooks return the information on references, a segment's statistics,
+and the score of statistics (also of their sums). Those are called here; no arithmetic is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
-from metaeval.options import checked
+from metaeval.options import NonNegativeInt, PositiveInt, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.numbered import flatten_references
@@ -117,3 +122,169 @@ class SacreBleuScorer(SummableScorer):
         if self.metric.bleu.lowercase:
             texts = [text.lower() for text in texts]
         return [self.metric.bleu.tokenizer(text.rstrip()).split() for text in texts]
+
+
+class SegmentMetric(SummableMetric):
+    """One or more of sacrebleu's metrics, a column each; 100 there is 1 here."""
+
+    def __init__(self, libraries: Sequence[Any], widths: Sequence[int]) -> None:
+        """sacrebleu's metric objects, in the order of the columns, and how many statistics each of
+        them has."""
+        self.libraries, self.widths = tuple(libraries), tuple(widths)
+        for library in self.libraries:
+            library.num_refs = -1  # needed for its signature
+
+    def settings(self) -> dict[str, object]:
+        """sacrebleu's own signatures, without the number of references, which is in the key of
+        every cached score."""
+        settings: dict[str, object] = {}
+        for library in self.libraries:
+            pairs = [pair.split(":", 1) for pair in library.get_signature().format().split("|")]
+            settings |= {key: value for key, value in pairs if key != "nrefs"}
+        return settings
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """The scores of captions; of a corpus too, which is the same arithmetic on the sums."""
+        scores = np.full((len(statistics), len(self.libraries)), np.nan)
+        for row in np.flatnonzero(~np.isnan(statistics).any(axis=1)):
+            begin = 0
+            for column, (library, width) in enumerate(
+                zip(self.libraries, self.widths, strict=True)
+            ):
+                part = statistics[row, begin : begin + width].tolist()
+                scores[row, column] = library._compute_score_from_stats(part).score / 100
+                begin += width
+        return scores
+
+
+class SegmentScorer(SummableScorer):
+    """sacrebleu's statistics of captions against the references of a dataset."""
+
+    metric: SegmentMetric
+    batch_size = 5000
+
+    def __init__(
+        self, metric: SegmentMetric, settings: Mapping[str, object], dataset: CaptionDataset
+    ) -> None:
+        super().__init__(metric, settings, dataset)
+        self._known: dict[int, list[dict[str, object]]] = {}
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        rows = np.full((len(captions), sum(self.metric.widths)), np.nan)
+        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
+            if self.dataset.references[image]:
+                rows[row] = [
+                    number
+                    for library, known in zip(
+                        self.metric.libraries, self._references(image), strict=True
+                    )
+                    for number in library._compute_segment_statistics(
+                        library._preprocess_segment(caption), known
+                    )
+                ]
+        return rows
+
+    def _references(self, image: int) -> list[dict[str, object]]:
+        """What each library keeps of an image's references."""
+        if image not in self._known:
+            group = self.dataset.references[image]
+            self._known[image] = [
+                library._extract_reference_info([library._preprocess_segment(r) for r in group])
+                for library in self.metric.libraries
+            ]
+        return self._known[image]
+
+    def close(self) -> None:
+        self._known.clear()
+
+
+class Chrf(SegmentMetric):
+    """`CHRF.sentence_score(caption, references).score / 100`, in [0, 1].
+
+    An F-score of character n-grams: precision and recall, each averaged over the orders that both
+    sides have, recall weighted β times; with several references the best one counts. chrF++ also
+    counts single words and pairs of words. An empty caption scores 0. Not a number only where the
+    image has no reference. The raw text goes in: case and punctuation count.
+
+    Parameters
+    ----------
+    char_order, word_order
+        The longest n-grams of characters, and, for chrF++, of words.
+    beta
+        How much recall counts against precision.
+    lowercase
+        Fold case first.
+    whitespace
+        Whether blanks are characters.
+    """
+
+    name = "chrf"
+    columns = (ScoreColumn("chrF", headline=False), ScoreColumn("chrF++"))
+
+    def __init__(
+        self,
+        char_order: PositiveInt = 6,
+        word_order: PositiveInt = 2,
+        beta: NonNegativeInt = 2,
+        lowercase: bool = False,
+        whitespace: bool = False,
+    ) -> None:
+        libraries = [
+            CHRF(char_order, words, beta, lowercase, whitespace) for words in (0, word_order)
+        ]
+        super().__init__(libraries, [3 * library.order for library in libraries])
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SegmentScorer | Absent:
+        if (absent := self.missing_part(dataset)) is not None:
+            return absent
+        beta = self.libraries[0].beta
+        return SegmentScorer(self, {**self.settings(), "beta": beta, "v": 1}, dataset)
+
+    @property
+    def statistics_names(self) -> tuple[str, ...]:
+        return tuple(
+            f"{column.name} {side} of order {order}"
+            for column, library in zip(self.columns, self.libraries, strict=True)
+            for order in range(1, library.order + 1)
+            for side in ("candidate", "reference", "matches")
+        )
+
+
+class Ter(SegmentMetric):
+    """`TER.sentence_score(caption, references).score / 100`, from 0 upwards; *lower is better*.
+
+    The least number of edits (words inserted, deleted, replaced, or a run of words moved) that make
+    a reference of the caption, over the references' mean length: 1 for an empty caption, and above
+    1 for one that is longer than it should be. Not a number only where the image has no reference.
+
+    Parameters
+    ----------
+    normalized
+        Take punctuation off words, as tercom's -N does.
+    no_punct
+        Leave punctuation out.
+    case_sensitive
+        Whether case counts.
+    """
+
+    name = "ter"
+    columns = (ScoreColumn("TER", bounds=(0.0, float("inf")), higher_is_better=False),)
+    statistics_names = ("edits", "mean length of the references")
+
+    def __init__(
+        self, normalized: bool = False, no_punct: bool = False, case_sensitive: bool = False
+    ) -> None:
+        library = TER(normalized=normalized, no_punct=no_punct, case_sensitive=case_sensitive)
+        super().__init__([library], [2])
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> TerScorer | Absent:
+        if (absent := self.missing_part(dataset)) is not None:
+            return absent
+        return TerScorer(self, {**self.settings(), "v": 1}, dataset)
+
+
+class TerScorer(SegmentScorer):
+    """TER against the references of a dataset."""
+
+    usual_ms = 3.0
+    batch_size = 1000

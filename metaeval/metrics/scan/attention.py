@@ -14,7 +14,7 @@ nothing to Σ e·A nor to eᵀ G e, and their cosine is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 
@@ -78,7 +78,6 @@ def mean_cosines(
     words: torch.Tensor,
     n_words: torch.Tensor,
     smooth: float,
-    ways: Sequence[str] = WAYS,
 ) -> dict[str, torch.Tensor]:
     """SCAN's similarity of every image with every caption: the mean cosine, for each of the ways.
 
@@ -90,13 +89,11 @@ def mean_cosines(
     # over the few are sums of long rows, which is several times as fast
     products = words.reshape(n * w, d) @ regions.transpose(0, 1).reshape(r * m, d).T
     to_words = products.view(n, w, r, m)
-    means = {}
-    if "i2t" in ways:
-        means["i2t"] = _all_cosines(to_words, regions, words, smooth).T / n_regions[:, None]
-    if "t2i" in ways:
-        to_regions = to_words.permute(3, 2, 1, 0).contiguous()  # [m, r, w, n]
-        means["t2i"] = _all_cosines(to_regions, words, regions, smooth) / n_words
-    return means
+    to_regions = to_words.permute(3, 2, 1, 0).contiguous()  # [m, r, w, n]
+    return {
+        "i2t": _all_cosines(to_words, regions, words, smooth).T / n_regions[:, None],
+        "t2i": _all_cosines(to_regions, words, regions, smooth) / n_words,
+    }
 
 
 def _all_cosines(

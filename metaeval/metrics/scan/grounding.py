@@ -121,11 +121,13 @@ def encode_captions(
     results in order; there are two for each part, as the GRU's directions do not need each other.
     """
     sequences = [padded(ids) for ids in parts]
-    shared = run([
-        partial(PrefixTrie.of, read, lengths)
-        for tokens, lengths in sequences
-        for read in (tokens, _reverse_rows(tokens, lengths))
-    ])  # fmt: skip
+    shared = run(
+        [
+            partial(PrefixTrie.of, read, lengths)
+            for tokens, lengths in sequences
+            for read in (tokens, _reverse_rows(tokens, lengths))
+        ]
+    )
     weight = encoder.embed.weight
     states_of_parts, jobs = [], []
     for (_, lengths), ahead, behind in zip(sequences, shared[::2], shared[1::2], strict=True):
@@ -209,9 +211,9 @@ class PlainWordStates:
     def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
         """[k, length, d] The states of these captions; zeros behind a caption's end."""
         known = [self._known[self._ids[row]] for row in rows.tolist()]
-        return torch.stack([
-            torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in known
-        ])  # fmt: skip
+        return torch.stack(
+            [torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in known]
+        )
 
 
 # from this number of regions per word, Gram matrices give attended vectors' lengths faster
@@ -381,19 +383,19 @@ class Grounder:
         # captions of one image are adjacent: they share most
         order = np.argsort(images, kind="stable")
         most = max(1, _STATES[self.device.type] // self._model.shape.embed)
+        n_threads = torch.get_num_threads() if self.device.type == "cpu" else 1
         for some in np.array_split(order, max(1, -(-len(order) // most))):
             # two threads for each part, one for each of the GRU's directions
-            cut = np.array_split(some, -(-self._threads() // 2))
+            cut = np.array_split(some, -(-n_threads // 2))
             parts = [part for part in cut if len(part)]
             words = self._encoded_words([[ids[row] for row in part.tolist()] for part in parts])
-            self._run([
-                job
-                for part, states in zip(parts, words, strict=True)
-                for job in self._comparisons(part, states, images, ways, work)
-            ])  # fmt: skip
-
-    def _threads(self) -> int:
-        return torch.get_num_threads() if self.device.type == "cpu" else 1
+            self._run(
+                [
+                    job
+                    for part, states in zip(parts, words, strict=True)
+                    for job in self._comparisons(part, states, images, ways, work)
+                ]
+            )
 
     def _run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """What the jobs return: on all threads of a processor, one after the other on a GPU."""

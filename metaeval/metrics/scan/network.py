@@ -32,7 +32,7 @@ class ScanShape:
     the word embedding, `words` the vocabulary's size. `hidden` is the width of the network next to
     the linear layer (0, the authors': none); with `context` it sees the whole image as well, with
     `whole_only` it serves the region that is the whole image alone.
-    `grid` is the side of the grid that gold regions are given (0: none; `vision/regions/grid.py`),
+    `grid` is the side of the grid that gold regions are given (0: none; `vision/regions/gold.py`),
     whose cells count as whole images here.
     `region_norm`, `text_norm`: whether vectors are scaled to unit length; `both_ways`: whether the
     GRU reads backwards as well.

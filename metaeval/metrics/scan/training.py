@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
@@ -19,12 +19,16 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.scan.attention import WAYS, cosines, mean_cosines
 from metaeval.metrics.scan.network import Scan
 from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, checked
-from metaeval.progress import progress_bar
 from metaeval.text.vocabulary import Vocabulary
-from metaeval.training import spoiling
 from metaeval.training.caption_similarity import CaptionSimilarity
-from metaeval.training.dataset import CaptionedImages, EncodedCaptions, Ints, forget_words
-from metaeval.training.retrieval import recall, rsum
+from metaeval.training.dataset import (
+    CaptionedImages,
+    EncodedCaptions,
+    Ints,
+    forget_words,
+    recall,
+    rsum,
+)
 from metaeval.vision.regions.augment import flipped, staying, to_front
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
@@ -44,25 +48,23 @@ def all_pairs(
     words: torch.Tensor,
     n_words: torch.Tensor,
     smooth: float,
-    ways: Sequence[str] = WAYS,
-    progress: str | None = None,
 ) -> dict[str, torch.Tensor]:
     """`mean_cosines` for any number of images and captions, without their padding.
 
     Images are taken by their number of regions, captions by their number of words, so that the
-    blocks hold little else. Arguments as for `mean_cosines`; `progress` titles a bar on stderr.
+    blocks hold little else. Arguments as for `mean_cosines`.
     """
     sizes = _BLOCKS["cuda" if regions.is_cuda else "cpu"]
     images = torch.split(torch.argsort(n_regions, stable=True), sizes[0])
     captions = torch.split(torch.argsort(n_words, stable=True), sizes[1])
     shape, dtype = (len(regions), len(words)), torch.promote_types(regions.dtype, torch.float32)
-    similarities = {way: regions.new_empty(shape, dtype=dtype) for way in ways}
-    for rows in progress_bar(images, desc=progress) if progress else images:
+    similarities = {way: regions.new_empty(shape, dtype=dtype) for way in WAYS}
+    for rows in images:
         n = n_regions[rows]
         vectors = regions[rows, : int(n.max())]
         for columns in captions:
             m = n_words[columns]
-            block = mean_cosines(vectors, n, words[columns, : int(m.max())], m, smooth, ways)
+            block = mean_cosines(vectors, n, words[columns, : int(m.max())], m, smooth)
             for way, part in block.items():
                 similarities[way][rows[:, None], columns[None, :]] = part.to(dtype)
     return similarities
@@ -238,7 +240,7 @@ def _diagonal(similarity: torch.Tensor) -> torch.Tensor:
 @checked
 @dataclass(frozen=True, slots=True)
 class ScanLosses:
-    """What is made small.
+    """What is made small: the losses of both similarities, added.
 
     Attributes
     ----------
@@ -247,17 +249,11 @@ class ScanLosses:
     similarity_margin
         Whether the margin of a wrong pair is margin · (1 - similarity of its caption and the
         image's own captions); see `metaeval.training.caption_similarity`.
-    way
-        Which similarity: regions attending to words ("i2t"), words to regions ("t2i"), or the
-        losses of both added ("both").
     easy_epochs
         In this number of first epochs, negatives are drawn at random instead of taking the hardest.
     anchor, anchor_weight
         The least similarity of a matching pair, and the weight of the shortfall; see
         `anchor_loss`. 0 for none.
-    corrupted_weight, corrupted_margin
-        Weight and margin of a hinge against a shuffled and a word-replaced copy of each caption;
-        with a weight above 0 the network is of the variant "corruptions".
     batch, dropout, unknown
         Pairs a step; dropout on word embeddings; the share of words read as `<unk>`.
     lost_regions, lost_whole
@@ -270,26 +266,15 @@ class ScanLosses:
     margin: Positive = 0.2
     smooth: Annotated[float, Interval(gt=0, le=40)] = 9.0
     similarity_margin: bool = False
-    way: Literal["i2t", "t2i", "both"] = "both"
     easy_epochs: NonNegativeInt = 1
     anchor: Annotated[float, Interval(ge=-1, le=1)] = 0.5
     anchor_weight: NotNegative = 1.0
-    corrupted_weight: NotNegative = 0.0
-    corrupted_margin: Positive = 0.2
     batch: Annotated[int, Ge(2)] = 128
     dropout: Below1 = 0.0
     unknown: Below1 = 0.0
     lost_regions: Below1 = 0.0
     lost_whole: Below1 = 0.0
     mirrored: Below1 = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class PairBatch:
-    """One step's pairs: caption rows, and corrupted copies of them (tokens, lengths)."""
-
-    rows: Ints
-    spoiled: tuple[torch.Tensor, torch.Tensor] | None
 
 
 class ScanTask:
@@ -301,8 +286,6 @@ class ScanTask:
         Whose encoders are trained.
     train, dev
         Images to learn from, and to choose the best epoch by.
-    seed
-        Of the corrupted copies.
     similarity
         Of the training captions, for `losses.similarity_margin`.
     """
@@ -314,13 +297,12 @@ class ScanTask:
         train: CaptionedImages,
         dev: CaptionedImages,
         losses: ScanLosses,
-        seed: int,
         similarity: CaptionSimilarity | None = None,
     ) -> None:
-        self._model, self._losses, self._seed = model, losses, seed
+        self._model, self._losses = model, losses
         self._device = next(model.parameters()).device
         self._captions, self._dev = train.encoded(vocabulary), dev.encoded(vocabulary)
-        self._dev_regions, self._bag = dev.regions, spoiling.bag_numbers(vocabulary)
+        self._dev_regions = dev.regions
         self._features, _, self._mask = train.regions.tensors(self._device)
         if losses.similarity_margin and similarity is None:
             raise ConfigError(
@@ -330,65 +312,38 @@ class ScanTask:
         for name in ("mirrored", "lost_whole"):
             if getattr(losses, name) and train.regions.dim != GoldRegions.dim:
                 raise ConfigError(f"task.losses.{name} is for gold regions only")
-        if losses.lost_whole and model.shape.context:
-            raise ConfigError("task.losses.lost_whole leaves nothing to task.network.context")
 
-    def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[PairBatch]:
-        """The batches of an epoch, with corrupted copies where they are wanted."""
-        cut = self._captions.batches(self._losses.batch, rng, bucket=8)
-        if not self._losses.corrupted_weight:
-            return [PairBatch(rows, None) for rows in cut]
-        spoiling_rng = spoiling.generator(self._seed, epoch)
-        return [PairBatch(rows, self._spoiled(rows, spoiling_rng)) for rows in cut]
-
-    def _spoiled(self, rows: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        tokens, lengths = self._captions.pick(rows)
-        captions = tokens.numpy(), lengths.numpy()
-        copies = np.concatenate([
-            spoiling.shuffled(*captions, rng),
-            spoiling.replaced(*captions, rng, self._bag),
-        ])  # fmt: skip
-        return torch.from_numpy(copies), torch.cat([lengths, lengths])
+    def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Ints]:
+        """The rows of captions of each batch of an epoch."""
+        return self._captions.batches(self._losses.batch, rng, bucket=8)
 
     def validate(self, model: Scan) -> Mapping[str, object]:
         """Retrieval among the dev images."""
         return retrieval(model, self._dev_regions, self._dev, self._losses.smooth)
 
-    def loss(self, batch: PairBatch, epoch: int) -> torch.Tensor:
+    def loss(self, rows: Ints, epoch: int) -> torch.Tensor:
         """The losses of one step, per pair."""
-        options, n = self._losses, len(batch.rows)
-        ids, lengths = self._captions.pick(batch.rows)
-        if batch.spoiled is not None:
-            ids = torch.cat([ids, batch.spoiled[0]])
-            lengths = torch.cat([lengths, batch.spoiled[1]])
+        options, n = self._losses, len(rows)
+        ids, lengths = self._captions.pick(rows)
         ids = forget_words(ids, options.unknown).to(self._device)
         words = self._model.text(ids, lengths, options.dropout)
-        features, mask, first = self._regions(self._captions.owner[batch.rows])
+        features, mask, first = self._regions(self._captions.owner[rows])
         regions, n_regions = self._model.image(features, mask, first), mask.sum(dim=1)
         n_words = lengths.to(self._device)
         pairs = Pairs(regions, n_regions, words, n_words, options.smooth)
-        ways = WAYS if options.way == "both" else (options.way,)
         with torch.no_grad():
             similarities = all_pairs(
-                regions.detach(), n_regions, words[:n].detach(), n_words[:n], options.smooth, ways
+                regions.detach(), n_regions, words.detach(), n_words, options.smooth
             )
-        margin = self._margin(batch.rows)
+        margin = self._margin(rows)
         total = regions.new_zeros(())
-        for way in ways:
+        for way in WAYS:
             if epoch < options.easy_epochs:
                 negatives = draw_negatives(similarities[way], margin)
             else:
                 negatives = hardest_negatives(similarities[way] + margin)  # those that cost most
-            similarity = pairs.of(way)
-            loss, matching = triplet_loss(similarity, n, negatives, margin)
-            total = total + loss
-            if options.anchor_weight:
-                total = total + options.anchor_weight * anchor_loss(matching, options.anchor)
-            if batch.spoiled is not None:
-                rows = torch.arange(n, device=self._device)
-                spoiled = similarity(rows.repeat(2), torch.arange(n, 3 * n, device=self._device))
-                cost = (options.corrupted_margin + spoiled - matching.repeat(2)).clamp(min=0)
-                total = total + options.corrupted_weight * cost.sum()
+            loss, matching = triplet_loss(pairs.of(way), n, negatives, margin)
+            total = total + loss + options.anchor_weight * anchor_loss(matching, options.anchor)
         mean: torch.Tensor = total / n
         return mean
 

@@ -1,6 +1,6 @@
 """VIFIDEL's word distances and importance weights on a GPU: tensors in, tensors out.
 
-On a processor `words.py` and `importance.py` compute the same in numpy, to about 1e-15.
+On a processor `words.py` and `distance.py` compute the same in numpy, to about 1e-15.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The image is the bag of its objects' labels, the caption the bag of its content words; the score is
 exp(-d), d being the least cost of turning the one into the other, word by word, at the price of the
 distance between word vectors (word mover's distance). No reference is needed; where there are any,
-they say which words matter (`importance.py`).
+they say which words matter (`ImportanceWeights`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -26,13 +28,14 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
-from metaeval.metrics.vifidel.detector import Detector
-from metaeval.metrics.vifidel.distance import BagDistance
-from metaeval.metrics.vifidel.importance import ImportanceWeights
+from metaeval.metrics.vifidel.distance import BagDistance, ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
-from metaeval.options import Device, OptionsOf, checked
-from metaeval.readers.files import user_path
+from metaeval.options import Device, OptionsOf, Share, checked
+from metaeval.progress import progress_bar
+from metaeval.readers.files import read_bytes, user_path
+from metaeval.readers.images import READING
 from metaeval.readers.json_text import read_json
+from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.records import (
     DETECTED_OBJECTS,
     GOLD_OBJECTS,
@@ -41,9 +44,70 @@ from metaeval.runs.records import (
     TrainingFacts,
     with_notes,
 )
-from metaeval.runs.store import Store, content_digest
+from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
-from metaeval.vision.regions.noise import BoxNoise
+from metaeval.vision.faster_rcnn import FasterRcnn
+from metaeval.vision.regions.gold import BoxNoise
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """Labels that torchvision's Faster R-CNN (ResNet-50 FPN, trained on COCO) finds in the images.
+
+    A source of objects where an image has no annotations: the labels of all boxes that it gives a
+    score of at least `threshold`. Each image is looked at by itself and once: labels are kept in
+    the score cache, under the weights' checksum and the threshold, by the file's content.
+
+    Parameters
+    ----------
+    weights
+        The file of the weights; `None`: where torchvision puts them when it downloads them;
+        "random": none, for trying things out.
+    threshold
+        The least score of a box that counts, in [0, 1].
+    """
+
+    weights: str | None = None
+    threshold: Share = 0.5
+    device: Device = "auto"
+
+    def network(self) -> FasterRcnn:
+        """The network, not loaded yet."""
+        return FasterRcnn(self.weights, self.threshold, self.device)
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        """What keeps the detector from looking at these images."""
+        if isinstance(images := dataset.part("images"), Absent):
+            return images
+        return self.network().missing("objects", "metric.vifidel.detector.weights")
+
+    def identity(self, store: Store | None = None) -> str:
+        """The weights' checksum and the threshold: what labels depend on besides the image."""
+        network = self.network()
+        sha256 = "random" if network.random else file_sha256(network.weights, store)[:12]
+        return f"fasterrcnn-{sha256}-{self.threshold:g}-{READING}"
+
+    def labels(self, dataset: CaptionDataset, store: Store | None) -> list[Counter[str]]:
+        """Per image its labels and how often each; empty without an image file."""
+        store = MemoryStore() if store is None else store
+        namespace = f"labels of {self.identity(store)}|v:1"
+        images: Any = dataset.part("images")
+        paths: list[Path | None] = [images.path(image_id) for image_id in dataset.image_ids]
+        keys = {path: digest(read_bytes(path)) for path in paths if path is not None}
+        known = store.get_many(namespace, list(keys.values()))
+        network = self.network()
+        labels: list[Counter[str]] = []
+        for path in progress_bar(paths, desc="detecting objects", unit=" images"):
+            if path is None:
+                labels.append(Counter())
+                continue
+            key = keys[path]
+            if key not in known:
+                known[key] = json.dumps(network.labels(path)).encode()
+                store.put_many(namespace, {key: known[key]})
+            labels.append(Counter(json.loads(known[key])))
+        return labels
+
 
 GOLD, DETECTOR = "gold", "detector"
 Labels = Counter[str]
@@ -234,11 +298,11 @@ class Vifidel(Metric):
         objects: Literal["counts", "presence"] = "counts",
         sources: Sequence[str] = ("gold",),
         detector: Annotated[
-            Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.detector.Detector")
+            Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.metric.Detector")
         ]
         | None = None,
         device: Device = "auto",
-        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.noise.BoxNoise")]
+        noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
         | None = None,
     ) -> None:
         self.vectors, self.p, self.objects = vectors, p, objects

@@ -18,8 +18,7 @@ from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.vifidel.distance import BagDistance
-from metaeval.metrics.vifidel.importance import ImportanceWeights
+from metaeval.metrics.vifidel.distance import BagDistance, ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
 from metaeval.options import Device, checked
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts

@@ -224,8 +224,11 @@ def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
 
 Reader = Callable[..., Iterator[One]]
 READERS: dict[str, Reader] = {
-    ".npz": read_npz, ".tsv": read_tsv, ".h5": read_h5, ".hdf5": read_h5,
-}  # fmt: skip
+    ".npz": read_npz,
+    ".tsv": read_tsv,
+    ".h5": read_h5,
+    ".hdf5": read_h5,
+}
 
 
 log = logging.getLogger(__name__)
@@ -293,8 +296,9 @@ class BottomUpRegions(RegionSource):
             if first != image_id:
                 raise InputError(
                     f"the image ids {first!r} and {image_id!r} of '{dataset.name}' are equal "
-                    "without folder, suffix and leading zeros; rename one", file=self.file,
-                )  # fmt: skip
+                    "without folder, suffix and leading zeros; rename one",
+                    file=self.file,
+                )
         n = len(rows)
         features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * len(dataset)
         boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * len(dataset)
@@ -307,7 +311,7 @@ class BottomUpRegions(RegionSource):
                         f"holds different features for the same image {key!r}; remove one entry "
                         "(folders, file name suffixes and leading zeros do not make ids differ)",
                         file=self.file,
-                    )  # fmt: skip
+                    )
                 continue
             seen.add(key)
             features[rows[key]] = self._checked(array, key)

@@ -13,7 +13,7 @@ from metaeval.data.judgments.audiocaps import load_clip_pairs
 from metaeval.errors import InputError
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 

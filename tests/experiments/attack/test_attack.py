@@ -33,7 +33,7 @@ from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore

@@ -32,7 +32,7 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult

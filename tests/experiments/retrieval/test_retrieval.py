@@ -21,7 +21,7 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.training.retrieval import recall
+from metaeval.training.dataset import recall
 
 
 def test_ranks_count_what_is_at_least_as_high() -> None:

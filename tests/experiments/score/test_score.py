@@ -31,8 +31,7 @@ from metaeval.experiments.run import run_configured
 from metaeval.experiments.score.parts import Parts
 from metaeval.experiments.score.rows import CaptionRow, RowBlock, blocks, own_dataset, read_rows
 from metaeval.experiments.score.worker import BlockScores, forget
-from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.cider_variants import CiderR
+from metaeval.metrics.ngram.cider import Cider, CiderR
 from metaeval.results.blocks import ColumnSum
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore

@@ -23,15 +23,26 @@ from metaeval.metrics.clipscore.weights import SCENES_CLIP, ClipWeights
 from metaeval.weights import cards
 
 TINY: dict[str, Any] = {
-    "n_train": 56, "dev": 8, "n_held_out": 40, "image_size": 32, "embed_dim": 32,
+    "n_train": 56,
+    "dev": 8,
+    "n_held_out": 40,
+    "image_size": 32,
+    "embed_dim": 32,
     "vision": {"layers": [1, 1, 1, 1], "width": 8, "head_width": 32, "patch_size": None},
     "text": {"context_length": 32, "width": 32, "heads": 2, "layers": 1},
-    "batch": 24, "captions": 2, "device": "cpu", "threads": 1,
+    "batch": 24,
+    "captions": 2,
+    "device": "cpu",
+    "threads": 1,
     "training": {
-        "epochs": 40, "learning_rate": 3e-3, "schedule": "cosine", "warmup": 2.0,
-        "weight_decay": 0.05, "clip": 1.0,
+        "epochs": 40,
+        "learning_rate": 3e-3,
+        "schedule": "cosine",
+        "warmup": 2.0,
+        "weight_decay": 0.05,
+        "clip": 1.0,
     },
-}  # fmt: skip
+}
 
 
 def config(cache: Path) -> Any:

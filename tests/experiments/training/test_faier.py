@@ -25,12 +25,15 @@ from metaeval.weights import cards, pretrained
 from tests.text.transformers.lettered import Lettered
 
 TINY: dict[str, Any] = {
-    "regions": GoldRegions(), "dev": 20, "min_count": 2,
+    "regions": GoldRegions(),
+    "dev": 20,
+    "min_count": 2,
     "network": {"width": 16, "d": 16, "dropout": 0.0},
-    "model": {"batch": 20, "splits": 2, "spoiled": 1},
+    "model": {"batch": 20, "splits": 2},
     "training": {"epochs": 5, "learning_rate": 1e-2, "schedule": "cosine"},
-    "device": "cpu", "threads": 1,
-}  # fmt: skip
+    "device": "cpu",
+    "threads": 1,
+}
 
 
 def config(cache: Path) -> Any:
@@ -49,15 +52,18 @@ def config(cache: Path) -> Any:
     )
 
 
-@pytest.mark.parametrize("variant", ["r", "corruptions", "aier"])
+@pytest.mark.parametrize("variant", ["r", "aier"])
 def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     out = tmp_path / "out"
     facts = TrainFaier(variant, **TINY).train(config(tmp_path), out)
     losses = [epoch["loss"] for epoch in facts["training"]["history"]]
     assert losses[-1] < 0.95 * losses[0]
     assert sorted(path.name for path in out.iterdir()) == [
-        "card.json", "model.safetensors", "trained_on.npy", "vocab.json",
-    ]  # fmt: skip
+        "card.json",
+        "model.safetensors",
+        "trained_on.npy",
+        "vocab.json",
+    ]
     train = load_scenes(split="train", n=80, cache=tmp_path)
     found = pretrained.read(out)
     assert found.overlap(train).all()
@@ -67,8 +73,7 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     assert done.status == "ok", done.reason
     assert done.scores is not None
     assert np.isfinite(done.scores).all()
-    assert ("trained on corruptions" in done.columns[0].name) == (variant == "corruptions")
-    assert done.columns[0].learned_from_corruptions == (variant == "corruptions")
+    assert not done.columns[0].learned_from_corruptions
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -98,13 +103,8 @@ def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "similarity_margin": None}})
     card = without.train(config(tmp_path), tmp_path / "without")
     assert card["settings"]["similarity_margin"] == 0
-    for variant, options, margin, unreferenced in (
-        ("corruptions", {"similarity_margin": None}, 0, 0),
-        ("corruptions", {"similarity_margin": 0.1}, 0.1, 0),
-        ("r", {"unreferenced": 0.0}, 0.3, 0),
-    ):
-        filled = filled_in(options, variant, vectors=True)
-        assert filled == {"similarity_margin": margin, "unreferenced": unreferenced}
+    filled = filled_in({"unreferenced": 0.0, "similarity_margin": None}, vectors=True)
+    assert filled == {"similarity_margin": 0.3, "unreferenced": 0}
     with pytest.raises(ConfigError, match=r"task\.model\.similarity_margin needs word vectors"):
         TrainFaier("r", **{**TINY, "model": {**TINY["model"], "similarity_margin": 0.3}}).train(
             config(tmp_path), tmp_path / "refused"
@@ -114,21 +114,23 @@ def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
 def test_wrong_options_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown variant 'x'"):
         TrainFaier("x", **TINY).train(config(tmp_path), tmp_path)
+    with pytest.raises(ConfigError, match="'corruptions' is shipped only"):
+        TrainFaier("corruptions", **TINY).check(config(tmp_path))
     with pytest.raises(ConfigError, match="unknown parser 'x'"):
         TrainFaier("r", **TINY, parser="x").train(config(tmp_path), tmp_path)
 
 
 def test_the_configuration_trains_a_few_megabytes() -> None:
     from metaeval.metrics.faier.network import FaierNetwork, FaierShape
-    from metaeval.metrics.faier.training.settings import FaierSettings
+    from metaeval.metrics.faier.variants import FaierSettings
     from metaeval.training.loop import TrainingSettings
 
-    node = compose_config(["experiment=train_faier", "variant=corruptions"]).task
+    node = compose_config(["experiment=train_faier"]).task
     task: Any = OmegaConf.to_container(node, resolve=True)
     network = FaierNetwork(FaierShape(88, 2600, **task["network"]))
     assert sum(p.numel() for p in network.parameters()) * 2 <= 4_000_000  # bytes, in float16
-    options = filled_in(task["model"], "corruptions", vectors=True)
-    assert FaierSettings("corruptions", **options).variant == "corruptions"
+    options = filled_in(task["model"], vectors=True)
+    assert FaierSettings("r", **options).variant == "r"
     assert TrainingSettings(**task["training"]).epochs >= 1
 
 

@@ -20,7 +20,6 @@ from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.training.scan import TrainScan, filled_in
-from metaeval.metrics.base import Scorer
 from metaeval.metrics.scan.metric import Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.training import ScanLosses, ScanTask
@@ -38,9 +37,13 @@ from tests.text.transformers.lettered import Lettered
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
 LOSSES = {
-    "batch": 16, "dropout": 0.1, "unknown": 0.05, "lost_regions": 0.1, "lost_whole": 0.1,
+    "batch": 16,
+    "dropout": 0.1,
+    "unknown": 0.05,
+    "lost_regions": 0.1,
+    "lost_whole": 0.1,
     "mirrored": 0.5,
-}  # fmt: skip
+}
 
 
 def settings(**changes: Any) -> dict[str, Any]:
@@ -49,13 +52,20 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 def run_config(tmp_path: Path, seed: int, n: int) -> Any:
     """A run's configuration besides its task: the first n scenes to learn from."""
-    return OmegaConf.create({
-        "seed": seed,
-        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": n,
-                    "images": False, "cache": str(tmp_path)},
-        "paths": {"cache": str(tmp_path)},
-        "cache": {"enabled": False},
-    })  # fmt: skip
+    return OmegaConf.create(
+        {
+            "seed": seed,
+            "dataset": {
+                "_target_": "metaeval.data.scenes.load_scenes",
+                "split": "train",
+                "n": n,
+                "images": False,
+                "cache": str(tmp_path),
+            },
+            "paths": {"cache": str(tmp_path)},
+            "cache": {"enabled": False},
+        }
+    )
 
 
 def images(tmp_path: Path, n: int = 60) -> CaptionedImages:
@@ -68,25 +78,26 @@ def task_of(tmp_path: Path, device: str = "cpu", **losses: Any) -> tuple[Scan, S
     words = Vocabulary.build((t for own in train.captions for t in own), 2)
     torch.manual_seed(0)
     model = Scan(ScanShape(GoldRegions().dim, len(words), **NETWORK)).to(device)
-    return model, ScanTask(model, words, train, dev, ScanLosses(**{**LOSSES, **losses}), seed=0)
+    return model, ScanTask(model, words, train, dev, ScanLosses(**{**LOSSES, **losses}))
 
 
 def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     out = tmp_path / "out"
     card = TrainScan(
-        {**LOSSES, "corrupted_weight": 0.3}, regions=GoldRegions(), dev=20, network=NETWORK,
-        training=settings(epochs=8), min_count=2, device="cpu",
-        held_out={"split": "dev", "exclude": None, "n": 30},
-    ).train(run_config(tmp_path, seed=3, n=60), out)  # fmt: skip
+        LOSSES,
+        regions=GoldRegions(),
+        dev=20,
+        network=NETWORK,
+        training=settings(epochs=8),
+        min_count=2,
+        device="cpu",
+    ).train(run_config(tmp_path, seed=3, n=60), out)
     losses = [epoch["loss"] for epoch in card["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
     # chance among 20 images of 5 captions each is an rsum of about 150
     assert card["dev"]["rsum"] > 190
-    assert card["held_out"]["n_images"] == 30
     assert card["human_cosine"] > 0
-    assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (
-        3, "corruptions", True,
-    )  # fmt: skip
+    assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (3, "", False)
     written = json.loads((out / cards.CARD).read_text())
     assert written["dev"] == card["dev"]
     assert not (out / "checkpoint.safetensors").exists()
@@ -97,25 +108,21 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     assert weights.overlap(learned).all()  # dev images of the split included
     assert not weights.overlap(fresh).any()
     scorer = Tiger(GoldRegions(), weights=str(out), device="cpu").bind(fresh, MemoryStore())
-    assert isinstance(scorer, Scorer)
     scorer.prepare()
     scores = scorer.score(fresh.human, np.arange(40))
     assert np.isfinite(scores).all()
     assert np.unique(scores[:, 0].round(9)).size > 30
-    assert scorer.columns[0].name == "TIGEr (gold objects, trained on corruptions)"
-    assert scorer.columns[0].learned_from_corruptions
+    assert scorer.columns[0].name == "TIGEr (gold objects)"
+    assert not scorer.columns[0].learned_from_corruptions
 
 
-@pytest.mark.parametrize("corrupted", [0.0, 0.3])
-def test_an_interrupted_training_ends_as_if_it_had_not_been(
-    tmp_path: Path, corrupted: float
-) -> None:
+def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     plan = TrainingSettings(**settings(epochs=3, average=0.9))
     states = []
     for stops in ([3], [1, 3]):
         file = tmp_path / f"{len(stops)}.safetensors"
         for last in stops:
-            model, task = task_of(tmp_path, corrupted_weight=corrupted)
+            model, task = task_of(tmp_path)
             calls = iter(range(last))
 
             def batches(epoch: int, rng: Any, task: Any = task, calls: Any = calls) -> Any:
@@ -128,26 +135,6 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
                     fit(model, batches, task.loss, task.validate, plan, file)
             else:
                 fit(model, task.batches, task.loss, task.validate, plan, file)
-        states.append(model.state_dict())
-    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_bf16_learns_too(tmp_path: Path) -> None:
-    model, task = task_of(tmp_path, "cuda")
-    plan = TrainingSettings(**settings(epochs=2, bf16=True))
-    done = fit(model, task.batches, task.loss, task.validate, plan)
-    assert done.history[1]["loss"] < done.history[0]["loss"] * 1.5
-    assert all(bool(torch.isfinite(value).all()) for value in model.state_dict().values())
-
-
-def test_a_processor_trains_in_float32_whatever_bf16_says(tmp_path: Path) -> None:
-    states = []
-    for bf16 in (False, True):
-        model, task = task_of(tmp_path)
-        plan = TrainingSettings(**settings(epochs=1, bf16=bf16))
-        fit(model, task.batches, task.loss, task.validate, plan)
         states.append(model.state_dict())
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
@@ -168,9 +155,14 @@ def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
     for shrinking in (None, False):
         card = TrainScan(
-            {**LOSSES, "similarity_margin": shrinking, "margin": 0.3}, regions=GoldRegions(),
-            dev=20, network=NETWORK, training=settings(epochs=1), vectors=Lettered(), device="cpu",
-        ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))  # fmt: skip
+            {**LOSSES, "similarity_margin": shrinking, "margin": 0.3},
+            regions=GoldRegions(),
+            dev=20,
+            network=NETWORK,
+            training=settings(epochs=1),
+            vectors=Lettered(),
+            device="cpu",
+        ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))
         assert card["losses"]["similarity_margin"] == (shrinking is None)
         assert set(card["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
         losses[shrinking] = card["training"]["history"][0]["loss"]
@@ -223,10 +215,12 @@ def test_a_whole_image_that_is_left_out_is_not_taken_for_another_region(tmp_path
     several = task._mask[all_of_them].sum(dim=1) > 1
     assert 0.3 < float(whole[several].any(dim=1).float().mean()) < 0.8
     vectors = task._model.image(features, mask, first)
-    alone = torch.stack([
-        task._model.image(row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1))[0, 0]
-        for row, is_whole in zip(features[mask], whole[mask], strict=True)
-    ])  # fmt: skip
+    alone = torch.stack(
+        [
+            task._model.image(row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1))[0, 0]
+            for row, is_whole in zip(features[mask], whole[mask], strict=True)
+        ]
+    )
     torch.testing.assert_close(vectors[mask], alone)
 
 
@@ -241,7 +235,7 @@ def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:
 
 
 def test_wrong_losses_are_refused() -> None:
-    for wrong in ({"way": "sideways"}, {"margin": 0}, {"smooth": 50}, {"batch": 1}, {"unknown": 1}):
+    for wrong in ({"margin": 0}, {"smooth": 50}, {"batch": 1}, {"unknown": 1}):
         with pytest.raises(ConfigError, match=f"ScanLosses.{next(iter(wrong))}: "):
             ScanLosses(**wrong)  # type: ignore[arg-type]
 
@@ -249,7 +243,6 @@ def test_wrong_losses_are_refused() -> None:
 def test_the_configuration_fits_the_code() -> None:
     node: Any = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain = OmegaConf.to_container(node, resolve=False)
-    assert isinstance(plain, dict)
     for key, kind in (("losses", ScanLosses), ("training", TrainingSettings)):
         known = {field.name for field in dataclasses.fields(kind)} - {"seed"}
         assert set(plain[key]) == known
@@ -275,10 +268,13 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
     node = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain: Any = OmegaConf.to_container(node, resolve=False)
     card = TrainScan(
-        plain["losses"], dev=10, network=plain["network"], training=settings(epochs=1),
+        plain["losses"],
+        dev=10,
+        network=plain["network"],
+        training=settings(epochs=1),
         regions=BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6),
         device="cpu",
-    ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
+    ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")
     assert card["shape"]["dim"] == 6
     assert not card["shape"]["hidden"]
     assert not card["losses"]["mirrored"]

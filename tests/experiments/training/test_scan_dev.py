@@ -16,8 +16,7 @@ from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.training.dataset import CaptionedImages
-from metaeval.vision.regions.gold import GoldRegions
-from metaeval.vision.regions.grid import add_grid
+from metaeval.vision.regions.gold import GoldRegions, add_grid
 from metaeval.weights import pretrained
 from tests.metrics.scan.scan_cases import dataset, ready, weights
 
@@ -39,8 +38,10 @@ def test_cards_report_what_the_metrics_give(tmp_path: Path) -> None:
         others = tuple(own[:turn] + own[turn + 1 :] for own in images.captions)
         mine = replace(data, human=human, references=others, _loaded={})
         assert texts["Human"][turn::3] == list(human)
-        scorers = [ready(kind(GoldRegions(), weights=str(folder)), mine)
-                   for kind in (Tiger, ScanSimilarity)]  # fmt: skip
+        scorers = [
+            ready(kind(GoldRegions(), weights=str(folder)), mine)
+            for kind in (Tiger, ScanSimilarity)
+        ]
         for name, own in texts.items():
             scores = [scorer.score(own[turn::3], np.arange(len(data))) for scorer in scorers]
             found[name].append(np.hstack(scores))

@@ -49,7 +49,6 @@ def scores_of(*arguments: object) -> Scores:
     """Like `scored`, of a metric that must run."""
     done = scored(*arguments)  # type: ignore[arg-type]
     assert done.status == "ok", done.reason
-    assert done.scores is not None
     return done.scores
 
 

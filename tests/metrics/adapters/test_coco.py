@@ -16,7 +16,7 @@ from metaeval.metrics.adapters.coco import CocoScorerMetric
 from metaeval.metrics.base import Metric
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.adapters.adapter_cases import REFERENCES, scenes, scored, scores_of, small
 
 BLEU = {"options": {"n": 4}, "columns": ["B-1", "B-2", "B-3", "B-4"]}
@@ -34,9 +34,12 @@ BLEU = {"options": {"n": 4}, "columns": ["B-1", "B-2", "B-3", "B-4"]}
 @pytest.mark.coco
 def test_equals_ours_on_coco(brought: Metric, ours: Metric, coco_root: Path) -> None:
     data = load_coco(
-        "coco", "val2017", limit=150, data=coco_root,
+        "coco",
+        "val2017",
+        limit=150,
+        data=coco_root,
         captions=coco_root / "coco/annotations/captions_val2017.json",
-    )  # fmt: skip
+    )
     # human captions, corrupted ones, and another image's: 2 to 4 candidates an image, shuffled
     n = len(data)
     captions, index = list(data.human), list(range(n))
@@ -48,9 +51,11 @@ def test_equals_ours_on_coco(brought: Metric, ours: Metric, coco_root: Path) -> 
     captions, index = [captions[k] for k in order], [index[k] for k in order]
     # 1e-9: the same formulas, added up in another order
     np.testing.assert_allclose(
-        scores_of(brought, data, captions, index), scores_of(ours, data, captions, index),
-        rtol=0, atol=1e-9,
-    )  # fmt: skip
+        scores_of(brought, data, captions, index),
+        scores_of(ours, data, captions, index),
+        rtol=0,
+        atol=1e-9,
+    )
 
 
 def test_document_frequencies_always_come_from_all_images() -> None:

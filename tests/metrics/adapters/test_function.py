@@ -224,7 +224,6 @@ def test_an_edit_of_the_source_is_a_new_metric_and_no_old_score_answers(workplac
         importlib.invalidate_caches()
         sys.dont_write_bytecode = True  # or Python takes the old bytecode of a file of equal size
         done = scored(FunctionMetric("edited_metric.score"), data, ["a b"], [0], store)
-        assert done.scores is not None, done.reason
         return float(done.scores[0, 0]), done.signatures[0], done.n_scored
 
     (workplace / "edited_helper.py").write_text("FACTOR = 1\n")
@@ -292,10 +291,14 @@ def in_single_precision(captions: list[str]) -> list[float]:
 @pytest.mark.parametrize(
     ("function", "depends"),
     [
-        (length, False), (overlap, False), (in_single_precision, False),
-        (less_the_mean, True), (place, True), (of_two_or_more, True),
+        (length, False),
+        (overlap, False),
+        (in_single_precision, False),
+        (less_the_mean, True),
+        (place, True),
+        (of_two_or_more, True),
     ],
-)  # fmt: skip
+)
 def test_a_metric_that_depends_on_its_batch_is_marked(
     function: Callable[..., Any], depends: bool
 ) -> None:
@@ -322,19 +325,30 @@ def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
         "    return [len(c) for c in captions]\n"
     )
     rows = [
-        {"image_id": k // 2, "candidate": "a dog " * (1 + k * k % 7), "references": ["a dog"],
-         "human": k % 5}
+        {
+            "image_id": k // 2,
+            "candidate": "a dog " * (1 + k * k % 7),
+            "references": ["a dog"],
+            "human": k % 5,
+        }
         for k in range(150)
-    ]  # fmt: skip
+    ]
     (workplace / "rated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     values = []
     for out in (workplace / "1", workplace / "2"):
         config = compose_config(
-            ["experiment=judgments", "dataset=table", "dataset.file=rated.jsonl",
-             "metric=[callable]", f"metric.callable.function=timed_metric.{name}",
-             "cache.enabled=false", "stats.replicates=20", "task.permutations=20",
-             f"paths.cache={workplace / 'cache'}"]
-        )  # fmt: skip
+            [
+                "experiment=judgments",
+                "dataset=table",
+                "dataset.file=rated.jsonl",
+                "metric=[callable]",
+                f"metric.callable.function=timed_metric.{name}",
+                "cache.enabled=false",
+                "stats.replicates=20",
+                "task.permutations=20",
+                f"paths.cache={workplace / 'cache'}",
+            ]
+        )
         result: Any = run_configured(config, out)
         values.append(result.metric(name).numbers.value("kendall_tau_b"))
         line = "depends on the captions scored with it"
@@ -376,7 +390,6 @@ def test_code_that_is_in_no_file_is_never_taken_from_the_cache() -> None:
         exec("def score(captions):\n    return [factor] * len(captions)\n", space)
         space["score"].__module__ = "cell_of_a_notebook"  # type: ignore[attr-defined]
         done = scored(FunctionMetric(space["score"]), small(), ["a"], [0], store)
-        assert done.scores is not None
         assert (done.scores[0, 0], done.n_scored) == (factor, 1)
         assert str(done.signatures[0]).endswith("|source:unsaved")
 
@@ -393,7 +406,6 @@ def test_an_object_with_values_of_its_own_is_never_taken_from_the_cache(
     store, data = MemoryStore(), small()
     for factor in (1, 2):
         done = scored(FunctionMetric(make(factor)), data, ["abc"], [0], store)
-        assert done.scores is not None
         assert (done.scores[0, 0], done.n_scored) == (3 * factor, 1)
 
 
@@ -471,7 +483,6 @@ def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
     assert scores_of(patient, small(), captions, ALL).tolist() == [[1], [1], [1]]
     metric = FunctionMetric(on_the_line, batched=False, on_error="nan", name="line")
     first = scored(metric, small(), captions, ALL, store)
-    assert first.scores is not None
     assert np.isnan(first.scores[:, 0]).tolist() == [False, True, False]
     assert [str(count) for count in first.counts] == ["1 of 3 captions whose call failed (33.3%)"]
     # failures are not cached: the next run scores only these again
@@ -485,7 +496,6 @@ def test_a_call_that_takes_too_long_has_failed() -> None:
     started = time.perf_counter()
     done = scored(metric, small(), ["a", "b", "c"], ALL)
     assert time.perf_counter() - started < 4
-    assert done.scores is not None
     assert np.isnan(done.scores[:, 0]).tolist() == [False, True, False]
 
 

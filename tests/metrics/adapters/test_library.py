@@ -74,8 +74,10 @@ def test_columns_choose_among_the_results() -> None:
     assert scores_of(metric, small(), ["the road"], [2])[0, 0] == pytest.approx(2 / 5)
     none = scored(
         TorchmetricsMetric(torchmetrics.text.ROUGEScore, options={"rouge_keys": "rougeL"}),
-        small(), ["the road"], [2],
-    )  # fmt: skip
+        small(),
+        ["the road"],
+        [2],
+    )
     assert "only rougeL_fmeasure, rougeL_precision, rougeL_recall" in str(none.reason)
 
 

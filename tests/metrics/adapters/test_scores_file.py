@@ -89,8 +89,10 @@ def test_an_image_is_found_by_a_unique_last_part_and_counted(tmp_path: Path) -> 
     """`a.jpg` is `8k/a.jpg`; `b.jpg` may be either of two images, and an equal id comes first."""
     ids, words = ("30k/b.jpg", "8k/a.jpg", "8k/b.jpg", "c.jpg"), ("a man",) * 4
     data = CaptionDataset("d", ids, words, (("x",),) * 4, ids, words)
-    rows = [{"image_id": i, "caption": "a man", "S": s} for i, s in
-            (("a.jpg", 1), ("b.jpg", 2), ("c.jpg", 3), ("other/c.jpg", 4))]  # fmt: skip
+    rows = [
+        {"image_id": i, "caption": "a man", "S": s}
+        for i, s in (("a.jpg", 1), ("b.jpg", 2), ("c.jpg", 3), ("other/c.jpg", 4))
+    ]
     metric = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
     done = scored(metric, data, list(words), [0, 1, 2, 3])
     np.testing.assert_array_equal(done.scores, [[np.nan], [1], [np.nan], [3]])
@@ -100,13 +102,19 @@ def test_an_image_is_found_by_a_unique_last_part_and_counted(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("captions", "problem"),
     [
-        (["a man", "a bus"], "no record is of 2 captions (1 by image_id, 1 by caption), for example"
-         " image_id 'd.jpg' in the dataset, 'c.jpg' in the file"),
+        (
+            ["a man", "a bus"],
+            "no record is of 2 captions (1 by image_id, 1 by caption), for example"
+            " image_id 'd.jpg' in the dataset, 'c.jpg' in the file",
+        ),
         (["a man", None], "no record is of 1 caption (1 by image_id), for example image_id"),
-        ([None, "a bus"], "no record is of 1 caption (1 by caption), for example caption 'a bus' "
-         "in the dataset, 'a man' in the file"),
+        (
+            [None, "a bus"],
+            "no record is of 1 caption (1 by caption), for example caption 'a bus' "
+            "in the dataset, 'a man' in the file",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_match_is_shown_with_both_sides(
     captions: list[str | None], problem: str, tmp_path: Path
 ) -> None:
@@ -239,7 +247,6 @@ def test_the_scores_that_thumb_published_load_as_they_are(coco_root: Path) -> No
     judged = load_thumb(data=coco_root, dimensions=["total"])
     keys = [judged.judged[k] for k in range(len(judged))]
     done = scored(metric, judged.dataset, [j.candidate for j in keys], list(judged.image_index))
-    assert done.scores is not None
     machine = np.array([j.system != "Human" for j in keys])
     assert not np.isnan(done.scores[machine]).any()  # every caption of the four captioners
     first = next(k for k, j in enumerate(keys) if (j.image, j.system) == ("974", "Unified-VLP"))
@@ -272,7 +279,6 @@ def test_the_scores_that_fleur_published_join_whole(
     data = load(data=coco_root)
     texts = [j.candidate for j in data.judged]
     done = scored(ScoresFileMetric(path), data.dataset, texts, list(data.image_index))
-    assert done.scores is not None
     assert (len(texts), done.counts[0].n) == (captions, 0)
     assert done.counts[1].n == (captions if name == "composite" else 0)  # X.jpg for 8k/X.jpg
     rows, ratings = data.rows(data.dimensions[0])
@@ -291,7 +297,6 @@ def test_fleurs_scores_of_pascal50s_join_whole(coco_root: Path) -> None:
     (table,) = pairs.tables(n_references=5)
     metric = ScoresFileMetric(path, columns=["FLEUR"])
     done = scored(metric, table.documents, table.captions, list(table.items))
-    assert done.scores is not None
     assert (len(table.captions), done.counts[0].n) == (8_000, 0)
     first, second = done.scores[:, 0].reshape(2, -1)
     right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])

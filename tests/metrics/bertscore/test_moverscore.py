@@ -1,4 +1,4 @@
-"""MoverScore: against POT over the same token vectors, and at its edges."""
+"""MoverScore against POT, sentence similarity against transformers alone, and their edges."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import math
 import pickle
 
 import numpy as np
-import pytest
-
-pytest.importorskip("ot")
-pytest.importorskip("torch")
-
 import ot
+import pytest
+import transformers
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.bertscore.moverscore import MoverScore, MoverScorer
+from metaeval.metrics.bertscore.sentence_similarity import SentenceSimilarity
 from metaeval.text.transformers import locate
 from tests.precision import assert_same_scores
 
@@ -40,7 +38,6 @@ def metric() -> MoverScore:
 
 def ready(metric: MoverScore) -> MoverScorer:
     scorer = metric.bind(DATASET)
-    assert isinstance(scorer, MoverScorer)
     scorer.prepare()
     return scorer
 
@@ -99,3 +96,32 @@ def test_alone_as_together_and_unchanged(metric: MoverScore) -> None:
     assert metric.columns[0].name == "MoverScore (MiniLM)"
     assert scorer.signatures[0].startswith("moverscore (minilm)|model:all-MiniLM-L6-v2|weights:")
     assert scorer.training is not None  # MiniLM has learned from captions of COCO
+
+
+def test_equals_mean_pooling_of_the_whole_network() -> None:
+    """Each sentence alone through the whole network; float32 sums differ by less than 1e-5."""
+    import torch
+
+    found = locate.locate(locate.MINILM)
+    if isinstance(found, Absent):
+        pytest.skip("MiniLM is not on this machine")
+    scorer = SentenceSimilarity(device="cpu").bind(DATASET)
+    scorer.prepare()
+    mine = scorer.score(CAPTIONS, INDEX)[:, 0]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(found.folder)
+    network = transformers.AutoModel.from_pretrained(found.folder).eval()
+
+    def vector(text: str) -> np.ndarray:
+        with torch.inference_mode():
+            states = network(**tokenizer(text, return_tensors="pt"))[0][0]
+        mean = states.mean(dim=0).double().numpy()
+        return mean / np.linalg.norm(mean)
+
+    expected = [
+        max(float(vector(c) @ vector(r)) for r in REFERENCES[i])
+        for c, i in zip(CAPTIONS, INDEX, strict=True)
+    ]
+    assert mine == pytest.approx(expected, abs=1e-5)
+    assert mine[2] == pytest.approx(1, abs=1e-6)  # its own reference
+    assert scorer.columns[0].name == "Sentence similarity (MiniLM)"
+    scorer.close()

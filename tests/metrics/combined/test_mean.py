@@ -1,4 +1,4 @@
-"""Means of metrics: arithmetic by hand, SPIDEr as the mean of its parts, and what they say."""
+"""Means of metrics: by hand, SPIDEr as the mean of its parts; and metrics sentence by sentence."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import pytest
 
 import metaeval
 from metaeval.config import build, compose_config, selected
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.bertscore.metric import BertScore
+from metaeval.metrics.clipscore.metric import ClipScore
+from metaeval.metrics.combined.by_sentence import BySentence, Take
 from metaeval.metrics.combined.mean import Mean
-from metaeval.metrics.ngram.chrf import Chrf
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.rouge_l import RougeL
-from metaeval.metrics.ngram.ter import Ter
+from metaeval.metrics.ngram.rouge import RougeL
+from metaeval.metrics.ngram.sacrebleu import Chrf, Ter
 from metaeval.metrics.vifidel.metric import Vifidel
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -39,7 +42,6 @@ INDEX = np.array([0, 1, 2, 1, 0, 2])
 
 def scores(metric: Metric, captions: list[str] = CAPTIONS, index: object = INDEX) -> Scores:
     scorer = metric.bind(DATASET)
-    assert not isinstance(scorer, Absent)
     scorer.prepare()
     return scorer.score(captions, np.asarray(index))
 
@@ -100,7 +102,6 @@ def test_alone_as_together_and_unchanged(scale: str) -> None:
 
 def test_what_keeps_a_part_keeps_the_mean() -> None:
     absent = mean("vifidel", "cider", parts=[Vifidel(MiniLmVectors()), Cider()]).bind(DATASET)
-    assert isinstance(absent, Absent)
     assert absent.reason == "it needs vifidel: the dataset 'toy' has no objects"
 
 
@@ -116,7 +117,6 @@ def test_options_of_the_parts_are_those_of_the_configuration() -> None:
     assert selected(config) == ["mean"]
     metric = build("mean", config)
     scorer = metric.bind(DATASET)
-    assert not isinstance(scorer, Absent)
     (signature,) = scorer.signatures
     assert signature.startswith("rouge-l+cider|of1:rouge-l;tok:ptb-3.4.1;beta:1.2;v:1|of2:cider;")
     assert ";sigma:3;" in signature
@@ -142,7 +142,6 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
         score_captions(build(name, config), DATASET, CAPTIONS, INDEX, MemoryStore()).scores
         for name in ("spice", "cider")
     ]
-    assert result.scores is not None
     assert parts[0] is not None
     assert parts[1] is not None
     assert result.scores[:, 0].tolist() == ((parts[0][:, 0] + parts[1][:, 0]) / 2).tolist()
@@ -182,3 +181,102 @@ def test_spider_max_of_a_results_file_with_several_captions(tmp_path: Path) -> N
     assert spider.tolist() == [max(first, second), max(third, fourth)]
     assert first != second
     assert third != fourth
+
+
+REFERENCES_by_sentence = (
+    ("a dog is running", "the dog runs"),
+    ("two sleeping cats", "cats asleep on a bed"),
+)
+DATASET_by_sentence = CaptionDataset(
+    "toy", (0, 1), ("a dog", "a cat"), REFERENCES_by_sentence, (0, 1), ("a dog", "a cat")
+)
+PARTS = [["A dog runs.", "The sky is blue.", "It is a dog."], ["Two cats.", "They sleep on a bed."]]
+LONG = [" ".join(parts) for parts in PARTS]
+
+
+def scores_by_sentence(metric: Metric, captions: list[str], index: list[int]) -> Scores:
+    scorer = metric.bind(DATASET_by_sentence, MemoryStore())
+    scorer.prepare()
+    return scorer.score(captions, np.asarray(index))
+
+
+@pytest.mark.parametrize("metric", [Cider(), RougeL(), Ter(), BertScore()])
+@pytest.mark.parametrize("take", ["mean", "worst"])
+def test_scores_are_those_of_the_sentences(metric: Metric, take: Take) -> None:
+    whole = scores_by_sentence(BySentence(["x"], take, parts=[metric]), LONG, [0, 1])
+    for i, parts in enumerate(PARTS):
+        of_parts = scores_by_sentence(metric, parts, [i] * len(parts))
+        for k, column in enumerate(metric.columns):
+            worst = min if column.higher_is_better else max
+            expected = np.mean(of_parts[:, k]) if take == "mean" else worst(of_parts[:, k])
+            # the network's rounding: its step is 1e-5
+            assert whole[i, k] == pytest.approx(expected, abs=1e-5 if column.precision else 1e-12)
+
+
+def test_one_sentence_has_the_metrics_own_score() -> None:
+    captions = ["A dog runs", "two cats.", ""]
+    ours = scores_by_sentence(BySentence(["rouge_l"], parts=[RougeL()]), captions, [0, 1, 0])
+    assert ours.tolist() == scores_by_sentence(RougeL(), captions, [0, 1, 0]).tolist()
+
+
+class Picky(RougeL):
+    """Cannot score a sentence about the sky."""
+
+    def bind(self, dataset, store=None):
+        scorer = super().bind(dataset, store)
+        inner = scorer.score
+
+        def score(captions, image_index):
+            values = inner(captions, image_index)
+            values[["sky" in caption for caption in captions]] = np.nan
+            return values
+
+        scorer.score = score
+        return scorer
+
+
+@pytest.mark.parametrize("take", ["mean", "worst"])
+def test_a_sentence_without_a_score_is_left_out(take: Take) -> None:
+    metric = BySentence(["rouge_l"], take, parts=[Picky()])
+    result = scores_by_sentence(
+        metric, [LONG[0], "A dog runs. It is a dog.", "The sky. A sky."], [0, 0, 0]
+    )
+    assert result[0].tolist() == result[1].tolist()
+    assert np.isnan(result[2]).all()
+
+
+def test_columns_and_signatures_say_how() -> None:
+    mean, worst = (BySentence(["cider"], take, parts=[Cider()]) for take in ("mean", "worst"))
+    assert [c.name for c in (*mean.columns, *worst.columns)] == [
+        "CIDEr (by sentence)",
+        "CIDEr (worst sentence)",
+    ]
+    assert mean.columns[0].variant_of == "CIDEr"
+    bound = [metric.bind(DATASET_by_sentence) for metric in (mean, worst)]
+    assert len({scorer.signatures for scorer in bound}) == 2
+    assert "sigma:6" in bound[0].signatures[0]
+    assert pickle.loads(pickle.dumps(mean)).columns == mean.columns
+
+
+def test_it_is_configured_by_name() -> None:
+    config = compose_config(
+        ["metric=[by_sentence]", "metric.by_sentence.of=[cider]", "metric.by_sentence.take=worst"]
+    )
+    metric = build("by_sentence", config)
+    assert [c.name for c in metric.columns] == ["CIDEr (worst sentence)"]
+    for of, message in (("[cider,bleu]", "one metric"), ("[cidr]", "unknown metric 'cidr'")):
+        config = compose_config(["metric=[by_sentence]", f"metric.by_sentence.of={of}"])
+        with pytest.raises(ConfigError, match=message):
+            build("by_sentence", config)
+
+
+def test_captions_that_are_cut_are_counted_once() -> None:
+    data = load_scenes(n=2)
+    scorer = BySentence(["clipscore"], parts=[ClipScore()]).bind(data, MemoryStore())
+    assert list(scorer.counted.values()) == ["captions", "images"]
+    scorer.prepare()
+    sentence = "dog " * 200  # more than twice what CLIP reads
+    captions = [f"A {sentence}. The {sentence}.", "A dog. A cat."]
+    index = np.array([0, 1])
+    assert not np.isnan(scorer.score(captions, index)).any()
+    assert scorer.tally(captions, index).tolist() == [[1, 0], [0, 0]]

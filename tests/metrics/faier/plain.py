@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from metaeval.metrics.faier.network import FaierNetwork, Seen
-from metaeval.metrics.faier.text import Nodes
+from metaeval.metrics.faier.network import FaierNetwork, Nodes, Seen
 
 Unions = list[torch.Tensor]
 
@@ -40,9 +39,9 @@ def unite(
 def score(unions: Unions, nodes: Nodes, caption: int) -> torch.Tensor:
     """The score of a caption (a row of `nodes`) on each level: [levels]."""
     levels = zip(("objects", "relations"), unions, strict=False)
-    return torch.stack([
-        (nodes_of(nodes, level, caption) @ z.T).amax(dim=1).mean() for level, z in levels
-    ])  # fmt: skip
+    return torch.stack(
+        [(nodes_of(nodes, level, caption) @ z.T).amax(dim=1).mean() for level, z in levels]
+    )
 
 
 def nodes_of(nodes: Nodes, level: str, row: int) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""CHAIR: by hand, at its edges, and on COCO's human captions."""
+"""CHAIR and the control of gold labels: by hand, at the edges, and on COCO's captions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.config import build_all, compose_config, selected
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import Scores
-from metaeval.metrics.hallucination.chair import Chair, ChairScorer
-from metaeval.metrics.hallucination.ontology import COCO, Ontology
+from metaeval.metrics.base import Scorer, Scores
+from metaeval.metrics.hallucination.chair import COCO, Chair, ChairScorer, GoldLabels, Ontology
 from metaeval.vision.regions.gold import CATEGORIES
 from tests.metrics.ngram.ngram_cases import configured
 
@@ -33,7 +33,6 @@ def images(labels: Sequence[Sequence[str]], references: Sequence[Sequence[str]])
 
 def ready(metric: Chair, dataset: CaptionDataset) -> ChairScorer:
     scorer = metric.bind(dataset)
-    assert isinstance(scorer, ChairScorer)
     scorer.prepare()
     return scorer
 
@@ -81,8 +80,9 @@ def test_one_truth_for_a_run_and_its_name_in_the_column() -> None:
     partly = replace(half, parts={"objects": lambda: first}, _loaded={})
     scorer = ready(Chair(), partly)
     assert [column.name for column in scorer.columns] == [
-        "CHAIR-s (references)", "CHAIR-i (references)",
-    ]  # fmt: skip
+        "CHAIR-s (references)",
+        "CHAIR-i (references)",
+    ]
     assert {column.variant_of for column in scorer.columns} == {"CHAIR-s", "CHAIR-i"}
     assert scorer.settings["truth"] == "references"
     # a dog is wrong in both images now, though the first one's objects have it
@@ -153,7 +153,6 @@ def test_configuration_and_signature() -> None:
     metric = configured("chair")
     before = pickle.dumps(metric)
     scorer = metric.bind(PARK)
-    assert isinstance(scorer, ChairScorer)
     scorer.prepare()
     scorer.score(["a dog"], np.array([0]))
     assert pickle.dumps(metric) == before
@@ -163,3 +162,71 @@ def test_configuration_and_signature() -> None:
     dog, cat = images([["dog"]], [["x"]]), images([["cat"]], [["x"]])
     contexts = {ready(Chair(), each).context(0) for each in (dog, cat, images([["dog"]], [["y"]]))}
     assert len(contexts) == 3
+
+
+def images_gold(*labels: Sequence[str]) -> CaptionDataset:
+    ids = tuple(range(len(labels)))
+    objects: dict[ImageId, Objects] = {
+        i: Objects(tuple(names), np.zeros((len(names), 4))) for i, names in enumerate(labels)
+    }
+    human = tuple("a caption" for _ in ids)
+    return CaptionDataset(
+        "toy", ids, human, ((),) * len(ids), ids, human, parts={"objects": lambda: objects}
+    )
+
+
+def ready_gold(dataset: CaptionDataset) -> Scorer:
+    scorer = GoldLabels().bind(dataset)
+    scorer.prepare()
+    return scorer
+
+
+@pytest.mark.parametrize(
+    ("caption", "f1", "recall"),
+    [
+        ("two puppies near a table", 1.0, 1.0),  # synonyms and plurals
+        ("a dog and a dog", 2 / 3, 1 / 2),  # P = 1, R = 1/2
+        ("a dog and a cat", 1 / 2, 1 / 2),  # P = R = 1/2
+        ("a man with a hot dog", 0.0, 0.0),
+        ("something", 0.0, 0.0),
+        ("", 0.0, 0.0),
+    ],
+)
+def test_by_hand(caption: str, f1: float, recall: float) -> None:
+    scores = ready_gold(images_gold(["dog", "dining table", "dog"])).score([caption], np.array([0]))
+    assert scores[0] == pytest.approx([f1, recall], abs=1e-15)
+
+
+def test_without_objects_there_is_no_score() -> None:
+    assert np.isnan(ready_gold(images_gold(["dog"], [])).score(["a dog"], np.array([1]))).all()
+    bare = CaptionDataset("bare", (1,), ("a dog",), ((),), (1,), ("a dog",))
+    absent = GoldLabels().bind(bare)
+    assert absent.part == "objects"
+
+
+def test_it_is_a_control_of_every_run() -> None:
+    config = compose_config(["metrics=controls"])
+    assert "gold_labels" in selected(config)
+    assert "gold_labels" in build_all(selected(config), config)
+    assert all(column.control for column in GoldLabels().columns)
+    noisy = GoldLabels(noise={"confused": 0.1}).columns
+    assert [column.name for column in noisy] == [
+        "Gold label F1 (10 % confused)",
+        "Gold label recall (10 % confused)",
+    ]
+
+
+@pytest.mark.coco
+def test_a_caption_without_a_hallucination_has_full_precision(coco_root: Path) -> None:
+    """Precision, by F1 and recall, is 1 exactly where CHAIR, with objects as truth, finds nothing
+    wrong in a caption that names an object."""
+    data = load_coco("coco_val2017", root=coco_root, split="val2017").limited(500)
+    index = np.arange(500)
+    chair = Chair(truth=("objects",)).bind(data)
+    chair.prepare()
+    wrong = chair.score(data.human, index)[:, 0]
+    f1, recall = ready_gold(data).score(data.human, index).T
+    known = ~np.isnan(f1) & (recall > 0)
+    precision = recall[known] * f1[known] / (2 * recall[known] - f1[known])
+    assert known.sum() > 300
+    assert ((precision > 1 - 1e-9) == (wrong[known] == 0)).all()

@@ -36,14 +36,19 @@ def completion(text: str | None, **more: Any) -> dict[str, Any]:
     }
     choice |= more.pop("choice", {})
     usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
-    return {"id": "x", "object": "chat.completion", "model": "tiny-1", "choices": [choice],
-            "usage": usage, **more}  # fmt: skip
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "model": "tiny-1",
+        "choices": [choice],
+        "usage": usage,
+        **more,
+    }
 
 
 def caption_in(body: str) -> str:
     """The caption of an absolute prompt."""
     match = re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)
-    assert match is not None
     return match[1]
 
 

@@ -15,10 +15,21 @@ from metaeval.runs.answers import Answer
 
 def _answer(caption: str, score: float, sample: int = 0, rival: str | None = None) -> Answer:
     return Answer(
-        key=f"{caption} {rival} {sample}", request="{}", answer="x", judge="J", image_id="1",
-        caption=caption, rival=rival, sample=sample, prompt_tokens=100, completion_tokens=5,
-        seconds=0.5, usd=0.002, model="m-1", score=score,
-    )  # fmt: skip
+        key=f"{caption} {rival} {sample}",
+        request="{}",
+        answer="x",
+        judge="J",
+        image_id="1",
+        caption=caption,
+        rival=rival,
+        sample=sample,
+        prompt_tokens=100,
+        completion_tokens=5,
+        seconds=0.5,
+        usd=0.002,
+        model="m-1",
+        score=score,
+    )
 
 
 def test_one_answer_in_more_than_half_of_the_captions_is_marked() -> None:
@@ -68,10 +79,13 @@ def test_answers_to_different_prompts_are_not_samples() -> None:
 def test_orders_show_a_bias_for_the_first_caption() -> None:
     """a–b: the first both times; c–d: c in both orders; e–f: undecided, then the first."""
     answers = [
-        _answer("a", 1, rival="b"), _answer("b", 1, rival="a"),
-        _answer("c", 1, rival="d"), _answer("d", 0, rival="c"),
-        _answer("e", 0.5, rival="f"), _answer("f", 1, rival="e"),
-    ]  # fmt: skip
+        _answer("a", 1, rival="b"),
+        _answer("b", 1, rival="a"),
+        _answer("c", 1, rival="d"),
+        _answer("d", 0, rival="c"),
+        _answer("e", 0.5, rival="f"),
+        _answer("f", 1, rival="e"),
+    ]
     found = diagnose("J", answers)
     assert found.order_consistency == pytest.approx(1 / 3)
     assert found.first_preferred == pytest.approx(4 / 5)
@@ -91,9 +105,13 @@ def test_the_slope_on_length_is_that_within_equal_ratings() -> None:
 def test_effects_at_equal_rating_by_hand() -> None:
     """A judge of the family qwen adds 5 to captions of Qwen, and 1 a word to every caption."""
     texts = {
-        "a b": ("Qwen2-VL", 1), "c d e": ("GPT-4o", 1), "f g": ("Human", 1),
-        "h i j": ("qwen-7b", 4), "k l m": ("LLaVA", 4), "n o p q": (None, 4),
-    }  # fmt: skip
+        "a b": ("Qwen2-VL", 1),
+        "c d e": ("GPT-4o", 1),
+        "f g": ("Human", 1),
+        "h i j": ("qwen-7b", 4),
+        "k l m": ("LLaVA", 4),
+        "n o p q": (None, 4),
+    }
     rated = [
         RatedCaption("1", text, system, {"rating": float(rating)})
         for text, (system, rating) in texts.items()

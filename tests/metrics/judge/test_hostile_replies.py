@@ -242,7 +242,6 @@ def test_a_packed_reply_is_unpacked_and_other_encodings_are_failures(
     result = scored(judge(served.url), CAPTIONS[:1])
     assert served.headers[0]["Accept-Encoding"] == "gzip"
     assert len(served.bodies) == 2
-    assert result.scores is not None
     assert result.scores[0, 0] == 70
 
 
@@ -260,11 +259,13 @@ ODD: dict[str, Any] = {
     ),
     "logprob above 0": completion(
         "70",
-        choice={"logprobs": {"content": [
-            {"token": "70", "top_logprobs": [{"token": "70", "logprob": 1e6}]}
-        ]}},
+        choice={
+            "logprobs": {
+                "content": [{"token": "70", "top_logprobs": [{"token": "70", "logprob": 1e6}]}]
+            }
+        },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
@@ -276,7 +277,6 @@ def test_an_odd_reply_is_a_failed_attempt_and_is_counted(httpserver: HTTPServer,
 
     served = Served(httpserver, reply)
     result = scored(judge(served.url, concurrency=1))
-    assert result.scores is not None
     expected = [len(c) if "cat" not in c else math.nan for c in CAPTIONS]
     np.testing.assert_array_equal(result.scores[:, 0], expected)
     assert len(served.bodies) == 2 + 3 + 1 + 1
@@ -296,7 +296,6 @@ def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
     with record_answers(tmp_path / "one"):
         result = scored(judge(served.url), store=store)
     assert {c.what: c.n for c in result.counts}[scorer.ESCAPED] == 1
-    assert result.scores is not None
     assert result.scores[1, 0] == 70
     answers = pq.read_table(tmp_path / "one" / ANSWERS).to_pylist()
     (escaped,) = [a for a in answers if "cat" in a["caption"]]
@@ -306,7 +305,6 @@ def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
     for name, more in (("two", {}), ("three", {"replay": replay, "mode": "replay_or_fail"})):
         with record_answers(tmp_path / name):
             again = scored(judge(served.url, **more), store=store)
-        assert again.scores is not None
         np.testing.assert_array_equal(again.scores, result.scores)
         assert {c.what: c.n for c in again.counts}[scorer.ESCAPED] == 1
     assert len(served.bodies) == 4
@@ -323,7 +321,6 @@ def test_an_answer_that_an_earlier_version_cached_is_escaped_when_it_is_read(
     store.put_many("answers of judges", {bytes.fromhex(old["key"]): json.dumps(old).encode()})
     with record_answers(tmp_path / "two"):
         result = scored(judge(served.url), CAPTIONS[:1], store)
-    assert result.scores is not None
     assert result.scores[0, 0] == 40
     (answer,) = pq.read_table(tmp_path / "two" / ANSWERS).to_pylist()
     assert (answer["answer"], answer["prompt_tokens"]) == ("40 \\ud800", None)
@@ -346,9 +343,13 @@ SPELLINGS = {
 @pytest.mark.parametrize("status", [200, 401, 400])
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
 def test_the_key_is_nowhere_however_it_is_spelled(
-    httpserver: HTTPServer, spelling: str, status: int, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+    httpserver: HTTPServer,
+    spelling: str,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     text = json.dumps(completion("70 KEY", model="KEY", choice={"finish_reason": "KEY"}))
     text = text if status == 200 else json.dumps({"error": {"message": "wrong key KEY"}})
@@ -358,7 +359,6 @@ def test_the_key_is_nowhere_however_it_is_spelled(
     assert served.headers[0]["Authorization"] == f"Bearer {KEY}"
     written = str(result.reason) + caplog.text
     if status == 200:
-        assert result.scores is not None
         assert result.scores[0, 0] == 70
         (answer,) = pq.read_table(tmp_path / ANSWERS).to_pylist()
         assert answer["answer"] == "70 [key]"
@@ -372,9 +372,11 @@ def test_the_key_is_nowhere_however_it_is_spelled(
 
 @pytest.mark.parametrize("key", ["sk-one\ntwo", "sk-\x1b[31m", "sk-é", "sk two", "sk-…"])
 def test_a_key_that_no_header_can_have_is_refused_unseen(
-    httpserver: HTTPServer, key: str, monkeypatch: pytest.MonkeyPatch,
+    httpserver: HTTPServer,
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+) -> None:
     served = Served(httpserver, length_score)
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with caplog.at_level("DEBUG"):
@@ -394,7 +396,6 @@ def test_a_placeholder_of_a_key_changes_no_answer(
     served = Served(httpserver, lambda body, n: completion(replies[caption_in(body)]))
     with record_answers(tmp_path):
         result = scored(judge(served.url))
-    assert result.scores is not None
     assert kendalltau(result.scores[:, 0], [70, 20, 50, 100]).statistic == pytest.approx(1)
     recorded = pq.read_table(tmp_path / ANSWERS).to_pylist()
     assert {a["caption"]: a["answer"] for a in recorded} == replies

@@ -1,9 +1,10 @@
-"""A judge against an endpoint on loopback: what is sent, what is read, what failures become."""
+"""A judge against an endpoint on loopback, and the recorded answers of four LLaVA judges."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 import threading
 import time
@@ -14,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pytest_httpserver import HTTPServer
+from scipy.stats import kendalltau
 from werkzeug import Response
 
-from metaeval.data.dataset import Absent
+from metaeval.data.judgments.flickr8k import load_expert
 from metaeval.errors import ConfigError
 from metaeval.metrics.judge import client
 from metaeval.metrics.judge.client import retry_after
@@ -56,7 +58,6 @@ def test_a_caption_is_requested_once_and_its_number_is_its_score(httpserver: HTT
     served = Served(httpserver, length_score)
     store = MemoryStore()
     result = scored(judge(served.url), [*CAPTIONS, *CAPTIONS], store)
-    assert result.scores is not None
     assert result.scores[:, 0].tolist() == [len(c) for c in CAPTIONS] * 2
     assert len(served.bodies) == 4
     sent = json.loads(served.bodies[0])
@@ -66,7 +67,6 @@ def test_a_caption_is_requested_once_and_its_number_is_its_score(httpserver: HTT
     assert "reference 0 one" in "".join(map(prompt_in, served.bodies))
     # the answers are in the store: nothing is asked again, also for another parser
     again = scored(judge(served.url, parser="number"), CAPTIONS, store)
-    assert again.scores is not None
     np.testing.assert_array_equal(again.scores, result.scores[:4])
     assert len(served.bodies) == 4
 
@@ -128,7 +128,6 @@ def test_a_failure_that_passes_is_tried_again(httpserver: HTTPServer, failing: A
     served = Served(httpserver, _after(2, failing))
     result = scored(judge(served.url, concurrency=1))
     assert result.status == "ok", result.reason
-    assert result.scores is not None
     assert result.scores[:, 0].tolist() == [len(c) for c in CAPTIONS]
     assert len(served.bodies) == 6
 
@@ -141,7 +140,6 @@ def test_after_the_last_retry_a_caption_is_nan_and_the_others_continue(
 
     served, store = Served(httpserver, reply), MemoryStore()
     result = scored(judge(served.url), store=store)
-    assert result.scores is not None
     assert np.isnan(result.scores[:, 0]).tolist() == [False, True, False, False]
     assert {str(c) for c in result.counts} >= {"1 of 4 captions without an answer (25.0%)"}
     assert len(served.bodies) == 3 + 3  # one attempt and two retries
@@ -172,19 +170,21 @@ def test_a_hang_ends_with_the_timeout(httpserver: HTTPServer) -> None:
     ("reply", "expected", "count"),
     [
         (completion("I rate it 70"), math.nan, "cannot be parsed"),
-        (completion(None, choice={"message": {"content": None, "refusal": "No."}}), math.nan,
-         "cannot be parsed"),
+        (
+            completion(None, choice={"message": {"content": None, "refusal": "No."}}),
+            math.nan,
+            "cannot be parsed",
+        ),
         (completion("101"), math.nan, "cannot be parsed"),
         (completion("70 becau", choice={"finish_reason": "length"}), 70.0, "cut at max_tokens"),
     ],
     ids=["wrong place", "refusal", "outside the scale", "truncated"],
-)  # fmt: skip
+)
 def test_an_answer_is_read_as_it_is(
     httpserver: HTTPServer, reply: Any, expected: float, count: str
 ) -> None:
     served = Served(httpserver, lambda body, n: reply if "cat" in body else length_score(body, n))
     result = scored(judge(served.url))
-    assert result.scores is not None
     np.testing.assert_equal(result.scores[1, 0], expected)
     assert [c.n for c in result.counts if count in c.what] == [1]
 
@@ -315,7 +315,6 @@ def test_samples_are_averaged_and_have_their_own_seeds(httpserver: HTTPServer) -
 
     served = Served(httpserver, reply)
     result = scored(judge(served.url, n_samples=3, seed=1), CAPTIONS[:1])
-    assert result.scores is not None
     assert result.scores[0, 0] == 20  # the mean of 10, 20 and 30
     assert len(served.bodies) == 3
 
@@ -325,9 +324,11 @@ def test_aspects_are_columns_and_their_mean_is_the_score(httpserver: HTTPServer)
     served = Served(httpserver, lambda body, n: completion(text))
     result = scored(judge(served.url, prompt="aspects"), CAPTIONS[:1])
     assert [c.name for c in result.columns] == [
-        "Judge (tiny): fidelity", "Judge (tiny): adequacy", "Judge (tiny): fluency", "Judge (tiny)",
-    ]  # fmt: skip
-    assert result.scores is not None
+        "Judge (tiny): fidelity",
+        "Judge (tiny): adequacy",
+        "Judge (tiny): fluency",
+        "Judge (tiny)",
+    ]
     assert result.scores[0].tolist() == [90, 30, 60, 60]
 
 
@@ -341,7 +342,6 @@ def test_a_pair_is_requested_once_in_each_order(httpserver: HTTPServer) -> None:
     """A judge that always says A gets no preference from its bias."""
     served = Served(httpserver, lambda body, n: completion("A"))
     result = compared(judge(served.url, prompt="pairwise"))
-    assert result.scores is not None
     assert result.scores[:, 0].tolist() == [0.5, 0.5]
     assert len(served.bodies) == 2
     assert len({prompt_in(body) for body in served.bodies}) == 2
@@ -354,7 +354,6 @@ def test_a_preference_is_the_captions_not_the_places(httpserver: HTTPServer) -> 
 
     served = Served(httpserver, reply)
     result = compared(judge(served.url, prompt="pairwise"))
-    assert result.scores is not None
     assert result.scores[:, 0].tolist() == [1, 0]
 
 
@@ -363,16 +362,18 @@ def test_expected_values_have_another_name(httpserver: HTTPServer) -> None:
     top = [("3", 0.5), ("1", 0.25), ("none", 0.25)]
     logprobs = {
         "content": [
-            {"token": "3", "logprob": math.log(0.5),
-             "top_logprobs": [{"token": t, "logprob": math.log(p)} for t, p in top]}
+            {
+                "token": "3",
+                "logprob": math.log(0.5),
+                "top_logprobs": [{"token": t, "logprob": math.log(p)} for t, p in top],
+            }
         ]
-    }  # fmt: skip
+    }
     reply = completion("3", choice={"logprobs": logprobs})
     served = Served(httpserver, lambda body, n: reply)
     result = scored(judge(served.url, parser="expected", bounds=[0, 5]), CAPTIONS[:1])
     assert json.loads(served.bodies[0])["logprobs"] is True
     assert [c.name for c in result.columns] == ["Judge expected (tiny)"]
-    assert result.scores is not None
     assert result.scores[0, 0] == pytest.approx(1.75 / 0.75, abs=1e-12)
 
 
@@ -387,8 +388,6 @@ def test_a_recorded_run_is_replayed_to_the_byte(httpserver: HTTPServer, tmp_path
     httpserver.clear()
     replay = str(tmp_path / ANSWERS)
     replayed = scored(judge(served.url, replay=replay, mode="replay_or_fail"))
-    assert recorded.scores is not None
-    assert replayed.scores is not None
     assert replayed.scores.tobytes() == recorded.scores.tobytes()
     assert replayed.signatures == recorded.signatures
     # another prompt was not recorded
@@ -405,7 +404,6 @@ def test_a_table_of_answers_is_replayed_by_image_and_caption(tmp_path: Path) -> 
     path.write_text("image,candidate,answer\n0,a dog runs,70\n1,a cat sleeps,none\n0,x,5\n")
     metric = Judge(replay=str(path))
     result = scored(metric, CAPTIONS[:3])
-    assert result.scores is not None
     np.testing.assert_equal(result.scores[:, 0], [70, math.nan, math.nan])
     assert [c.n for c in result.counts][:2] == [1, 1]
     copy = pickle.loads(pickle.dumps(metric))
@@ -422,10 +420,13 @@ def test_batch_files_go_out_and_come_back(httpserver: HTTPServer, tmp_path: Path
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert {line["url"] for line in lines} == {"/v1/chat/completions"}
     answers = [
-        {"custom_id": line["custom_id"], "error": None,
-         "response": {"status_code": 200, "body": length_score(json.dumps(line["body"]), 0)}}
+        {
+            "custom_id": line["custom_id"],
+            "error": None,
+            "response": {"status_code": 200, "body": length_score(json.dumps(line["body"]), 0)},
+        }
         for line in lines[:3]
-    ]  # fmt: skip
+    ]
     back.write_text("".join(json.dumps(line) + "\n" for line in answers))
     result = scored(judge(served.url, batch_import=str(back)), store=store)
     assert not served.bodies
@@ -436,7 +437,6 @@ def test_batch_files_go_out_and_come_back(httpserver: HTTPServer, tmp_path: Path
 def test_the_key_is_not_needed_on_loopback_and_named_elsewhere() -> None:
     metric = Judge(base_url="https://api.example.org/v1", model="m", api_key_env="MY_KEY")
     absent = metric.bind(dataset())
-    assert isinstance(absent, Absent)
     assert "MY_KEY is not set" in absent.reason
 
 
@@ -471,11 +471,51 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("Rate it.", "does not contain the caption"), ("{{ capton }}", "line|capton"),
-     ("{% if %}", "line 1"), ("{{ ''.__class__.__mro__ }} {{ caption }}", "cannot be rendered")],
-)  # fmt: skip
+    [
+        ("Rate it.", "does not contain the caption"),
+        ("{{ capton }}", "line|capton"),
+        ("{% if %}", "line 1"),
+        ("{{ ''.__class__.__mro__ }} {{ caption }}", "cannot be rendered"),
+    ],
+)
 def test_a_prompt_that_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
         Judge(base_url="http://localhost/v1", model="m", prompt=str(path))
+
+
+FOLDER = Path(os.environ.get("METAEVAL_DATA", "nowhere")) / "judges" / "flickr8k_expert"
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="METAEVAL_DATA holds no judges/flickr8k_expert")
+@pytest.mark.parametrize(
+    ("file", "parser", "tau_b", "tau_c", "unparsed", "distinct"),
+    [
+        ("llava-1.5-13b_references", "number", 6.3, 0.8, 5379, 5),
+        ("llava-1.5-13b_references", "leading_number", 47.6, 33.5, 0, 9),
+        ("llava-1.5-13b_visual_context", "leading_number", 42.4, 31.8, 78, 11),
+        ("llava-1.5-7b_image_only", "leading_number", 40.7, 30.8, 0, 6),
+        ("llava-1.6-7b_image_only", "leading_number", -20.5, -6.6, 3, 6),
+    ],
+)
+def test_the_parser_decides(
+    file: str, parser: str, tau_b: float, tau_c: float, unparsed: int, distinct: int
+) -> None:
+    """Values that were computed from the same answers by other code, to a tenth.
+
+    They count an answer that cannot be parsed as 0, which metaeval leaves to its reader.
+    """
+    judged = load_expert(data=FOLDER.parents[1])
+    rows, ratings = judged.rows("rating")
+    metric = Judge(replay=str(FOLDER / f"{file}.parquet"), parser=parser)  # type: ignore[arg-type]
+    captions = [each.candidate for each in judged.judged]
+    result = score_captions(metric, judged.dataset, captions, judged.image_index, MemoryStore())
+    scores = result.scores[rows, 0]
+    assert int(np.isnan(scores).sum()) == unparsed
+    assert len(set(scores[~np.isnan(scores)])) == distinct
+    zeros = np.nan_to_num(scores)
+    for variant, expected in (("b", tau_b), ("c", tau_c)):
+        tau = 100 * kendalltau(zeros, ratings, variant=variant).statistic
+        # a tenth, rounded; the last value was rounded up from -6.548
+        assert tau == pytest.approx(expected, abs=0.06)

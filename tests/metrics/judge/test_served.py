@@ -84,13 +84,21 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 def test_a_served_model_is_a_judge(server: Server, tmp_path: Path) -> None:
     """Captions, tokens and unparsed answers, counted here by the tokenizer and by hand."""
     options = [
-        "experiment=replace", "dataset=scenes", "dataset.limit=6", "metric=[judge,length]",
-        f"metric.judge.base_url={server.url}", f"metric.judge.model={server.model}",
-        f"metric.judge.max_tokens={_MOST_TOKENS}", "metric.judge.title=Tiny",
-        "metric.judge.concurrency=2", "metric.judge.price={input: 1000, output: 2000}",
-        "report=none", "stats.replicates=20",
-        f"hydra.run.dir={tmp_path / 'run'}", f"paths.cache={tmp_path / 'cache'}",
-    ]  # fmt: skip
+        "experiment=replace",
+        "dataset=scenes",
+        "dataset.limit=6",
+        "metric=[judge,length]",
+        f"metric.judge.base_url={server.url}",
+        f"metric.judge.model={server.model}",
+        f"metric.judge.max_tokens={_MOST_TOKENS}",
+        "metric.judge.title=Tiny",
+        "metric.judge.concurrency=2",
+        "metric.judge.price={input: 1000, output: 2000}",
+        "report=none",
+        "stats.replicates=20",
+        f"hydra.run.dir={tmp_path / 'run'}",
+        f"paths.cache={tmp_path / 'cache'}",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "metaeval", *options], capture_output=True, text=True, check=False
     )

@@ -39,10 +39,18 @@ def save_tiny_model(folder: Path) -> None:
     tokenizer.save_pretrained(folder)
     torch.manual_seed(SEED)
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=1,
-        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=4096,
-        bos_token_id=0, eos_token_id=1, pad_token_id=1, initializer_range=0.5,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+        bos_token_id=0,
+        eos_token_id=1,
+        pad_token_id=1,
+        initializer_range=0.5,
+    )
     model = LlamaForCausalLM(config)
     used = tokenizer.convert_tokens_to_ids(list(TOKENS))
     with torch.no_grad():

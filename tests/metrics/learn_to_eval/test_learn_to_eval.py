@@ -1,28 +1,33 @@
-"""LearnToEval: the authors' network as a loop, and the rules of its scores."""
+"""LearnToEval: the authors' network as a loop, the rules of its scores, and corrupted copies."""
 
 from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
-from metaeval.metrics.learn_to_eval.train import OwnedCaptions, main
+from metaeval.metrics.learn_to_eval.train import (
+    OwnedCaptions,
+    bag_numbers,
+    main,
+    replaced,
+    shuffled,
+)
 from metaeval.runs.records import NETWORK_PRECISION
-from metaeval.text.vocabulary import Vocabulary
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.training.caption_data import CaptionData
-from metaeval.training.spoiling import bag_numbers
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read
@@ -57,9 +62,11 @@ def test_the_network_by_a_loop(dim: int, product: bool) -> None:
         for token in tokens:
             x = w["embedding.weight"][token]
             gates = (
-                w["lstm.weight_ih_l0"] @ x + w["lstm.bias_ih_l0"]
-                + w["lstm.weight_hh_l0"] @ h + w["lstm.bias_hh_l0"]
-            )  # fmt: skip
+                w["lstm.weight_ih_l0"] @ x
+                + w["lstm.bias_ih_l0"]
+                + w["lstm.weight_hh_l0"] @ h
+                + w["lstm.bias_hh_l0"]
+            )
             i, f, g, o = np.split(gates, 4)  # in torch's order
             c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
             h = _sigmoid(o) * np.tanh(c)
@@ -93,9 +100,11 @@ CAPTIONS = ("a man rides a horse on the beach", "the horse man beach a on", "two
 IDS = tuple(f"own-{i}" for i in range(4))
 SOURCES = tuple(f"own:{i}" for i in range(4))
 REFERENCES = (
-    ("a person riding a horse", "a man on a brown horse"), ("a man on a horse",),
-    ("dogs playing in grass", "two dogs", "a dog and another dog"), (),
-)  # fmt: skip
+    ("a person riding a horse", "a man on a brown horse"),
+    ("a man on a horse",),
+    ("dogs playing in grass", "two dogs", "a dog and another dog"),
+    (),
+)
 DATASET = CaptionDataset(
     "own", IDS, CAPTIONS, REFERENCES, IDS, CAPTIONS, image_source=SOURCES, pool_source=SOURCES
 )
@@ -103,7 +112,6 @@ DATASET = CaptionDataset(
 
 def ready(dataset: CaptionDataset, **options: str) -> LearnToEvalScorer:
     scorer = LearnToEval(GoldRegions(), **options).bind(dataset)
-    assert isinstance(scorer, LearnToEvalScorer), scorer
     scorer.prepare()
     return scorer
 
@@ -116,9 +124,15 @@ def test_the_mean_over_references() -> None:
     for reference in REFERENCES[2]:
         references = (*REFERENCES[:2], (reference,), ())
         one = CaptionDataset(
-            "own", IDS, CAPTIONS, references, IDS, CAPTIONS,
-            image_source=SOURCES, pool_source=SOURCES,
-        )  # fmt: skip
+            "own",
+            IDS,
+            CAPTIONS,
+            references,
+            IDS,
+            CAPTIONS,
+            image_source=SOURCES,
+            pool_source=SOURCES,
+        )
         alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
     assert together[0, 0] == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
     assert len(set(alone)) == 3
@@ -141,7 +155,6 @@ def test_what_it_says_of_itself() -> None:
     assert column.name == "LearnToEval (text)"
     assert column.learned_from_corruptions
     absent = LearnToEval(GoldRegions()).bind(DATASET)
-    assert isinstance(absent, Absent)
     assert absent.part == "objects"
 
 
@@ -168,8 +181,9 @@ def test_a_small_training_end_to_end(tmp_path: Path) -> None:
     options = ["--split", "scenes", "--scenes", "60", "--dev", "10", "--epochs", "1"]
     main([str(folder), *options, "--machine", str(tmp_path / "machine.json")])
     card = read(folder).card
-    assert card["command"].endswith("small --split scenes --scenes 60 --dev 10 --epochs 1 "
-                                    "--machine machine.json")  # fmt: skip
+    assert card["command"].endswith(
+        "small --split scenes --scenes 60 --dev 10 --epochs 1 --machine machine.json"
+    )
     assert card["shape"]["dim"] == GoldRegions().dim
     assert [each["corruption"] for each in card["drawn"]] == ["random", "shuffle", "replace"]
     val = load_scenes(split="val", n=5, images=False)
@@ -196,3 +210,64 @@ def test_a_pair_is_never_its_own_image_and_never_true() -> None:
         for tokens, length, image in rows:
             own = [words.encode(c) for c in captions[image]]
             assert tokens[:length].tolist() not in own
+
+
+captions = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=9), min_size=1, max_size=12)
+
+
+def encoded(texts: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
+    lengths = np.array([len(t) + 2 for t in texts])
+    tokens = np.zeros((len(texts), lengths.max() + 1), dtype=np.int64)  # one more for padding
+    for row, text in zip(tokens, texts, strict=True):
+        row[: len(text) + 2] = [1, *(ord(c) - 90 for c in text), 2]
+    return tokens, lengths
+
+
+@settings(max_examples=200, deadline=None)
+@given(captions, st.integers(0, 2**31))
+def test_shuffling_keeps_the_words_and_changes_the_order(texts: list[list[str]], seed: int) -> None:
+    tokens, lengths = encoded(texts)
+    before = tokens.copy()
+    out = shuffled(tokens, lengths, np.random.default_rng(seed))
+    assert (tokens == before).all()  # the original is not touched
+    for old, new, n, text in zip(tokens, out, lengths, texts, strict=True):
+        assert Counter(old.tolist()) == Counter(new.tolist())
+        assert (old[n - 1 :] == new[n - 1 :]).all()  # <end> and padding
+        assert old[0] == new[0]
+        assert (old != new).any() == (len(set(text)) > 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(captions, st.integers(0, 2**31), st.floats(0.05, 1.0))
+def test_replacing_changes_the_requested_number_of_words(
+    texts: list[list[str]], seed: int, rate: float
+) -> None:
+    tokens, lengths = encoded(texts)
+    words = np.array([7, 8, 9, 50, 51])  # three of the captions' own among them
+    out = replaced(tokens, lengths, np.random.default_rng(seed), words, (rate, rate))
+    for old, new, n in zip(tokens, out, lengths, strict=True):
+        changed = np.flatnonzero(old != new)
+        assert len(changed) == min(max(1, round(rate * (n - 2))), n - 2)
+        assert set(new[changed].tolist()) <= set(words.tolist())
+        assert ((changed > 0) & (changed < n - 1)).all()
+
+
+def test_every_place_and_every_word_has_the_same_chance() -> None:
+    tokens, lengths = encoded([list("abcdef")] * 6000)
+    out = replaced(tokens, lengths, np.random.default_rng(0), np.arange(20, 30), (1 / 3, 1 / 3))
+    places = (out != tokens).sum(axis=0)[1:7]
+    # 2 of 6 places: 2,000 each, standard deviation 36.5; five of them allowed
+    assert np.abs(places - 2000).max() < 5 * 36.5
+    drawn = np.bincount(out[out != tokens], minlength=30)[20:]
+    assert np.abs(drawn - 1200).max() < 5 * 33
+    # a full shuffle that must not give the caption back: 719 orders of 720, each alike
+    moved = shuffled(tokens[:, :8], lengths, np.random.default_rng(0), (1.0, 1.0))
+    first = np.bincount(moved[:, 1], minlength=13)[7:13]
+    assert np.abs(first - 1000).max() < 5 * 30
+
+
+def test_the_bag_is_the_vocabulary() -> None:
+    vocabulary = Vocabulary([*SPECIAL, "a", "dog"])
+    assert bag_numbers(vocabulary).tolist() == [4, 5]
+    with pytest.raises(ValueError, match="at least two"):
+        replaced(*encoded([["a"]]), np.random.default_rng(0), np.array([5]))

@@ -23,7 +23,6 @@ from metaeval.errors import ConfigError
 from metaeval.java.process import JavaError, JavaProcess
 from metaeval.metrics.meteor import metric as server_module
 from metaeval.metrics.meteor.metric import (
-    Installation,
     Meteor,
     MeteorScorer,
     find_installation,
@@ -59,7 +58,6 @@ def scorer_of(
 ) -> MeteorScorer:
     """METEOR bound to these references, and prepared."""
     scorer = Meteor(**options).bind(dataset(references, pool))
-    assert isinstance(scorer, MeteorScorer), scorer
     scorer.prepare()
     return scorer
 
@@ -81,7 +79,6 @@ def statistics_by_the_jar(
 ) -> npt.NDArray[np.float64]:
     """What the jar's own -stdio mode says of each caption against its references."""
     files = find_installation()
-    assert isinstance(files, Installation)
     arguments = ["-jar", str(files.jar), "-", "-", "-stdio", "-l", "en", "-norm"]
     arguments += ["-a", str(files.table)]
     lines = [
@@ -334,7 +331,6 @@ def test_close_leaves_no_jvm_and_may_come_early() -> None:
 
 def test_close_without_prepare() -> None:
     scorer = Meteor().bind(dataset([["a dog"]]))
-    assert isinstance(scorer, MeteorScorer)
     scorer.close()
 
 
@@ -388,7 +384,6 @@ def test_no_jvm_outlives_a_killed_run() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
-        assert child.stdout is not None
         pid = int(child.stdout.readline())
         time.sleep(1)  # in the middle of loading
         assert Path(f"/proc/{pid}").exists()
@@ -427,7 +422,6 @@ def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_signature_names_the_files() -> None:
     files = find_installation()
-    assert isinstance(files, Installation)
     digests = (
         [
             subprocess.run(["sha256sum", path], capture_output=True, text=True).stdout[:12]
@@ -437,7 +431,6 @@ def test_the_signature_names_the_files() -> None:
         else ["1e57b4c72c08", "c147ac7d2c91"]
     )
     scorer = Meteor(tokenizer="none").bind(dataset([["a dog"]]))
-    assert isinstance(scorer, MeteorScorer)
     assert scorer.signatures == (
         f"meteor|tok:none|norm:yes|lang:en|jar:{digests[0]}|table:{digests[1]}|v:1",
     )
@@ -455,7 +448,6 @@ def test_wrong_options_are_refused() -> None:
 @pytest.mark.parametrize("tokenizer", ["ptb", "none"])
 def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
     metric = configured("meteor", tokenizer=tokenizer)
-    assert isinstance(metric, Meteor)
     assert [(column.name, column.bounds) for column in metric.columns] == [("METEOR", (0.0, 1.0))]
     assert_unchanged_by_scoring(metric, CHILDREN)
 

@@ -51,7 +51,6 @@ def dataset(*references: tuple[str, ...]) -> CaptionDataset:
 
 def bound(data: CaptionDataset, cache: Path, **options: str) -> MeteorNltkScorer:
     scorer = MeteorNltk(cache=cache, **options).bind(data)
-    assert isinstance(scorer, MeteorNltkScorer), scorer
     scorer.prepare()
     return scorer
 
@@ -65,9 +64,14 @@ def cache(tmp_path: Path, small: Path) -> Path:
 def test_words_stems_and_synonyms_match_as_in_nltk(cache: Path) -> None:
     references = ("A dog runs to the car", "two dogs running")
     captions = [
-        "a hound runs to the auto", "A Dog runs to the car.", "running dogs two", "x y", "",
-        "the auto a a hound motor_car", "hounddogs run",
-    ]  # fmt: skip
+        "a hound runs to the auto",
+        "A Dog runs to the car.",
+        "running dogs two",
+        "x y",
+        "",
+        "the auto a a hound motor_car",
+        "hounddogs run",
+    ]
     scorer = bound(dataset(references), cache)
     scores = scorer.score(captions, np.zeros(len(captions), dtype=np.intp))[:, 0]
     reader = read_wordnet(cache / "nltk_data" / "corpora" / "wordnet")
@@ -100,7 +104,6 @@ def test_real_captions_with_all_of_wordnet(coco_root: Path) -> None:
         pytest.skip(str(folder))
     coco = load_coco("coco_val2017", root=coco_root, limit=50)
     scorer = MeteorNltk().bind(coco)
-    assert isinstance(scorer, MeteorNltkScorer)
     scorer.prepare()
     scores = scorer.score(coco.human, np.arange(50))[:, 0]
     reader = read_wordnet(folder)
@@ -129,7 +132,6 @@ def test_an_image_without_reference_has_no_score(cache: Path) -> None:
 def test_without_wordnet_it_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("nltk.data.path", [str(tmp_path / "none")])
     absent = MeteorNltk(cache=tmp_path).bind(dataset(("a",)))
-    assert isinstance(absent, Absent)
     assert "doctor --install wordnet" in absent.remedy
 
 

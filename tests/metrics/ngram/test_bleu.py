@@ -14,21 +14,17 @@ from hypothesis import given, settings
 from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.bleu import Bleu
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     CHILDREN,
     NASTY,
     Case,
-    assert_alone_as_together,
-    assert_unchanged_by_scoring,
     bound,
     case_strategy,
     coco_sample,
     configured,
     oracle,
-    prepared,
     scores,
     tokenised,
 )
@@ -136,31 +132,6 @@ def test_orders_can_be_fewer_or_more() -> None:
     same = NASTY.captions.index("one two three four five six seven eight nine ten")
     # n-gram matches 8, 7, …, 3 out of 10, 9, …, 5
     assert six[same, -1] == pytest.approx((8 * 7 * 6 * 5 * 4 * 3 / 151200) ** (1 / 6), rel=1e-13)
-
-
-@pytest.mark.coco
-def test_alone_as_together_on_coco(coco_root: Path) -> None:
-    assert_alone_as_together(Bleu(unsmoothed=True), coco_sample(coco_root, images=60))
-
-
-def test_alone_as_together_on_nasty_captions() -> None:
-    assert_alone_as_together(Bleu("whitespace", unsmoothed=True), NASTY)
-
-
-def _score_first(metric: Bleu, captions: list[str], references: tuple[str, ...]) -> Scores:
-    scorer = prepared(metric, Case((references, ("x y",)), (("", ""),)))
-    return scorer.score(captions, np.zeros(len(captions), dtype=np.intp))
-
-
-def test_nothing_to_score() -> None:
-    metric = Bleu("whitespace", unsmoothed=True)
-    assert (_score_first(metric, ["", "   "], ("a dog",)) == 0).all()
-    assert np.isnan(_score_first(metric, ["a dog", ""], ())).all()  # no reference: not a number
-    assert _score_first(metric, [], ("a dog",)).shape == (0, 7)
-
-
-def test_scoring_leaves_the_metric_as_it_was() -> None:
-    assert_unchanged_by_scoring(configured("bleu"), NASTY)
 
 
 def test_configuration_and_signature() -> None:

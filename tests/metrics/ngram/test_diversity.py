@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.metrics.ngram.cider_variants import CiderPlain
+from metaeval.metrics.ngram.cider import CiderPlain
 from metaeval.metrics.ngram.diversity import count_idf, diversity, main, self_cider
 from tests.metrics.ngram.ngram_cases import Case, scores
 

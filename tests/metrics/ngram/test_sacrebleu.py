@@ -1,4 +1,4 @@
-"""SacreBLEU against sacrebleu itself."""
+"""BLEU, chrF, chrF++ and TER against sacrebleu itself, by sentence and as corpora."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from hypothesis import given, settings
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.ngram.sacrebleu import SacreBleu, Smoothing, Tokenizer
+from metaeval.metrics.ngram.sacrebleu import (
+    Chrf,
+    SacreBleu,
+    SegmentMetric,
+    Smoothing,
+    Ter,
+    Tokenizer,
+)
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     NASTY,
     Case,
-    assert_alone_as_together,
-    assert_unchanged_by_scoring,
     bound,
     case_strategy,
     coco_sample,
@@ -81,23 +86,6 @@ def test_equals_the_library_on_any_words(case: Case) -> None:
     np.testing.assert_array_equal(scores(SacreBleu(), case), _library(case))
 
 
-@pytest.mark.coco
-def test_alone_as_together_on_coco(coco_root: Path) -> None:
-    assert_alone_as_together(SacreBleu(), coco_sample(coco_root, images=60))
-
-
-def test_nothing_to_score() -> None:
-    scorer = prepared(SacreBleu(), Case((("a dog",), ()), (("", ""),)))
-    mine = scorer.score(["", "cat", "a dog", ""], np.array([0, 0, 1, 1]))[:, 0]
-    np.testing.assert_array_equal(mine, [0, 0, np.nan, np.nan])
-    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 1)
-
-
-@pytest.mark.parametrize("tokenizer", INSTALLED)
-def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
-    assert_unchanged_by_scoring(configured("sacrebleu", tokenizer=tokenizer), NASTY)
-
-
 def test_configuration_and_signature() -> None:
     version = sacrebleu.__version__
     expected = f"sacrebleu|case:mixed|eff:yes|tok:13a|smooth:exp|version:{version}|v:1"
@@ -113,3 +101,95 @@ def test_configuration_and_signature() -> None:
         SacreBleu(smooth="coco")
     with pytest.raises(ConfigError, match="tokenizer: 'ptb' is not one of 13a"):
         SacreBleu(tokenizer="ptb")
+
+
+# The same functions of sacrebleu are called on the same texts: equal to the last bit.
+
+CHRF = {"chrF": {}, "chrF++": {"word_order": 2}}
+
+
+def _chrf(case: Case, **options: Any) -> Scores:
+    makers = [sacrebleu.CHRF(**more, **options) for more in CHRF.values()]
+    return _library_of_segments(case, makers)
+
+
+def _library_of_segments(case: Case, makers: list[Any]) -> Scores:
+    return np.array(
+        [
+            [maker.sentence_score(caption, case.references[i]).score / 100 for maker in makers]
+            for caption, i in zip(case.captions, case.index.tolist(), strict=True)
+        ]
+    )
+
+
+@pytest.mark.coco
+def test_chrf_equals_the_library_on_coco(coco_root: Path) -> None:
+    case = coco_sample(coco_root, images=60)
+    np.testing.assert_array_equal(scores(Chrf(), case), _chrf(case))
+
+
+@pytest.mark.coco
+def test_ter_equals_the_library_on_coco(coco_root: Path) -> None:
+    case = coco_sample(coco_root, images=60)
+    np.testing.assert_array_equal(
+        scores(Ter(), case), _library_of_segments(case, [sacrebleu.TER()])
+    )
+
+
+def test_chrf_equals_the_library_whatever_the_options() -> None:
+    np.testing.assert_array_equal(scores(Chrf(), NASTY), _chrf(NASTY))
+    mine = scores(Chrf(lowercase=True, whitespace=True, beta=3, char_order=4), NASTY)
+    theirs = _chrf(NASTY, lowercase=True, whitespace=True, beta=3, char_order=4)
+    np.testing.assert_array_equal(mine, theirs)
+    assert (mine != scores(Chrf(), NASTY)).any()
+
+
+@pytest.mark.parametrize("options", [{}, {"normalized": True}, {"case_sensitive": True}])
+def test_ter_equals_the_library_whatever_the_options(options: dict[str, bool]) -> None:
+    case = Case((("A man's dog, running.", "the DOG runs"),), (("a Man's dog is running",),))
+    theirs = _library_of_segments(case, [sacrebleu.TER(**options)])
+    np.testing.assert_array_equal(scores(Ter(**options), case), theirs)
+
+
+@given(case_strategy())
+@settings(max_examples=60, deadline=None)
+def test_both_equal_the_library_on_any_words(case: Case) -> None:
+    np.testing.assert_array_equal(scores(Chrf(), case), _chrf(case))
+    np.testing.assert_array_equal(
+        scores(Ter(), case), _library_of_segments(case, [sacrebleu.TER()])
+    )
+
+
+def test_worked_by_hand() -> None:
+    """Two words change places with a shift (1 edit of 4), one is missing (1), and nothing at all:
+    4 words to be inserted of 4."""
+    case = Case((("a b c d",),), (("b a c d",), ("a b c",), ("",), ("a b c d",)))
+    assert scores(Ter(), case)[:, 0].tolist() == [0.25, 0.25, 1.0, 0.0]
+    assert scores(Chrf(), case)[2:].tolist() == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(("metric", "makers"), [(Chrf(), CHRF), (Ter(), None)])
+def test_a_corpus_is_the_librarys(metric: SegmentMetric, makers: Any) -> None:
+    references = (BASEBALL.references[0][:2], ("a dog runs fast", "the dog is running"))
+    case = Case(references, (("a man with a bat.", "a dog runs"),))
+    scorer = prepared(metric, case)
+    statistics = scorer.statistics(case.captions, case.index)
+    assert statistics.shape == (2, len(metric.statistics_names))
+    together = metric.of_statistics(statistics.sum(axis=0, keepdims=True), corpus=True)[0]
+    streams = list(zip(*references, strict=True))
+    libraries = [sacrebleu.CHRF(**o) for o in makers.values()] if makers else [sacrebleu.TER()]
+    theirs = [each.corpus_score(case.captions, streams).score / 100 for each in libraries]
+    assert together.tolist() == theirs
+
+
+def test_configuration_and_signature_of_segments() -> None:
+    version = sacrebleu.__version__
+    chrf = bound(configured("chrf"), NASTY.dataset)
+    assert chrf.signatures[1] == (
+        f"chrf++|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{version}|beta:2|v:1"
+    )
+    ter = bound(configured("ter"), NASTY.dataset)
+    assert ter.signatures == (
+        f"ter|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}|v:1",
+    )
+    assert not ter.columns[0].higher_is_better

@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
 from metaeval.errors import InputError
@@ -76,7 +73,6 @@ def test_the_authors_code_gives_the_same_grounding(tmp_path: Path, through_a_fil
     by_formula(model)
     words = Vocabulary((*SPECIAL, *WORDS), "ptb")
     if through_a_file:
-        pytest.importorskip("nltk")
         model, words = load_checkpoint(*official(tmp_path, model))
     features = torch.cos(torch.arange(24, dtype=torch.float64) * 0.9).float().view(1, 4, 6)
     grounder = Grounder(model, words, regions_of(features), 9.0, "cpu")

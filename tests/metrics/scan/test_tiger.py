@@ -1,17 +1,325 @@
-"""TIGEr's arithmetic: the published vector, slow loops from the paper, and the edges."""
+"""TIGEr and SCAN: arithmetic, what they need and refuse, signatures, and real images."""
 
 from __future__ import annotations
 
+import json
 import math
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from metaeval.corruptions.graded.random import Random
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
+from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.scan import tiger_score
-from metaeval.metrics.scan.tiger_score import RAW, TigerScores
+from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
+from metaeval.metrics.scan.tiger_score import RAW, TigerScores, tiger
+from metaeval.runs.store import MemoryStore, Store
+from metaeval.scoring import score_captions
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.vision.regions.base import Regions
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights.pretrained import read
+from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, bound, dataset, ready, weights
+from tests.precision import assert_same_scores
+
+CAPTIONS = ["a dog", "two cats on a red car", "", "a man sleeps", "zebra zebra"]
+INDEX = np.arange(5)
+
+
+def test_tiger_is_its_parts(tmp_path: Path) -> None:
+    """The metric's scores from vectors that are grounded caption by caption."""
+    metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
+    scores = metric.score(CAPTIONS, INDEX)
+    grounder = metric.grounder
+    for i, caption in enumerate(CAPTIONS):
+        own = np.array([i])
+        one = [grounder.grounding([text], own)[0] for text in REFERENCES[i]]
+        n = grounder.n_regions[i]
+        mask = (np.arange(grounder.width) < n)[None]
+        vector = grounder.grounding([caption], own)
+        expected = tiger(*map(torch.from_numpy, (np.mean(one, axis=0)[None], vector, mask)))
+        assert_same_scores(scores[i], torch.cat(expected).numpy())
+    assert scores[3, 1] == 1  # an image without objects: one region, which every ranking gets right
+    assert np.unique(scores[:, 0]).size == 5
+
+
+def test_scan_is_the_mean_of_the_cosines(tmp_path: Path) -> None:
+    metric = ready(ScanSimilarity(GoldRegions(), weights=str(weights(tmp_path))), dataset())
+    scores = metric.score(CAPTIONS, INDEX)
+    grounder = metric.grounder
+    vectors = grounder.grounding(CAPTIONS, INDEX)
+    assert_same_scores(scores[:, 0], vectors.sum(axis=1) / grounder.n_regions)
+    np.testing.assert_allclose(scores[:, 2], scores[:, 0] + scores[:, 1], atol=1e-15)
+
+
+def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
+    place = str(weights(tmp_path))
+    for kind in (Tiger, ScanSimilarity):
+        whole = ready(kind(GoldRegions(), weights=place), dataset())
+        together = whole.score([*CAPTIONS, *HUMAN], np.concatenate([INDEX, INDEX]))
+        few = [1, 4]
+        part = ready(kind(GoldRegions(), weights=place), dataset().subset(few))
+        alone = part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1]))
+        assert_same_scores(alone, together[few])
+        assert whole.signatures == part.signatures
+        assert whole.context(4) == part.context(1)
+
+
+def test_the_signature_contains_all_that_changes_a_number(tmp_path: Path) -> None:
+    place = str(weights(tmp_path / "one"))
+    other = str(weights(tmp_path / "two", seed=1))
+    plain = ready(Tiger(GoldRegions(), weights=place), dataset())
+    text = plain.signatures[0]
+    parts = "tiger| weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
+    for part in parts.split():
+        assert part in text
+    # the authors' code is not named, so that scores of before there was a choice stay valid
+    assert "rectifier" not in text
+    relu = ScanSimilarity(GoldRegions(), weights=place, rectifier="relu")
+    assert "rectifier:relu" in bound(relu, dataset()).signatures[0]
+    base = plain.score(CAPTIONS, INDEX)
+    variants: list[dict[str, Any]] = [
+        {"tau": 0.7},
+        {"gains": "raw"},
+        {"smooth": 4.0},
+        {"weights": other},
+    ]
+    for options in variants:
+        metric = ready(Tiger(GoldRegions(), **{"weights": place, **options}), dataset())
+        assert metric.signatures[0] != text
+        assert not np.allclose(metric.score(CAPTIONS, INDEX), base, atol=1e-9)
+
+
+def test_the_papers_rectifier_is_an_option(tmp_path: Path) -> None:
+    """Where some similarities are below 0; where all are above, the two are the same."""
+    mixed, high = (str(weights(tmp_path / s, sign=float(s))) for s in ("0", "1"))
+    for kind, options in ((Tiger, {"clamp": True}), (ScanSimilarity, {})):
+        leaky, relu = (
+            [
+                ready(
+                    kind(GoldRegions(), weights=w, rectifier=rectifier, **options), dataset()
+                ).score(CAPTIONS, INDEX)
+                for w in (mixed, high)
+            ]
+            for rectifier in ("leaky", "relu")
+        )
+        assert not np.allclose(leaky[0], relu[0], atol=1e-6)
+        assert_same_scores(leaky[1], relu[1])
+
+
+def test_weights_trained_on_corruptions_are_marked(tmp_path: Path) -> None:
+    place = weights(tmp_path, variant="corruptions", trained_on_corruptions=True)
+    for kind in (Tiger, ScanSimilarity):
+        scorer = bound(kind(GoldRegions(), weights=str(place)), dataset())
+        for column, plain in zip(scorer.columns, kind.plain_columns, strict=True):
+            assert column.name == f"{plain.name} (gold objects, trained on corruptions)"
+            assert column.variant_of == plain.name
+            assert column.learned_from_corruptions
+            if plain.part_of is not None:
+                assert column.part_of == f"{plain.part_of} (gold objects, trained on corruptions)"
+        assert "variant:trained-on-corruptions" in scorer.signatures[0]
+        assert kind(GoldRegions(), variant="corruptions").columns == scorer.columns
+
+
+def test_images_that_were_learned_from_are_not_scored(tmp_path: Path) -> None:
+    place = str(weights(tmp_path))  # on the images 101 to 105
+    half = dataset(103)  # 103 to 107
+    for kind in (Tiger, ScanSimilarity):
+        metric = ready(kind(GoldRegions(), weights=place), half)
+        scores = metric.score(CAPTIONS, INDEX)
+        assert np.isnan(scores[:3]).all()
+        assert np.isfinite(scores[3:]).all()
+        assert metric.tally(CAPTIONS, INDEX).ravel().tolist() == [1, 1, 1, 0, 0]
+        refused = kind(GoldRegions(), weights=place).bind(dataset(101))
+        assert "every one of these images" in refused.reason
+
+
+def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path) -> None:
+    bad = str(weights(tmp_path / "weights", sign=-1.0))
+    absent = Tiger(GoldRegions(), weights=bad).bind(dataset())
+    assert "mean cosine of -1.00" in absent.reason
+    assert "task.losses.anchor_weight" in absent.remedy
+    # a card that says otherwise does not help: the captions are grounded and looked at
+    liar = str(weights(tmp_path / "untold", sign=-1.0, human_cosine=0.5))
+    done = score_captions(
+        Tiger(GoldRegions(), weights=liar), dataset(), CAPTIONS, INDEX, MemoryStore()
+    )
+    assert done.status == "failed"
+    assert "not positive" in str(done.reason)
+    # SCAN's own similarity has no norms, and clamped cosines have no sign
+    assert not isinstance(ScanSimilarity(GoldRegions(), weights=bad).bind(dataset()), Absent)
+    clamped = ready(Tiger(GoldRegions(), weights=bad, clamp=True), dataset())
+    assert "cosines:clamped" in clamped.signatures[0]
+
+
+@pytest.mark.parametrize("grid", [0, 2])
+def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
+    metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path, grid=grid))), dataset())
+    explanation = metric.explain(CAPTIONS[1], 1)
+    assert json.loads(json.dumps(explanation)) == explanation
+    assert explanation["kind"] == "grounding"
+    cells = ["top left", "top right", "bottom left", "bottom right"] if grid else []
+    names = ["whole image", *cells, "cat", "cat", "bed"]
+    assert [each["label"] for each in explanation["regions"]] == names
+    assert explanation["regions"][0]["box"] == [0, 0, 1, 1]
+    assert explanation["regions"][-1]["box"] == [0.2, 0.2, 0.7, 0.9]
+    assert [k for k, each in enumerate(explanation["regions"]) if "cell" in each] == [
+        *range(1, 1 + len(cells))
+    ]
+    assert ("+grid2" in metric.signatures[0]) == bool(grid)
+    rows = [np.array([explanation[who]]) for who in ("references", "candidate")]
+    mask = np.ones((1, len(names)), np.bool_)
+    again = tiger(*map(torch.from_numpy, (*rows, mask)))  # from the rounded numbers that are drawn
+    assert list(explanation["values"]) == [column.name for column in metric.columns]
+    assert list(explanation["values"].values()) == pytest.approx(
+        [v[0].item() for v in again], abs=2e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tau": 0}, "tau"),
+        ({"gains": "cubic"}, "gains"),
+        ({"smooth": 0}, "smooth"),
+        ({"variant": "x"}, "variant"),
+        ({"device": "gpu"}, "device: 'gpu' is not auto, cpu"),
+        ({"rectifier": "elu"}, "rectifier: 'elu' is not one of leaky, relu"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Tiger(GoldRegions(), **options)
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+    def absent(weights: Path | str, **options: Any) -> Absent:
+        found = Tiger(**{"regions": GoldRegions(), "weights": str(weights), **options}).bind(
+            dataset(), MemoryStore()
+        )
+        assert found.remedy
+        return found
+
+    assert "no weights 'nowhere'" in absent("nowhere").reason
+    assert "one of: scan_" in absent("nowhere").remedy
+    assert "of faier, not of scan" in absent("faier_karpathy_r").reason
+    file = tmp_path / "model_best.pth.tar"
+    file.write_bytes(b"no checkpoint")
+    assert "metric.tiger.vocabulary=FILE" in absent(file).remedy
+    words = tmp_path / "vocab.json"
+    Vocabulary([*SPECIAL, "dog"]).save(words)
+    assert "is not a checkpoint of torch" in absent(file, vocabulary=words).reason
+    assert "none.json" in absent(file, vocabulary=tmp_path / "none.json").reason
+    fine = weights(tmp_path / "w")
+    assert "trained on gold-v1 regions" in absent(fine, regions=GoldRegions(most=3)).reason
+    narrow = weights(tmp_path / "narrow", shape={**read(fine).card["shape"], "dim": 6})
+    assert "regions of 6 numbers, not of 88" in absent(narrow).reason
+    (narrow / "model.safetensors").unlink()
+    assert "model.safetensors: file not found" in absent(narrow).reason
+    broken = weights(tmp_path / "broken")
+    data = (broken / "model.safetensors").read_bytes()
+    (broken / "model.safetensors").write_bytes(data[: len(data) // 2])
+    scorer = bound(Tiger(GoldRegions(), weights=str(broken)), dataset())
+    with pytest.raises(InputError, match="cut short"):
+        scorer.prepare()
+
+
+def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
+    from metaeval.metrics.scan.network import Scan, ScanShape
+    from tests.metrics.scan.test_network import official
+
+    path, words = official(tmp_path, Scan(ScanShape(dim=88, words=9, embed=5, word=4)))
+    metric = ready(ScanSimilarity(GoldRegions(), weights=str(path), vocabulary=words), dataset())
+    assert np.isfinite(metric.score(CAPTIONS, INDEX)).all()
+    assert "weights:file-" in metric.signatures[0]
+    wrong, words = official(tmp_path, Scan(ScanShape(dim=6, words=9, embed=5, word=4)))
+    absent = ScanSimilarity(GoldRegions(), weights=str(wrong), vocabulary=words).bind(dataset())
+    assert "regions of 6 numbers, not of 88" in absent.reason
+
+
+def test_a_metric_travels_and_use_does_not_change_it(tmp_path: Path) -> None:
+    place = str(weights(tmp_path))
+    for kind in (Tiger, ScanSimilarity):
+        metric = kind(GoldRegions(), weights=place)
+        before = pickle.dumps(metric)
+        scores = ready(metric, dataset()).score(CAPTIONS, INDEX)
+        assert pickle.dumps(metric) == before
+        again = ready(pickle.loads(before), dataset()).score(CAPTIONS, INDEX)
+        assert (scores == again).all()
+
+
+def test_regions_are_loaded_when_they_are_first_looked_at(tmp_path: Path) -> None:
+    class Counting(GoldRegions):
+        loaded = 0
+
+        def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
+            Counting.loaded += 1
+            return super().load(dataset, store)
+
+    scorer = bound(Tiger(Counting(), weights=str(weights(tmp_path))), dataset())
+    assert Counting.loaded == 0
+    scorer.context(0)
+    scorer.context(1)
+    scorer.prepare()
+    assert Counting.loaded == 1
+
+
+def own_captions_win(data: CaptionDataset) -> dict[str, float]:
+    """The share of images for which the human caption scores above another image's."""
+    others = [each.text for each in Random().apply(data, seed=0)]
+    index = np.arange(len(data))
+    shares = {}
+    for kind in (Tiger, ScanSimilarity):
+        scorer = ready(kind(GoldRegions(), device="cpu"), data)
+        better = scorer.score(data.human, index) > scorer.score(others, index)
+        names = [column.name for column in scorer.columns]
+        shares |= dict(zip(names, better.mean(axis=0), strict=True))
+    return shares
+
+
+@pytest.mark.coco
+def test_human_captions_of_val2017_score_above_other_images(coco_root: Path) -> None:
+    found = own_captions_win(load_coco("coco_val2017", data=coco_root, limit=150))
+    assert found["TIGEr (gold objects)"] > 0.9
+    assert found["TIGEr-WDS (gold objects)"] > 0.95
+    assert found["SCAN-i2t (gold objects)"] > 0.95
+    assert found["TIGEr-RRS (gold objects)"] > 0.6  # many images have few regions to rank
+
+
+def test_human_captions_of_scenes_score_above_other_scenes(tmp_path: Path) -> None:
+    found = own_captions_win(load_scenes(n=150, images=False, cache=tmp_path))
+    assert found["TIGEr (gold objects)"] > 0.9
+    assert found["SCAN-i2t (gold objects)"] > 0.95
+
+
+@pytest.mark.coco
+def test_weights_never_score_what_they_have_seen(coco_root: Path) -> None:
+    """Either direction of COCO gets the other's weights; their 593 common images get no score."""
+    val = load_coco("coco_val2017", data=coco_root, limit=20)
+    everything = load_coco("coco_karpathy_test", split="karpathy_test", data=coco_root)
+    chosen = {}
+    for data in (val, everything):
+        label = bound(Tiger(GoldRegions(), device="cpu"), data).weights.label
+        chosen[data.name] = label.rpartition("-")[0]
+    assert chosen == {"coco_val2017": "scan_karpathy_test", "coco_karpathy_test": "scan_val2017"}
+    common = np.isin(everything.image_ids, load_coco("v", data=coco_root).image_ids)
+    some = everything.subset([*np.flatnonzero(common)[:3], *np.flatnonzero(~common)[:3]])
+    scorer = ready(Tiger(GoldRegions(), device="cpu"), some)
+    scores = scorer.score(some.human, np.arange(6))
+    seen = np.isin(some.image_ids, np.array(everything.image_ids)[common])
+    assert seen.sum() == 3
+    assert (np.isnan(scores).all(axis=1) == seen).all()
+    refused = Tiger(GoldRegions(), weights="scan_val2017").bind(val)
+    assert isinstance(refused, Absent)
+
 
 REFERENCE = np.array([[0.1, 0.5, 0.3, 0.9]])
 CANDIDATE = np.array([[0.2, 0.4, 0.6, 0.7]])
@@ -32,7 +340,7 @@ def wds(*arrays: Any) -> Any:
     return of_arrays(tiger_score.wds, *arrays).numpy()
 
 
-def tiger(*arrays: Any) -> TigerScores:
+def numbers(*arrays: Any) -> TigerScores:
     return TigerScores(*(column.numpy() for column in of_arrays(tiger_score.tiger, *arrays)))
 
 
@@ -51,7 +359,7 @@ def slow(ref: list[float], cand: list[float], tau: float, raw: bool = False) -> 
 
 
 def test_the_published_vector() -> None:
-    found = tiger(REFERENCE, CANDIDATE, ALL)
+    found = numbers(REFERENCE, CANDIDATE, ALL)
     # given to twelve places
     assert found.rrs[0] == pytest.approx(0.977276475865, abs=1e-10)
     assert found.wds[0] == pytest.approx(0.474083746376, abs=1e-10)
@@ -69,7 +377,7 @@ def test_random_vectors_against_the_definitions(tau: float, gains: str) -> None:
     mask = np.arange(36)[None, :] < counts[:, None]
     ref, cand = rng.uniform(0.01, 1, (2, 300, 36)).round(2)  # rounded: ties occur
     cand[::3] *= -1
-    found = tiger(ref, cand, mask, tau, gains)
+    found = numbers(ref, cand, mask, tau, gains)
     for k, n in enumerate(counts):
         expected = slow(ref[k, :n].tolist(), cand[k, :n].tolist(), tau, gains == RAW)
         # float64, summed in another order
@@ -78,14 +386,16 @@ def test_random_vectors_against_the_definitions(tau: float, gains: str) -> None:
 
 
 def test_what_stands_behind_the_mask_does_not_count() -> None:
-    padded = [np.pad(v, ((0, 0), (0, 3)), constant_values=c) for v, c in
-              ((REFERENCE, 7.0), (CANDIDATE, np.nan), (ALL, False))]  # fmt: skip
-    found = tiger(padded[0], np.nan_to_num(padded[1], nan=-9.0), padded[2].astype(np.bool_))
-    assert np.stack(found) == pytest.approx(np.stack(tiger(REFERENCE, CANDIDATE, ALL)), abs=1e-15)
+    padded = [
+        np.pad(v, ((0, 0), (0, 3)), constant_values=c)
+        for v, c in ((REFERENCE, 7.0), (CANDIDATE, np.nan), (ALL, False))
+    ]
+    found = numbers(padded[0], np.nan_to_num(padded[1], nan=-9.0), padded[2].astype(np.bool_))
+    assert np.stack(found) == pytest.approx(np.stack(numbers(REFERENCE, CANDIDATE, ALL)), abs=1e-15)
 
 
 def test_an_identical_caption_scores_three_quarters() -> None:
-    found = tiger(REFERENCE, REFERENCE, ALL)
+    found = numbers(REFERENCE, REFERENCE, ALL)
     assert (found.rrs[0], found.wds[0]) == pytest.approx((1, 0.5), abs=1e-15)
     assert found.tiger[0] == pytest.approx(0.75, abs=1e-15)
 
@@ -101,7 +411,7 @@ def test_ties_are_ranked_by_region() -> None:
 def test_where_no_ranking_can_be_wrong_rrs_is_one() -> None:
     assert rrs(np.array([[0.4]]), np.array([[0.1]]), ALL[:, :1])[0] == 1
     assert rrs(np.full((1, 4), 0.4), CANDIDATE, ALL)[0] == 1
-    one = tiger(np.array([[0.4]]), np.array([[0.1]]), ALL[:, :1])
+    one = numbers(np.array([[0.4]]), np.array([[0.1]]), ALL[:, :1])
     assert one.wds[0] == pytest.approx(1 - 1 / (1 + (0.1 / 0.4) ** 1.5), abs=1e-15)
 
 

@@ -232,7 +232,6 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
 
 def test_missing_jars_are_reported(tmp_path: Path) -> None:
     absent = spice_service.installed_jars(tmp_path)
-    assert isinstance(absent, Absent)
     assert "stanford-corenlp-3.6.0-models.jar" in absent.reason
     assert "--install spice" in absent.remedy
 

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import ot
 import pytest
+from sklearn.feature_extraction import text
+from sklearn.metrics import pairwise
 
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
@@ -48,9 +51,6 @@ def distance(
     table: Table, labels: list[str], caption: str, references: list[str], p: int
 ) -> list[float]:
     """Without references, and with."""
-    ot = pytest.importorskip("ot")
-    text = pytest.importorskip("sklearn.feature_extraction.text")
-    pairwise = pytest.importorskip("sklearn.metrics.pairwise")
     counter = text.CountVectorizer(stop_words="english")
     counts = counter.fit_transform([" ".join(labels), caption]).toarray().astype(float)
     a, b = counts / counts.sum(axis=1, keepdims=True)
@@ -97,7 +97,6 @@ def test_twenty_thousand_problems_of_coco_cost_as_much_as_by_pot(
     coco_root: Path, vectors: MiniLmVectors
 ) -> None:
     """Ours and POT's cost of the very same problems, those with references and those without."""
-    ot = pytest.importorskip("ot")
     data = load_coco("coco_val2017", data=coco_root)
     scorer = ready(Vifidel(vectors), data)
     lexicon = scorer.lexicon

@@ -1,4 +1,10 @@
-"""VIFIDEL: worked by hand, against scikit-learn and POT, and at every edge."""
+"""VIFIDEL and WMD: by hand, against scikit-learn and POT, on a device, with a detector.
+
+On a device both sides compute in float64 from the same vectors; the device solver rounds costs to
+2^-45 of the greatest. Scores lie in [0, 1]; 1e-12 is far above what both can differ by. What a
+trained detector finds is torchvision's business; ours is that what it finds arrives, is counted
+once per box above the threshold, is kept, and that nothing is fetched.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,29 @@ import math
 import pickle
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import ot
 import pytest
+import torch
+from PIL import Image
+from torchvision.models import detection
 
-pytest.importorskip("sklearn")
-
-from metaeval.data.dataset import Absent
+from metaeval.compute import device as devices
+from metaeval.compute import transport, transport_device
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.metrics.base import Metric
+from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel
+from metaeval.metrics.vifidel.wmd import Wmd, WmdScorer
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
+from metaeval.vision.faster_rcnn import FasterRcnn
 from tests.metrics.vifidel.vifidel_cases import VECTORS, bound, dataset, ready, vector_file
 from tests.precision import assert_same_scores
 
@@ -48,7 +64,6 @@ def test_worked_by_hand(tmp_path: Path, p: int) -> None:
 def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
     scorer = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
     explanation = scorer.explain(CAPTION + " quux", 0)
-    assert explanation is not None
     assert json.loads(json.dumps(explanation)) == explanation
     assert (explanation["kind"], explanation["p"]) == ("transport", p)
     assert (explanation["unknown_words"], explanation["unknown_objects"]) == (["quux"], [])
@@ -240,7 +255,6 @@ def test_missing_parts_are_reported_with_a_remedy(
         lambda name: None if name == "sklearn" else object(),
     )
     absent = Vifidel(vectors).bind(data)
-    assert isinstance(absent, Absent)
     assert "sklearn is not installed" in absent.reason
     assert "pip install" in absent.remedy
     vectors.path.unlink()
@@ -286,5 +300,222 @@ def test_the_stop_words_are_scikit_learns_though_it_is_not_imported() -> None:
         "from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS as theirs;"
         "assert words == theirs"
     )
-    pytest.importorskip("sklearn")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+NAN = math.nan
+
+
+def wmd_of(metric: Wmd, references: list[list[str]]) -> WmdScorer:
+    scorer = metric.bind(dataset([[] for _ in references], references, with_objects=False))
+    scorer.prepare()
+    return scorer
+
+
+def test_worked_by_hand_of_wmd(tmp_path: Path) -> None:
+    """ "A man, a dog" against "dog": half the mass moves from man to dog, over √.8; against
+    "the cat": half over |man - cat| = √.4, half over |dog - cat| = √2."""
+    scorer = wmd_of(Wmd(vector_file(tmp_path)), [["dog!", "The cat"]])
+    near, far = math.exp(-math.sqrt(0.8) / 2), math.exp(-(math.sqrt(0.4) + math.sqrt(2)) / 2)
+    mine = scorer.score(["A man, a dog"], np.array([0]))
+    np.testing.assert_allclose(mine, [[far, (near + far) / 2, near]], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_equals_pot(tmp_path: Path, p: int) -> None:
+    """Random bags of up to six words; POT's network simplex. Costs are compared as multiples of
+    2^-45 of the greatest (see `compute/transport.py`): 1e-12 is far above that."""
+    rng = np.random.default_rng(0)
+    names = [f"word{i}" for i in range(30)]
+    vectors = {name: tuple(rng.normal(size=5)) for name in names}
+    unit = {n: np.array(v) / np.linalg.norm(v) for n, v in vectors.items()}
+    references = [
+        [" ".join(rng.choice(names, rng.integers(1, 7))) for _ in range(3)] for _ in range(40)
+    ]
+    captions = [" ".join(rng.choice(names, rng.integers(1, 7))) for _ in references]
+    scorer = wmd_of(Wmd(vector_file(tmp_path, vectors), p=p), references)
+    mine = scorer.score(captions, np.arange(len(captions)))
+
+    def distance(one: str, other: str) -> float:
+        (a, m), (b, n) = (np.unique(text.split(), return_counts=True) for text in (one, other))
+        cost = np.array([[np.linalg.norm(unit[x] - unit[y]) ** p for y in b] for x in a])
+        return float(ot.emd2(m / m.sum(), n / n.sum(), cost))
+
+    for row, caption, group in zip(mine, captions, references, strict=True):
+        each = np.exp([-distance(reference, caption) for reference in group])
+        np.testing.assert_allclose(row, [each.min(), each.mean(), each.max()], atol=1e-12)
+
+
+def test_edges_of_wmd(tmp_path: Path) -> None:
+    references = [["dog", "quux"], ["quux"], []]
+    scorer = wmd_of(Wmd(vector_file(tmp_path)), references)
+    captions = ["", "the", "quux", "hound", "dog", "dog", ""]
+    mine = scorer.score(captions, np.array([0, 0, 0, 0, 1, 2, 1]))[:, 2]
+    assert_same_scores(mine, [0, 0, NAN, 1, NAN, NAN, NAN])
+    counts = scorer.tally(captions, np.zeros(len(captions), dtype=np.intp))
+    assert counts.sum(axis=0).tolist() == [1, 3]
+    assert VECTORS["hound"] != VECTORS["dog"]  # the same direction, though
+
+
+def test_alone_as_together_and_unchanged(tmp_path: Path) -> None:
+    references = [["dog ball", "a man"], ["cat table", "man dog cat"]]
+    metric = Wmd(vector_file(tmp_path))
+    before = pickle.dumps(metric)
+    captions = ["man ball", "dog cat", "table", "man man dog"] * 2
+    index = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    together = wmd_of(metric, references).score(captions, index)
+    alone = [
+        wmd_of(metric, references).score([c], index[k : k + 1]) for k, c in enumerate(captions)
+    ]
+    assert_same_scores(np.concatenate(alone), together)
+    assert pickle.dumps(metric) == before
+    with pytest.raises(ConfigError, match=r"Wmd\.p: 3 is not"):
+        Wmd(vector_file(tmp_path), p=3)
+
+
+class Files:
+    """Image files as a dataset's part "images" gives them."""
+
+    def __init__(self, paths: dict[int, Path]) -> None:
+        self._paths = paths
+
+    def path(self, image_id: int) -> Path | None:
+        return self._paths.get(image_id)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / "random.pth"
+    network = detection.fasterrcnn_resnet50_fpn(weights=None, weights_backbone=None)
+    torch.save(network.state_dict(), path)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> CaptionDataset:
+    """An image of noise and one without a file."""
+    path = tmp_path / "0.png"
+    noise = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(path)
+    without = dataset([["dog"], ["dog"]], [["a dog"]] * 2)
+    return replace(without, parts={**without.parts, "images": lambda: Files({0: path})})
+
+
+@pytest.mark.slow
+def test_detections_are_counted_and_cached(
+    data: CaptionDataset, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = detection.fasterrcnn_resnet50_fpn(
+        weights=None, weights_backbone=None, box_score_thresh=0.0115
+    )
+    network.load_state_dict(torch.load(weights, weights_only=True))
+    names = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
+    pixels = np.asarray(Image.open(data.part("images").path(0)), dtype=np.float32) / 255
+    with torch.inference_mode():
+        boxes = network.eval()([torch.from_numpy(pixels).permute(2, 0, 1)])[0]
+    expected = Counter(names[number] for number in boxes["labels"].tolist())
+    assert expected  # 1 of 91 classes by chance: even an untrained network sees something
+
+    detector = Detector(str(weights), threshold=0.0115, device="cpu")
+    store = MemoryStore()
+    sources = ObjectSources(["gold", "detector"], detector)
+    labels = sources.labels(data, store)
+    assert labels[0] == expected | Counter(["dog"])
+    assert labels[1] == Counter(["dog"])  # no file, nothing detected
+    assert sources.identity().split("+")[1].startswith("fasterrcnn-")
+
+    strict = Detector(str(weights), threshold=1.0, device="cpu")
+    assert strict.labels(data, store)[0] == Counter()  # another threshold is computed again
+    again = Detector(str(weights), threshold=0.0115, device="cpu")
+    monkeypatch.setattr(FasterRcnn, "labels", None)
+    assert again.labels(data, store)[0] == expected
+
+
+def test_missing_parts_are_reported(data: CaptionDataset, tmp_path: Path) -> None:
+    detector = Detector(str(tmp_path / "no.pth"))
+    absent = ObjectSources(["detector"], detector).missing(data)
+    assert "detector weights" in absent.reason
+    assert "metric.vifidel.detector.weights" in absent.remedy
+    blind = replace(data, parts={"images": Absent("images", "no images here")}, _loaded={})
+    assert "no images here" in str(detector.missing(blind))
+
+
+def test_weights_are_looked_for_where_torchvision_keeps_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    url = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.url
+    assert (
+        Detector().network().weights
+        == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
+    )
+
+
+N_IMAGES, N_CAPTIONS = 60, 1000
+NAMES = [f"word{i}" for i in range(30)]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(params=["VIFIDEL, p = 1", "VIFIDEL, p = 2", "WMD"])
+def metric(request: pytest.FixtureRequest, tmp_path: Path) -> Metric:
+    """From random vectors; word29 has none."""
+    rng = np.random.default_rng(0)
+    vectors = vector_file(tmp_path, {name: tuple(rng.normal(size=5)) for name in NAMES[:-1]})
+    if request.param == "WMD":
+        return Wmd(vectors)
+    return Vifidel(vectors, p=int(request.param[-1]))
+
+
+def words(rng: np.random.Generator, least: int, most: int) -> list[str]:
+    return list(rng.choice(NAMES, rng.integers(least, most)))
+
+
+def scores(metric: Metric) -> npt.NDArray[np.float64]:
+    """Of captions of zero to seven words in images of zero to five objects and references."""
+    rng = np.random.default_rng(1)
+    labels = [words(rng, 0, 6) for _ in range(N_IMAGES)]
+    references = [
+        [" ".join(words(rng, 0, 7)) for _ in range(rng.integers(0, 6))] for _ in range(N_IMAGES)
+    ]
+    scorer = metric.bind(dataset(labels, references))
+    scorer.prepare()
+    captions = [" ".join(words(rng, 0, 8)) for _ in range(N_CAPTIONS)]
+    return scorer.score(captions, rng.integers(0, N_IMAGES, N_CAPTIONS))
+
+
+def test_device_scores_equal_processor_scores(
+    metric: Metric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = scores(metric)
+    solved: list[int] = []
+    solve = transport_device.solve
+
+    def counted(cost: torch.Tensor, *rest: object) -> torch.Tensor:
+        solved.append(cost.shape[2])
+        return solve(cost, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(devices, "transport_device", lambda name: CPU)
+    monkeypatch.setattr(transport_device, "solve", counted)
+    monkeypatch.setattr(transport, "FEWEST", 1)
+    np.testing.assert_allclose(scores(metric), expected, rtol=0, atol=1e-12)
+    assert sum(solved) > N_CAPTIONS / 2
+    assert np.isnan(expected).any()
+    assert (expected[:, 0] == 0).any()
+
+
+def test_batches_shrink_and_scores_stay(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An allocator that fails above 20 problems."""
+    expected, sizes = scores(metric), []
+    distances = transport.distances
+
+    def limited(cost: torch.Tensor, *rest: torch.Tensor, on_device: bool) -> object:
+        sizes.append(cost.shape[2])
+        if cost.shape[2] > 20:
+            raise torch.cuda.OutOfMemoryError("20 problems at most")
+        return distances(cost, *rest, on_device=on_device)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(devices, "transport_device", lambda name: CPU)
+    monkeypatch.setattr(transport, "distances", limited)
+    np.testing.assert_allclose(scores(metric), expected, rtol=0, atol=1e-12)
+    assert max(sizes) > 20

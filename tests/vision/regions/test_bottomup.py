@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -68,7 +69,6 @@ def as_tsv(folder: Path) -> dict[str, Any]:
 
 def as_h5(folder: Path) -> dict[str, Any]:
     """A data set for each image, as captioning code with region features has them."""
-    h5py = pytest.importorskip("h5py")
     with h5py.File(folder / "detections.hdf5", "w") as file:
         for row, i in enumerate(IDS):
             file[f"{i}_features"], file[f"{i}_boxes"] = FEATURES[row], CORNERS[row]
@@ -77,7 +77,6 @@ def as_h5(folder: Path) -> dict[str, Any]:
 
 
 def as_h5_arrays(folder: Path) -> dict[str, Any]:
-    h5py = pytest.importorskip("h5py")
     with h5py.File(folder / "all.h5", "w") as file:
         file["features"], file["image_ids"], file["boxes"] = FEATURES, np.array(IDS), CORNERS
     return {"file": folder / "all.h5"}
@@ -161,8 +160,16 @@ def test_boxes_in_pixels_of_unknown_size(tmp_path: Path, caplog: pytest.LogCaptu
 
 
 def test_image_keys() -> None:
-    for value in (42, "42", "000000000042", "COCO_val2014_000000000042.jpg", b"42",
-                  "val2014/COCO_val2014_000000000042.jpg", "42.npz", np.int64(42)):  # fmt: skip
+    for value in (
+        42,
+        "42",
+        "000000000042",
+        "COCO_val2014_000000000042.jpg",
+        b"42",
+        "val2014/COCO_val2014_000000000042.jpg",
+        "42.npz",
+        np.int64(42),
+    ):
         assert image_key(value) == "42"
     assert image_key("1000268201_693b08cb0e.jpg") == "1000268201_693b08cb0e"
     assert image_key("dog_7.jpg") == "dog_7"
@@ -176,8 +183,13 @@ def test_names_that_mean_the_same_are_refused(tmp_path: Path) -> None:
 
 def row(**changes: object) -> str:
     """A line of a .tsv file, with something wrong."""
-    good = dict(zip(TSV_FIELDS, (7, 640, 480, 6, text(PIXELS[0].astype("f4")), text(FEATURES[0])),
-                    strict=True))  # fmt: skip
+    good = dict(
+        zip(
+            TSV_FIELDS,
+            (7, 640, 480, 6, text(PIXELS[0].astype("f4")), text(FEATURES[0])),
+            strict=True,
+        )
+    )
     return "\t".join(str(v) for v in {**good, **changes}.values()) + "\n"
 
 
@@ -269,7 +281,7 @@ def cut(form: Callable[[Path], dict[str, Any]]) -> Callable[[Path], dict[str, An
         (raw("a.npz", b"PK\x03\x04 nothing"), "is not a NumPy archive, or is cut short"),
         (raw("a.tsv", b""), "holds none of the 3 images"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_file_is_one_line(
     tmp_path: Path, form: Callable[[Path], dict[str, Any]], message: str
 ) -> None:
@@ -291,7 +303,6 @@ def test_a_wrong_hdf5_file_is_one_line(tmp_path: Path) -> None:
 
 def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = BottomUpRegions(tmp_path / "no.npy").missing(dataset())
-    assert absent is not None
     assert "no.npy not found" in absent.reason
     assert BottomUpRegions(tmp_path / "no.npy", dim=4).identity().startswith("bottomup-4-")
     for options, message in (
@@ -304,7 +315,6 @@ def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "a.h5").write_bytes(b"")
     monkeypatch.setattr("metaeval.compute.requirements.find_spec", lambda name: None)
     absent = BottomUpRegions(tmp_path / "a.h5").missing(dataset())
-    assert absent is not None
     assert "h5py is not installed" in absent.reason
 
 

@@ -1,17 +1,24 @@
-"""Attention and losses against slow loops written from the paper's equations, in float64."""
+"""Encoded regions, word states, attention and losses: the paper's equations, and torch's GRU."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 
+from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, mean_cosines
+from metaeval.metrics.scan.grounding import (
+    PlainWordStates,
+    PrefixTrie,
+    RegionBatch,
+    encode_captions,
+)
+from metaeval.metrics.scan.network import ScanShape, WordEncoder
 from metaeval.metrics.scan.training import (
     Negatives,
     Pairs,
@@ -21,6 +28,117 @@ from metaeval.metrics.scan.training import (
     hardest_negatives,
     triplet_loss,
 )
+from tests.precision import assert_same_scores
+
+
+def captions(n: int, words: int = 40, most: int = 14) -> list[list[int]]:
+    """Random sentences of which many begin or end alike, and some are the same."""
+    rng = np.random.default_rng(5)
+    found = [[1, *rng.integers(4, words, rng.integers(0, most)).tolist(), 2] for _ in range(n // 3)]
+    for _ in range(n // 3):
+        own = list(found[rng.integers(len(found))])
+        own[rng.integers(len(own))] = int(rng.integers(4, words))
+        found += [own, list(found[rng.integers(len(found))])]
+    return found
+
+
+def encoder(**shape: Any) -> WordEncoder:
+    torch.manual_seed(0)
+    return WordEncoder(ScanShape(dim=6, words=40, embed=24, word=10, **shape)).eval()
+
+
+@pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
+def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
+    text, ids = encoder(**shape), captions(60)
+    found = (
+        encode_captions(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
+    )
+    assert text.plain == (shape in ({}, {"text_norm": False}))
+    for row, own in enumerate(ids):
+        with torch.no_grad():
+            expected = text(torch.tensor([own]))[0]
+        assert found.lengths[row] == len(own)
+        states = found.of(np.array([row]), len(own))
+        assert states.dtype == torch.float32
+        # float32, summed in another order
+        np.testing.assert_allclose(states[0], expected, rtol=0, atol=2e-6)
+
+
+def test_states_do_not_depend_on_company_or_threads() -> None:
+    text, ids = encoder(), captions(900)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
+            torch.set_num_threads(threads)
+            own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
+            found.append(
+                {row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)}
+            )
+            assert other.lengths.tolist() == [len(each) for each in ids[:9]]
+    finally:
+        torch.set_num_threads(before)
+    for row, states in found[2].items():
+        assert_same_scores(states, found[0][row])
+        assert_same_scores(states, found[1][row])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_jobs_are_done_together(threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        seen = run_parallel([partial(lambda k: (k, torch.get_num_threads()), k) for k in range(9)])
+        assert seen == [(k, 1) for k in range(9)]
+        assert torch.get_num_threads() == threads
+        assert not torch.is_inference_mode_enabled()
+
+        def wrong() -> None:
+            raise ValueError("the third")
+
+        with pytest.raises(ValueError, match="the third"):
+            run_parallel([lambda: None, lambda: None, wrong])
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("smooth", [4.0, 9.0, 20.0, 30.0, 90.0])
+@pytest.mark.parametrize("n_regions", [5, 24])  # the two ways to lengths of what is attended to
+@pytest.mark.parametrize("leak", [0.1, 0.0])  # the authors' code, and Eq. 3 of TIGEr's paper
+def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> None:
+    d = 40
+    regions, n = random_sets(0, [n_regions, 1, n_regions - 2], d)
+    words, m = random_sets(1, [4, 7, 2, 6], d)
+    # captions describe their images, or λ would have little effect; the encoders' numbers are
+    # float32
+    rows = np.array([2, 0, 1, 0])
+    own = (words + 0.5 * regions[rows, :1] * (words != 0)).float()
+    own, vectors = l2norm(own) * (own != 0), (1.7 * regions).float()
+    batch = RegionBatch.of(vectors)
+    found = batch.cosines(rows, own, smooth, leak=leak)
+    assert tuple(found) == WAYS
+    for k, row in enumerate(rows.tolist()):
+        v, w = vectors[row, : n[row]].double().numpy(), own[k, : m[k]].double().numpy()
+        # lengths of what regions attend to are in float32
+        i2t, t2i = slow(v, w, smooth, leak), slow(w, v, smooth, leak)
+        np.testing.assert_allclose(found["i2t"][k, : n[row]], i2t, rtol=0, atol=3e-7)
+        np.testing.assert_allclose(found["t2i"][k, : m[k]], t2i, rtol=0, atol=1e-12)
+        assert (found["i2t"][k, n[row] :] == 0).all()
+        assert (found["t2i"][k, m[k] :] == 0).all()
+    for way in WAYS:  # each alone is the same
+        assert_same_scores(batch.cosines(rows, own, smooth, (way,), leak)[way], found[way])
+
+
+def test_beginnings_worked_by_hand() -> None:
+    tokens = np.array([[1, 5, 2, 0], [1, 5, 6, 2], [1, 5, 2, 0], [7, 0, 0, 0]])
+    found = PrefixTrie.of(tokens, np.array([3, 4, 3, 1]))
+    # 1: (1), 2: (7), 3: (1 5), 4: (1 5 2), 5: (1 5 6), 6: (1 5 6 2)
+    assert found.word.tolist() == [1, 7, 5, 2, 6, 2]
+    assert found.parent.tolist() == [0, 0, 1, 3, 3, 5]
+    assert found.levels == (1, 3, 4, 6, 7)
+    assert found.place.tolist() == [[1, 3, 4, 0], [1, 3, 5, 6], [1, 3, 4, 0], [2, 0, 0, 0]]
+
 
 SMOOTH = 9.0
 
@@ -78,7 +196,6 @@ def test_padding_has_no_gradient_and_does_no_harm() -> None:
     words, _ = random_sets(5, [2, 4])
     regions.requires_grad_()
     cosines(regions, words, SMOOTH).sum().backward()
-    assert regions.grad is not None
     assert bool(torch.isfinite(regions.grad).all())
     assert float(regions.grad[0].abs().sum()) > 0
 
