@@ -15,8 +15,7 @@ from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
-from metaeval.reports.reproduction.page import write_tables
-from metaeval.reports.reproduction.tables import to_text
+from metaeval.reports.reproduction.page import to_text, write_tables
 from metaeval.reproduce.items import Reproduction
 from metaeval.results.reproduction import ReproducedItem, ReproductionResult, summary
 from metaeval.results.run import RunResult

@@ -43,6 +43,8 @@ _ESCAPED = {
     "−": "$-$",
     "–": "--",
     "→": r"$\rightarrow$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
     "≥": r"$\geq$",
     "≈": r"$\approx$",
     "±": r"$\pm$",

@@ -18,9 +18,7 @@ from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import FOLDER, PaperItem, Uncertainty, papers, values_of
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.__main__ import main as write_again
-from metaeval.reports.reproduction.figure import write_figure
-from metaeval.reports.reproduction.page import render
-from metaeval.reports.reproduction.tables import to_csv, to_latex, to_text
+from metaeval.reports.reproduction.page import render, to_csv, to_latex, to_text, write_figure
 from metaeval.reproduce.__main__ import main
 from metaeval.reproduce.compare import compare_run, compare_values, not_run, value_at
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
