@@ -175,3 +175,13 @@ def test_a_pair_is_compared_both_ways() -> None:
     assert pair.difference.value == -0.1
     assert result.comparison("recall", "A", "B") is None
     assert Measured(values={}).value("accuracy") is None
+
+
+def test_a_file_of_another_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "statistics.json"
+    write_result(path, measured_result({"A": 0.9}))
+    path.write_text(path.read_text().replace('"schema": 2', '"schema": 1'))
+    with pytest.raises(
+        InputError, match="has schema 1, and this version of metaeval reads schema 2"
+    ):
+        read_result(path)
