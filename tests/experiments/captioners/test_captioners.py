@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
@@ -441,3 +442,17 @@ def test_a_run_whose_metrics_are_all_skipped_has_a_page(tmp_path: Path) -> None:
         write_captioners_run(tmp_path, 4, "metrics=[clipscore]")
     html = write_report(tmp_path / "run").read_text(encoding="utf-8")
     assert "No metric has a value." in html
+
+
+def test_a_metrics_agreement_is_its_mean_tau_b_with_the_others(tmp_path: Path) -> None:
+    """Kendall's τ-b of the systems' scores, by scipy; to 1e-12."""
+    result = result_of(write_captioners_run(tmp_path))
+    names = [row["metric"] for row in result.extra("agreement-systems").records]
+    scores = {
+        name: [e.value for _, e in sorted(result.systems[name].scores.items())] for name in names
+    }
+    for name in names:
+        others = [kendalltau(scores[name], scores[o]).statistic for o in names if o != name]
+        value = result.metric(name).numbers.value("mean_tau_b")
+        assert value == pytest.approx(np.nanmean(others), abs=1e-12), name
+    assert len(names) > 2
