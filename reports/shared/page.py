@@ -14,10 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, palette
 from metaeval.reports.shared.elements import Header
-from metaeval.reports.shared.print_tables import PrintTable, signed, write_tables
 from metaeval.reports.shared.provenance import language_date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
@@ -88,31 +86,6 @@ def render_run(
         wide_times=False,
         **context,
     )
-
-
-def write_series(
-    run: LoadedRun[Any],
-    facts: Sequence[tuple[str, str]],
-    tables: Sequence[PrintTable],
-    *,
-    image: str = "",
-    alt: str = "",
-    **context: Any,
-) -> Path:
-    """Write the tables of a run and the page that has them below one figure, if there is one."""
-    tables = signed(tables, run.result)
-    write_tables(run.directory, tables)
-    html = render_run(
-        "series.html.j2",
-        run,
-        facts,
-        run.result.settings.model_dump(),
-        tables=[(table, save_links([table])) for table in tables],
-        image=image,
-        alt=alt,
-        **context,
-    )
-    return write_page(run.directory / files.REPORT, html)
 
 
 def write_page(path: Path, html: str) -> Path:

@@ -1,37 +1,26 @@
 """Tables for papers: `tables/NAME.tex` (booktabs), `.md` and `.csv` next to a run's report.
 
-The best result of a column is bold. Parts are indented under their metric, controls stand below a
-rule, a metric that did not run is left out, and what a cell notes ("below control") is a mark that
-is explained below the table; a note with a number in it ("12% in image") stands in the cell. LaTeX
-and Markdown may leave out columns that CSV has.
+A cell may be bold and have a mark that a note below the table explains. LaTeX and Markdown may
+leave out columns that CSV has, and leave out empty ones.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
 from metaeval.errors import ConfigError
 from metaeval.reports.paper import latex_layout
-from metaeval.reports.shared.elements import Row
-from metaeval.reports.shared.formatting import DASH, file_stem
-from metaeval.reports.shared.table import MetricsTable
+from metaeval.reports.shared.formatting import DASH
 from metaeval.results.run import RunResult
 from metaeval.runs import files
 from metaeval.runs.csv_text import csv_text
 from metaeval.runs.print_style import style
 
-MARKS = "†‡§¶‖"  # one per kind of note
-TESTED = "Bold: the best metrics, which no test separates."
-# columns of which no value is the best, and of which the lowest is
-_UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc", "gain", "common"})
-_LOWER = frozenset({"inversions"})
 _DECIMAL = re.compile(r"(?<![\d.])([+−]?)(\d+)\.(\d+)(?![\d.]*%)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")  # what would be shown as another letter
 _MARKDOWN = {"<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " "}
@@ -134,28 +123,6 @@ class PrintTable(NamedTuple):
         return self._replace(heads=heads, groups=groups, notes=notes, in_full=())
 
 
-def print_tables(
-    table: MetricsTable,
-    name: str,
-    caption: str,
-    equal: Mapping[str, Collection[str]] | None = None,
-    in_full: Collection[str] = (),
-) -> list[PrintTable]:
-    """A table of metrics for print, one for each choice of its switch.
-
-    `equal` is choice → the metrics that no test separates from the best by the quoted statistic:
-    they get a mark. `in_full` are the keys of the columns that CSV alone has.
-    """
-    tables = []
-    for k, (choice, _) in enumerate(table.bodies):
-        file = name if k == 0 else f"{name}-{file_stem(choice)}"
-        one = _of_body(table, k, file, caption, (equal or {}).get(choice, ()))
-        full = {head.name for head in table.heads if head.key in in_full}
-        kept = () if style().columns else [k for k, name in enumerate(one.heads) if name in full]
-        tables.append(one._replace(in_full=kept))
-    return tables
-
-
 def plain_table(
     name: str, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> PrintTable:
@@ -231,82 +198,5 @@ def markdown(text: str) -> str:
     return "".join(_MARKDOWN.get(letter, letter) for letter in text)
 
 
-def bold_best(
-    rows: Sequence[Sequence[str]], values: Sequence[Sequence[float | None]], higher: Sequence[bool]
-) -> list[list[PrintCell]]:
-    """Cells [rows, columns] with the best value of each column bold; `None` is skipped."""
-    best = []
-    for column, upward in enumerate(higher):
-        known = [v[column] for v in values if v[column] is not None]
-        best.append((max if upward else min)(known, default=None))  # type: ignore[type-var]
-    return [
-        [
-            PrintCell(text, value is not None and value == best[k])
-            for k, (text, value) in enumerate(zip(texts, of_row, strict=True))
-        ]
-        for texts, of_row in zip(rows, values, strict=True)
-    ]
-
-
-def _of_body(
-    table: MetricsTable, place: int, name: str, caption: str, equal: Collection[str]
-) -> PrintTable:
-    choice, body = table.bodies[place]
-    rows = [row for row in body if row.kind != "absent"]
-    best = {head.key: _best(rows, head.key) for head in table.heads if head.key not in _UNRANKED}
-    marks: dict[str, str] = {}
-
-    def marked(notes: Iterable[str]) -> str:
-        return "".join(marks.setdefault(note, MARKS[len(marks) % len(MARKS)]) for note in notes)
-
-    groups: list[list[list[PrintCell]]] = [[], [], [], []]
-    for row in rows:
-        cells = []
-        for cell in row.cells:
-            text = scaled(cell.printed or _plain(cell.text))
-            if cell.key == "metric" and row.kind == "part":
-                text = f"– {text}"
-            notes = [cell.note] if cell.note else []
-            if any(letter.isdigit() for letter in cell.note):
-                text, notes = (text if cell.printed else f"{text} ({cell.note})"), []
-            wins = row.kind == "result" and cell.value is not None
-            bold = wins and cell.value == best.get(cell.key)
-            if equal:
-                bold = wins and cell.key == "rho" and (bold or row.metric in equal)
-            cells.append(PrintCell(text, bold, marked(notes)))
-        groups[{"trained": 1, "control": 2, "random": 3}.get(row.kind, 0)].append(cells)
-    if len(table.bodies) > 1:
-        caption = f"{caption.rstrip('.')} ({choice})."
-    if equal:
-        caption = f"{caption} {TESTED}"
-    return chosen_columns(
-        PrintTable(
-            name,
-            caption,
-            [head.name for head in table.heads],
-            [group for group in groups if group],
-            [(mark, note) for note, mark in marks.items()],
-        )
-    )
-
-
-def _best(rows: Sequence[Row], key: str) -> float | None:
-    """The best value of a column among the metrics."""
-    values = (
-        cell.value
-        for row in rows
-        if row.kind == "result"
-        for cell in row.cells
-        if cell.key == key and isinstance(cell.value, int | float)
-    )
-    return (min if key in _LOWER else max)(values, default=None)
-
-
 def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _plain(text: str | Markup) -> str:
-    """A cell's text: of markup without its tags, of a plain text (a metric's name) all of it."""
-    plain = text.striptags() if isinstance(text, Markup) else text
-    return plain.strip() or DASH

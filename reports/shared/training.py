@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
-from metaeval.reports.shared.elements import Row
 from metaeval.reports.shared.formatting import count, listed, number
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.results.metric import NEW, MetricResult, TrainingRecord
@@ -18,14 +17,6 @@ class Footnote(NamedTuple):
     mark: str
     text: str
     metrics: tuple[str, ...]
-
-
-def marked(rows: Iterable[Row], notes: Sequence[Footnote]) -> list[Row]:
-    """The rows with the marks of their footnotes."""
-    return [
-        row._replace(marks=" ".join(note.mark for note in notes if row.metric in note.metrics))
-        for row in rows
-    ]
 
 
 def training_footnotes(metrics: Sequence[MetricResult[Any]], experiment: str) -> list[Footnote]:

@@ -24,7 +24,7 @@ from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, page
 from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import known, number
-from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from metaeval.reports.sweep.dose import dose_records
 from metaeval.reports.sweep.jobs import (
     SEED,
@@ -324,20 +324,22 @@ def _cell(spread: SeedSpread | None) -> str:
 
 
 def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
-    """A table of a measure: a row per metric, a column a setting; the best of a column is bold."""
+    """A table of a measure: a row a metric, a column a setting, controls below a rule."""
     rows, members = _rows(sweep, measure), _with(sweep, measure)
-    parts = [[r for r in rows if (r[0] in sweep.controls) == c] for c in (False, True)]
-    made = []
-    for k, part in enumerate(parts):
-        texts = [[metric, *map(_cell, spreads)] for metric, spreads in part]
-        means = [[None, *(s.mean if s and not k else None for s in spreads)] for _, spreads in part]
-        made.append(bold_best(texts, means, [True] * (1 + len(members))))
+    groups = [
+        [
+            [PrintCell(metric), *(PrintCell(_cell(spread)) for spread in spreads)]
+            for metric, spreads in rows
+            if (metric in sweep.controls) == is_control
+        ]
+        for is_control in (False, True)
+    ]
     return PrintTable(
         f"sweep-{measure.key}",
         f"{formatting.capital(measure.title)}: mean ± standard deviation over seeds, intervals "
         "over images.",
         ["Metric", *(g.label for g in members)],
-        [group for group in made if group],
+        [group for group in groups if group],
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables for papers: LaTeX that compiles, Markdown, CSV, with the best in bold."""
+"""Tables for papers: LaTeX that compiles, Markdown, CSV, with bold cells and marks."""
 
 from __future__ import annotations
 
@@ -7,90 +7,55 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from markupsafe import Markup
 
 from metaeval.errors import ConfigError
 from metaeval.reports.paper.latex_layout import latex
-from metaeval.reports.shared.elements import Cell, ColumnHead, Row
 from metaeval.reports.shared.print_tables import (
-    bold_best,
+    PrintCell,
+    PrintTable,
+    chosen_columns,
     plain_table,
-    print_tables,
+    scaled,
     to_csv,
     to_latex,
     to_markdown,
     write_tables,
 )
-from metaeval.reports.shared.table import MetricsTable
 from metaeval.runs.print_style import PrintStyle, print_style
 from tests.reports.paper.skeleton import compile_tables, needs_latex
 
-HEADS = [
-    ColumnHead("metric", "Metric", ""),
-    ColumnHead("rho", "Rank-order ρ", ""),
-    ColumnHead("ties", "Ties", ""),
-]
-
-
-def row(name: str, kind: str, rho: float | None, ties: float, note: str = "") -> Row:
-    cells = (
-        Cell("metric", name, name.lower()),
-        Cell("rho", f"<svg>{rho}</svg>", rho, note=note, printed=f"{rho} [0.1, 0.9]"),
-        Cell("ties", f"{ties}%", ties),
-    )
-    return Row(name, kind, None, "", cells)
-
-
-TABLE = MetricsTable(
-    HEADS,
+TABLE = PrintTable(
+    "metrics",
+    "Agreement.",
+    ["Metric", "Rank-order ρ", "Ties"],
     [
-        (
-            "all",
-            [
-                row("A & B_1", "result", 0.6, 50.0),
-                row("CIDEr", "result", 0.7, 10.0, "below control"),
-                row("A-part", "part", 0.8, 10.0),
-                row("length", "control", 0.9, 10.0),
-                Row("SPICE", "absent", None, "", (Cell("metric", "SPICE"),), "skipped: no Java"),
-            ],
-        ),
-        ("applied", [row("CIDEr", "result", 0.5, 1.0)]),
+        [
+            [PrintCell("A & B_1"), PrintCell("0.6 [0.1, 0.9]"), PrintCell("50.0%")],
+            [PrintCell("CIDEr"), PrintCell("0.7 [0.1, 0.9]", True, "†"), PrintCell("10.0%")],
+        ],
+        [[PrintCell("length"), PrintCell("0.9 [0.1, 0.9]"), PrintCell("10.0%")]],
     ],
+    [("†", "below control"), ("‡", "of nothing here")],
 )
 
 
-def test_each_choice_has_a_file_of_its_own() -> None:
-    bodies = [(name, TABLE.bodies[1][1]) for name in ("质量", "流畅", "忠实", "A b", "A/b")]
-    names = [t.name for t in print_tables(TABLE._replace(bodies=bodies), "metrics", "Agreement.")]
-    assert names[:3] == ["metrics", "metrics-流畅", "metrics-忠实"]
-    assert len(set(names)) == 5
-
-
-def test_the_best_result_is_bold_and_nothing_else() -> None:
-    whole, applied = print_tables(TABLE, "metrics", "Agreement.")
-    assert (whole.name, applied.name) == ("metrics", "metrics-applied")
-    text = to_markdown(whole)
-    assert text.splitlines() == [
-        "**Agreement (all).**",
+def test_markdown_and_csv_have_marks_and_their_notes() -> None:
+    assert to_markdown(TABLE).splitlines() == [
+        "**Agreement.**",
         "",
         "| Metric | Rank-order ρ | Ties |",
         "| --- | ---: | ---: |",
         "| A & B_1 | 0.6 [0.1, 0.9] | 50.0% |",
-        "| CIDEr | **0.7 [0.1, 0.9]**† | 10.0% |",  # not the part, not the control, not the ties
-        "| – A-part | 0.8 [0.1, 0.9] | 10.0% |",
+        "| CIDEr | **0.7 [0.1, 0.9]**† | 10.0% |",
         "| length | 0.9 [0.1, 0.9] | 10.0% |",
         "",
         "† below control",
     ]
-    assert list(csv.reader(to_csv(applied).splitlines())) == [
-        ["Metric", "Rank-order ρ", "Ties"],
-        ["CIDEr", "0.5 [0.1, 0.9]", "1.0%"],
-    ]
+    assert list(csv.reader(to_csv(TABLE).splitlines()))[2] == ["CIDEr", "0.7 [0.1, 0.9]†", "10.0%"]
 
 
 def test_latex_has_rules_between_groups_and_escapes() -> None:
-    whole, _ = print_tables(TABLE, "metrics", "Agreement.")
-    lines = to_latex(whole).splitlines()
+    lines = to_latex(TABLE).splitlines()
     assert lines.count(r"\midrule") == 2  # below the heads, and above the controls
     assert r"A \& B\_1 & 0.6 [0.1, 0.9] & 50.0\% \\" in lines
     assert r"CIDEr & \textbf{0.7 [0.1, 0.9]}$^\dagger$ & 10.0\% \\" in lines
@@ -100,78 +65,32 @@ def test_latex_has_rules_between_groups_and_escapes() -> None:
 
 def test_names_with_angle_brackets_stay_whole_in_every_file() -> None:
     names = ("CLIP <base>", "CLIP <large>", "=cmd()|A0", "<script>alert(1)</script>")
-    heads = [ColumnHead("metric", "Metric", ""), ColumnHead("rho", "ρ", "")]
-    rows = [row(name, "result", 0.5 + k / 10, 0.0) for k, name in enumerate(names)]
-    rows = [r._replace(cells=r.cells[:2]) for r in rows]
-    (table,) = print_tables(MetricsTable(heads, [("", rows)]), "metrics", "Scores.")
+    table = plain_table("metrics", "Scores.", ["Metric", "ρ"], [[name, "0.5"] for name in names])
     read = list(csv.reader(to_csv(table).splitlines()))
     assert [r[0] for r in read[1:]] == [*names[:2], "'=cmd()|A0", names[3]]
     assert r"CLIP $<$base$>$" in to_latex(table)
     assert "<" not in to_markdown(table)
     assert "CLIP &lt;large&gt;" in to_markdown(table)
-    marked = Cell("metric", Markup("<b>CLIP</b> &lt;base&gt;"))
-    (table,) = print_tables(
-        MetricsTable(heads, [("", [rows[0]._replace(cells=(marked, rows[0].cells[1]))])]), "m", "S."
-    )
-    assert table.groups[0][0][0].text == "CLIP <base>"
-
-
-def test_the_best_of_a_column_may_be_the_lowest() -> None:
-    cells = bold_best(
-        [["a", "1", "2"], ["b", "3", "4"]], [[None, 1, 2], [None, 3, 4]], [True, False, True]
-    )
-    assert [[c.best for c in row] for row in cells] == [[False, True, False], [False, False, True]]
-
-
-def test_a_note_has_one_mark_and_numbers_stand_in_their_cells() -> None:
-    rows = [
-        row("A", "result", 0.6, 50.0, "below control"),
-        row("B", "result", 0.5, 10.0, "below control"),
-        row("C", "result", 0.4, 10.0),
-    ]
-    inner = (*rows[2].cells[:2], Cell("ties", "10%", 10.0, note="3% in image"))
-    table = MetricsTable(HEADS, [("all", [*rows[:2], rows[2]._replace(cells=inner)])])
-    (printed,) = print_tables(table, "metrics", "Agreement.", {"all": {"B"}})
-    lines = to_markdown(printed).splitlines()
-    assert lines[4:7] == [
-        "| A | **0.6 [0.1, 0.9]**† | 50.0% |",
-        "| B | **0.5 [0.1, 0.9]**† | 10.0% |",  # of the best group by test
-        "| C | 0.4 [0.1, 0.9] | 10% (3% in image) |",
-    ]
-    assert lines[0] == "**Agreement. Bold: the best metrics, which no test separates.**"
-    assert lines[-1] == "† below control"
 
 
 def test_columns_for_the_full_table_stay_in_csv() -> None:
-    table = MetricsTable(
-        [ColumnHead("metric", "Metric", ""), ColumnHead("rho", "ρ", ""), ColumnHead("tau", "τ", ""),
-         ColumnHead("inversions", "Inversions", ""), ColumnHead("paper", "Paper", "")],
-        [("all", [
-            Row(name, "result", None, "", (
-                Cell("metric", name), Cell("rho", f"{v}", v, note="" if v > 0.5 else "low"),
-                Cell("tau", f"{v}", v), Cell("inversions", f"{v}", v), Cell("paper", "–")))
-            for name, v in (("A", 0.6), ("B", 0.4))
-        ])],
-    )  # fmt: skip
-    (printed,) = print_tables(table, "metrics", "All.", in_full=("tau",))
-    assert to_csv(printed).splitlines()[0] == "Metric,ρ,τ,Inversions,Paper"
-    lines = to_markdown(printed).splitlines()
-    assert lines[2] == "| Metric | ρ | Inversions |"  # Paper is empty
-    assert lines[4:6] == ["| A | **0.6** | 0.6 |", "| B | 0.4† | **0.4** |"]  # fewer are better
+    table = plain_table("m", "All.", ["Metric", "ρ", "τ", "Paper"], [["A", "0.6", "0.5", "–"]])
+    table = table._replace(in_full=[2])
+    assert to_csv(table).splitlines()[0] == "Metric,ρ,τ,Paper"
+    assert to_markdown(table).splitlines()[2] == "| Metric | ρ |"  # Paper is empty
 
 
 def test_the_style_chooses_columns_and_scales_scores() -> None:
     with print_style(PrintStyle(columns=["ties", "rank-order rho"], scale=100)):
-        whole, _ = print_tables(TABLE, "metrics", "Agreement.")
-        lines = to_markdown(whole).splitlines()
-        assert lines[0] == "**Agreement (all). Scores and correlations times 100.**"
+        lines = to_markdown(chosen_columns(TABLE)).splitlines()
+        assert lines[0] == "**Agreement. Scores and correlations times 100.**"
         assert lines[2] == "| Metric | Ties | Rank-order ρ |"
-        assert lines[5] == "| CIDEr | 10.0% | **70.0 [10.0, 90.0]**† |"
+        assert scaled("0.7 [0.1, 0.9]") == "70.0 [10.0, 90.0]"
     with (
         print_style(PrintStyle(columns=["tau"])),
         pytest.raises(ConfigError, match="no column 'tau'; choose from Rank-order ρ, Ties"),
     ):
-        print_tables(TABLE, "metrics", "Agreement.")
+        chosen_columns(TABLE)
 
 
 def test_a_table_is_as_wide_as_it_must_be() -> None:
@@ -253,6 +172,6 @@ def test_an_overfull_table_is_found(tmp_path: Path) -> None:
 @needs_latex
 def test_signs_and_names_compile(tmp_path: Path) -> None:
     caption = "Agreement: 100% of x_y & ρ ≈ −1, Δ > 0 < 1 ± 2 × 3 σ ~ ^ # $ {} \\ | †‡§¶‖."
-    write_tables(tmp_path, print_tables(TABLE, "metrics", caption, {"all": {"A & B_1"}}))
+    write_tables(tmp_path, [TABLE._replace(caption=caption)])
     assert compile_tables(sorted((tmp_path / "tables").glob("*.tex")), tmp_path) == []
     assert (tmp_path / "paper.pdf").stat().st_size > 1000

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from metaeval.reports.shared.elements import Cell, Row
-from metaeval.reports.shared.table import MetricsTable
 from metaeval.reports.shared.training import training_footnotes
 from metaeval.results.base import Estimate
 from metaeval.results.metric import (
@@ -82,16 +80,3 @@ def test_training_seeds_with_mean_and_deviation() -> None:
     two = TrainingSpread(seeds=(0, 1), rank_order_rho=Spread(mean=0.5, sd=0.1))
     ((text, _),) = texts(metric("FAIEr", {"seeds": seeds}), metric("SCAN", {"seeds": two}))
     assert text.endswith("FAIEr 0.804 ± 0.001 (3 seeds); SCAN 0.500 ± 0.100 (2 seeds).")
-
-
-def test_marks_are_in_the_rows_of_their_notes() -> None:
-    metrics = [
-        metric("A", {"chosen_on": ["replace"], "caption_models": [MINILM]}),
-        metric("B", {"caption_models": [MINILM]}),
-        metric("C"),
-    ]
-    rows = [Row(m.name, "result", None, "", (Cell("metric", m.name),)) for m in metrics]
-    notes = training_footnotes(metrics, "replace")
-    table = MetricsTable([], [("all", rows)]).with_footnotes(notes)
-    assert [row.marks for row in table.bodies[0][1]] == ["a b", "b", ""]
-    assert [note.mark for note in table.footnotes] == ["a", "b"]
