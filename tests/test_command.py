@@ -17,6 +17,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from metaeval.results.files import read_result
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
 from tests.forked import run_command
 
@@ -74,7 +76,8 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     assert [record["column"]["name"] for record in summary["metrics"]] == metrics
     assert {record["status"] for record in summary["metrics"]} == {"ok"}
     # wrong words cost BLEU-1 points on any data: the order of the means is the truth
-    means = [summary["metrics"][0]["statistics"]["sets"][name]["mean"] for name in sets]
+    bleu = scores[scores["metric"] == metrics[0]]
+    means = [bleu[bleu["set"] == name]["score"].mean() for name in sets]
     assert means == sorted(means)
     assert len(set(means)) == 4
     record = results.read_json(out / results.RUN)
@@ -244,8 +247,10 @@ def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
     done = metaeval("-m", *arguments, "corruption.rates=[0.1],[0.4]", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for job, rate in (("0", "10%"), ("1", "40%")):
-        sets = results.read_json(tmp_path / "SWEEP" / job / results.STATISTICS)["sets"]
-        assert [entry["name"] for entry in sets] == ["Random", f"Replace {rate}", "Human"]
+        run = read_result(tmp_path / "SWEEP" / job / results.STATISTICS)
+        assert isinstance(run, MeasuredResult)
+        names = [entry["set"] for entry in run.extra("sets").records]
+        assert names == ["Random", f"Replace {rate}", "Human"]
     table = pd.read_csv(tmp_path / "SWEEP" / "sweep.csv")
     assert set(table["metric"]) == set(BLEU)
     assert len(table) == 14

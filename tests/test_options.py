@@ -243,7 +243,7 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
         ("device=gpu", "device: 'gpu' is not auto, cpu, cuda or cuda:1"),
         ("regions._target_=no.such", "regions._target_: 'no.such' cannot be imported: No module"),
-        ("report=judgments", "report: metaeval.reports.measured.write_report reads "),
+        ("report=trust", "report: metaeval.reports.trust.page.write_report reads "),
         ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
         ("report._partial_=5", "report._partial_: 5 is not true or false"),
     ],

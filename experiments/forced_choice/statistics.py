@@ -345,7 +345,7 @@ def disagreements(
                         "people prefer": chosen,
                         "votes": f"{n:g} to {n_other:g}",
                         "the metric prefers": other,
-                        "gap (sd)": against[k] / spread,
+                        "gap (sd)": round(against[k] / spread, 6),
                     }
                 )
     title = "Where a metric most clearly prefers the caption that people do not"

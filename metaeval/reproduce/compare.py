@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from metaeval.papers.expected import PaperItem
-from metaeval.results.base import Model
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.results.reproduction import ReproducedValue, Verdict
 from metaeval.results.run import RunResult
@@ -38,7 +38,7 @@ def compare_run(paper: str, item: PaperItem, result: RunResult[Any]) -> list[Rep
             rows.append(_not_run(paper, item, cell, _why_no_column(item, cell, skipped)))
             continue
         try:
-            ours = value_at(ran[name].numbers, item.value, cell.cell)
+            ours = value_at(_numbers_of(result, ran[name]), item.value, cell.cell)
         except LookupError as error:
             reason = item.absent.get(cell.cell, f"the run has no {error}")
             rows.append(_not_run(paper, item, cell, reason))
@@ -171,12 +171,20 @@ def _not_run(paper: str, item: PaperItem, cell: _Cell, reason: str) -> Reproduce
     )
 
 
-def value_at(numbers: Model, path: str, cell: str) -> float | None:
+def _numbers_of(result: RunResult[Any], metric: MetricResult[Any]) -> dict[str, Any]:
+    """The numbers of a metric; where systems are ranked, also its scores of them, as `systems`."""
+    numbers: dict[str, Any] = metric.numbers.model_dump()
+    if isinstance(result, MeasuredResult) and metric.name in result.systems:
+        numbers["systems"] = result.systems[metric.name].model_dump()["scores"]
+    return numbers
+
+
+def value_at(numbers: Mapping[str, Any], path: str, cell: str) -> float | None:
     """The number at a path of a metric's statistics; an estimate gives its value.
 
     Raises LookupError with the part of the path that is not there.
     """
-    place: Any = numbers.model_dump()
+    place: Any = numbers
     for template in path.split("."):
         key = template.replace("{cell}", cell)
         chosen = _ENTRY.fullmatch(key)

@@ -159,7 +159,7 @@ def curves(extra: Extra, note: str = "") -> Block:
                 labels,
                 loc="outside lower left",
                 ncols=4 if width > NARROW else 1 + (max(map(len, labels)) < LONG_NAME),
-                fontsize=8,
+                fontsize=8.5,
             )
         return figure
 
@@ -253,9 +253,9 @@ def histograms(
                     palette=dict(colours),
                     hue_order=list(colours),
                 )
-                axes.set_title(metric, fontsize=8)
+                axes.set_title(metric, fontsize=8.5)
                 axes.set(xlabel="", ylabel="", yticks=[])
-                axes.tick_params(axis="x", labelsize=8)
+                axes.tick_params(axis="x", labelsize=8.5)
             for axes in grid[len(metrics) :]:
                 axes.set_visible(False)
             handles = [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]
@@ -263,7 +263,7 @@ def histograms(
                 handles=handles,
                 loc="outside lower left",
                 ncols=5 if width > NARROW else 2,
-                fontsize=8,
+                fontsize=8.5,
             )
         return figure
 

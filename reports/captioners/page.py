@@ -8,6 +8,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from metaeval.errors import InputError
+from metaeval.readers.files import read_text
+from metaeval.readers.tables import read_csv
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block, rendered
 from metaeval.reports.measured import PageOptions, Run, closing_blocks, extra_block
@@ -205,7 +207,7 @@ def _disagreement(run: Run, images: list[int | str]) -> pd.Series[float]:
     file = run.directory / files.DISAGREEMENT
     if not file.is_file():
         raise InputError("file not found; give the directory of a finished run", file=file)
-    table = pd.read_csv(file)
-    if "disagreement" not in table or len(table) != len(images):
+    rows = [row.get("disagreement") for _, row in read_csv(read_text(file))]
+    if None in rows or len(rows) != len(images):
         raise InputError("was changed after the run", file=file)
-    return pd.Series(table["disagreement"].to_numpy(), index=images)
+    return pd.to_numeric(pd.Series(rows, index=images, dtype=object))

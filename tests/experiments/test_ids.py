@@ -176,6 +176,7 @@ def test_an_image_keeps_its_id(name: str, tmp_path: Path, monkeypatch: pytest.Mo
         if "image_id" in columns:
             assert set(columns["image_id"]) == ids, table.name
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    page = re.sub(r"<svg.*?</svg>", "", page, flags=re.S)  # places of a drawing look like ids
     derived = rf"(?:\d+[ \t](?:{'|'.join(map(re.escape, map(str, ids)))})|\.jpg\t\d)\b"
     assert name == "scenes" or not re.search(rf"(?<!\w){derived}", page)
 

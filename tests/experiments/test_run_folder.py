@@ -65,7 +65,7 @@ def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> Non
         files.REPORT,
         files.EXPLANATIONS,
         files.SEED_SCORES,
-        "figures/BLEU-4-order.svg",
+        "figures/ranking.svg",
     } < old
     assert set(files.read_json(out / files.RUN)["files"]) == old - {files.RUN}
     for stray in (".scores.parquet.abc123", "figures/.BLEU-4-order.svg.xyz", ".run.json.k"):

@@ -157,7 +157,7 @@ class Listed(Model):
 
 def test_a_path_names_fields_cells_and_entries_of_lists() -> None:
     listed = (Counted(n=1, of={"a.b": 2.0}), Counted(n=5, of={"a.b": 7.0}))
-    numbers = Listed(by_count=listed, undefined=Estimate(value=float("nan")))
+    numbers = Listed(by_count=listed, undefined=Estimate(value=float("nan"))).model_dump()
     assert value_at(numbers, "by_count[n=5].of.{cell}", "a.b") == 7
     assert value_at(numbers, "by_count[n={cell}].n", "1") == 1
     assert value_at(numbers, "by_count.0.of.{cell}", "a.b") == 2
@@ -248,9 +248,9 @@ def test_items_share_a_run_and_captioners_can_be_replaced(tmp_path: Path) -> Non
         "metrics": ["rouge_l"],
         "paths.cache": str(tmp_path / "cache"),
     }
-    cells = {"ROUGE-L": {"R@1": None}}
-    one = item(run=scenes, value="image_to_text.{cell}", cells=cells)
-    other = one.model_copy(update={"item": "t2", "value": "text_to_image.{cell}"})
+    cells = {"ROUGE-L": {"R1": None}}
+    one = item(run=scenes, value="values.image_to_text_{cell}", cells=cells)
+    other = one.model_copy(update={"item": "t2", "value": "values.text_to_image_{cell}"})
     assert [v.verdict for i in (one, other) for v in computed.values("p", i)] == [
         "not published",
         "not published",

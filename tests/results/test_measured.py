@@ -121,7 +121,7 @@ def test_bold_is_the_best_and_those_not_separated_from_it() -> None:
     comparisons = separated("ABC", [("A", "C")])
     result = measured_result({"A": 0.9, "B": 0.6, "C": 0.5}, comparisons=comparisons)
     assert bold_names(result, ACCURACY) == {"A", "B"}
-    assert definition_of_bold(comparisons) == (
+    assert definition_of_bold({"accuracy": comparisons}) == (
         "bold: the best, and those not separated from it at 0.05 (paired bootstrap, Holm over 3 "
         "pairs)"
     )

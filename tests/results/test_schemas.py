@@ -43,7 +43,7 @@ def test_the_files_of_a_run_are_valid_and_a_wrong_one_is_not(folder: Path, tmp_p
         out=tmp_path,
     )
     jsonschema.validate(read(tmp_path / "run.json"), read(folder / "run.schema.json"))
-    statistics, schema = read(tmp_path / "statistics.json"), read(folder / "graded.schema.json")
+    statistics, schema = read(tmp_path / "statistics.json"), read(folder / "measured.schema.json")
     jsonschema.validate(statistics, schema)
     del statistics["metrics"][0]["column"]["name"]
     with pytest.raises(jsonschema.ValidationError, match="'name' is a required property"):

@@ -162,7 +162,7 @@ def test_a_page_that_is_built_later_is_of_the_run(tmp_path: Path) -> None:
         done = run_command(module, *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     listed = files.read_json(tmp_path / "OUT" / files.RUN)["files"]
-    assert {files.REPORT, files.SCORES, "figures/BLEU-4-order.svg"} <= set(listed)
+    assert {files.REPORT, files.SCORES, "figures/ranking.svg"} <= set(listed)
     assert not (tmp_path / "OUT" / LOCK).exists()
     done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

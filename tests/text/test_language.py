@@ -175,7 +175,7 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     run = run_experiment(
         "graded", corruption="wrong_colour", dataset__language="en", out=tmp_path / "3", **options
     )
-    assert "no corruption changed a caption" in capsys.readouterr().out
+    assert "No corruption changed a caption" in capsys.readouterr().out
     page = (run.directory / "report.html").read_text(encoding="utf-8")
     assert "No corruption changed a caption" in page
     assert "best" not in page.split("No corruption changed a caption")[1][:300]

@@ -75,7 +75,7 @@ NAN = np.nan
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
-    [  # of "" and "!" with a reference, of "a dog" and "" without, of "" with an empty reference
+    [  # of "" and spaces with a reference, of "a dog" and "" without, of "" with an empty reference
         (WHITESPACE[0], [0, 0, NAN, NAN, 0]),
         *((metric, [0, 0, NAN, NAN, 0]) for metric in WHITESPACE[1:4]),
         (WHITESPACE[4], [0, 0, NAN, NAN, 1]),  # an empty word against an empty word
@@ -89,7 +89,7 @@ NAN = np.nan
 def test_nothing_to_score(metric: Metric, expected: Sequence[float]) -> None:
     case = Case((("a dog",), (), ("",), ("two cats",)), (("",) * 4,))
     scorer = prepared(metric, case)
-    scores = scorer.score(["", "!", "a dog", "", ""], np.array([0, 0, 1, 1, 2]))
+    scores = scorer.score(["", "   ", "a dog", "", ""], np.array([0, 0, 1, 1, 2]))
     columns = len(scorer.columns)
     np.testing.assert_array_equal(scores, np.repeat(np.array(expected)[:, None], columns, axis=1))
     assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, columns)
