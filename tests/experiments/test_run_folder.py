@@ -68,7 +68,7 @@ def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> Non
         "figures/ranking.svg",
     } < old
     assert set(files.read_json(out / files.RUN)["files"]) == old - {files.RUN}
-    for stray in (".scores.parquet.abc123", "figures/.BLEU-4-order.svg.xyz", ".run.json.k"):
+    for stray in (".scores.parquet.abc123", "figures/.ranking.svg.xyz", ".run.json.k"):
         (out / stray).write_text("half")
     mine = {"notes.txt": b"mine", "figures/mine.svg": b"mine", "tables/.mine.csv.k": b"mine"}
     for name, text in mine.items():
