@@ -344,7 +344,7 @@ def _stem(group: str) -> str:
 
 def _head(column: str) -> str:
     text = column.replace("_", " ")
-    return text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
 
 
 def _plain(value: object) -> str:

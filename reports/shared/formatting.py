@@ -102,7 +102,7 @@ def amount(n: int, noun: str) -> str:
 
 
 def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
 
 
 def seconds(value: float | None) -> str:
