@@ -434,7 +434,7 @@ def _common_images(a: Floats, b: Floats, groups: Groups, kinds: Mask) -> int:
 
 
 def _in_order(columns: Sequence[ScoreColumn], accuracy: Mapping[str, Accuracies]) -> list[str]:
-    """The columns that are no parts, best first, controls below."""
+    """The columns that are not parts, best first, controls below."""
 
     def sort_key(column: ScoreColumn) -> tuple[bool, float]:
         value = accuracy[column.name][MEAN].estimate.value

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from metaeval.reports.blocks.block import Block, rendered
 from metaeval.reports.paper.links import save_links
-from metaeval.reports.shared.formatting import DASH, count, file_stem, number
+from metaeval.reports.shared.formatting import DASH, capital, count, file_stem, number
 from metaeval.reports.shared.matrix import comparison_matrix
 from metaeval.reports.shared.print_tables import (
     PrintCell,
@@ -343,8 +343,7 @@ def _stem(group: str) -> str:
 
 
 def _head(column: str) -> str:
-    text = column.replace("_", " ")
-    return text[:1].upper() + text[1:] if text[:1].isascii() else text
+    return capital(column.replace("_", " "))
 
 
 def _plain(value: object) -> str:
