@@ -84,7 +84,7 @@ def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> N
     pascal50s(tmp_path, "cells")
     rest = ("dataset.draws=1", "metrics=[rouge_l]")
     one = run_choice(tmp_path, *rest, out="one")
-    other = run_choice(tmp_path, *rest, "report=judgments", experiment="judgments", out="other")
+    other = run_choice(tmp_path, *rest, "report=plain", experiment="judgments", out="other")
     assert one == other
     assert one.experiment == "forced_choice"
     info = read_info(tmp_path / "other" / files.RUN)
