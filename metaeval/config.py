@@ -28,7 +28,7 @@ from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
 
-CITATION = "citation"  # of a metric's node: the keys of what to cite, not an option of its class
+CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
 CONTROLS = "controls"  # the group of metrics that others are compared with
 # what composing a configuration raises where it makes none
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
@@ -42,6 +42,10 @@ def component(node: Any, what: str, **more: Any) -> Any:
     Hydra wraps what goes wrong in its own exception: metaeval's errors come out unchanged,
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
     """
+    if OmegaConf.is_dict(node) and cites(what) and CITATION in node:
+        node = copy.deepcopy(node)
+        with open_dict(node):
+            del node[CITATION]
     try:
         return instantiate(node, _convert_="all", **more)
     except InstantiationException as error:
@@ -52,6 +56,11 @@ def component(node: Any, what: str, **more: Any) -> Any:
             raise cause from None
         problem = " ".join(str(cause or error).split())
         raise ConfigError(f"{what}: {problem}") from None
+
+
+def cites(node: str) -> bool:
+    """Whether a node ("dataset", "metric.bleu") names what to cite."""
+    return node == "dataset" or node.startswith("metric.")
 
 
 def load_dataset(config: DictConfig) -> Any:
@@ -267,9 +276,8 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
 
     `within` are the metrics that are made of it.
     """
-    node = copy.deepcopy(config.metric[name])
-    with open_dict(node):
-        citation = tuple(node.pop(CITATION, ()))
+    node = config.metric[name]
+    citation = tuple(node.get(CITATION, ()))
     if "of" not in node:
         metric: Metric = component(node, f"metric.{name}")
         _cite(metric, citation)

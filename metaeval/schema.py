@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from metaeval import installation
 from metaeval.compute import device
-from metaeval.config import CITATION
+from metaeval.config import CITATION, cites
 from metaeval.errors import ConfigError
 from metaeval.options import (
     STRICT,
@@ -225,9 +225,9 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
         yield f"{key}._target_: {shown(target)} cannot be imported: {reason}"
         return
     known, others = options_of(maker)
-    if key.startswith("metric.") and CITATION in known:
+    if cites(key) and CITATION in known:
         yield (
-            f"{key}: {target} has a parameter '{CITATION}', the name of the keys of what to cite; "
+            f"{key}: {target} has a parameter '{CITATION}', the name of what to cite; "
             "rename the parameter"
         )
         return
@@ -243,7 +243,7 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
 
 def _added_options(key: str) -> dict[str, Any]:
     """The options of a component that are not parameters of its class."""
-    if key.startswith("metric."):
+    if cites(key):
         return {CITATION: list[str]}
     added = {"corruption": Degrees, "report": PrintStyle}.get(key)
     return {} if added is None else get_type_hints(added, include_extras=True)

@@ -8,9 +8,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 
 import pytest
+import yaml
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from metaeval import installation
@@ -35,7 +38,8 @@ from metaeval.schema import check_config
 
 NONSENSE: Any = {"no": ["such", "thing"]}  # no option is anything like it
 
-# one configuration or more of every experiment, so that every file in conf/ is in one of them
+# one configuration or more of every experiment, so that every file in conf/ is in one of them;
+# those of a dataset that needs no further option are added below
 CONFIGURATIONS = {
     "replace": ("experiment=replace", "dataset=coco_val2017"),
     "shuffle": ("experiment=shuffle", "dataset=scenes", "regions=detector", "vectors=glove"),
@@ -44,9 +48,6 @@ CONFIGURATIONS = {
     "bottomup": ("experiment=captioners", "regions=bottomup", "regions.file=x.npy"),
     "judgments": ("experiment=judgments",),
     "pairs": ("experiment=pairs",),
-    "valse": ("experiment=pairs", "dataset=valse"),
-    "sugarcrepe_pp": ("experiment=pairs", "dataset=sugarcrepe_pp"),
-    "foil": ("experiment=pairs", "dataset=foil"),
     "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv"),
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
@@ -56,8 +57,6 @@ CONFIGURATIONS = {
     "score": ("experiment=score", "captions=x.csv"),
     "sample_size": ("experiment=sample_size", "dataset=scenes"),
     "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),
-    "pascal50s": ("experiment=forced_choice", "dataset=pascal50s"),
-    "audiocaps": ("experiment=forced_choice", "dataset=audiocaps_eval"),
     "fense": ("experiment=forced_choice", "dataset=fense_pairs", "dataset.file=x.json"),
     "battles": ("experiment=arena", "dataset=battles", "dataset.file=x.csv"),
     "caparena": ("experiment=arena", "dataset=caparena", "dataset.file=x.json"),
@@ -67,18 +66,31 @@ CONFIGURATIONS = {
         "dataset.captions=x",
         "task.winner=CIDEr",
     ),
-    "rococo": ("experiment=pairs", "dataset=rococo"),
     "attack": ("experiment=attack", "dataset=scenes"),
     "trust": ("experiment=trust",),
     "reproduce": ("experiment=reproduce",),
-    "composite": ("experiment=judgments", "dataset=composite"),
-    "thumb": ("experiment=judgments", "dataset=thumb"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
     "coco": ("experiment=models", "dataset=coco", "dataset.captions=x.json"),
     "train_clip": ("experiment=train_clip", "dataset=scenes"),
     "train_faier": ("experiment=train_faier",),
     "train_scan": ("experiment=train_scan", "vectors=minilm"),
 }
+
+# what the function of a dataset returns → the experiment that reads it
+READER = {
+    "CaptionDataset": "replace",
+    "Judgments": "judgments",
+    "ForcedChoice": "forced_choice",
+    "ClipPairs": "forced_choice",
+    "Battles": "arena",
+    "CaptionPairs": "pairs",
+}
+_CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
+for _file in sorted((installation.conf() / "dataset").glob("*.yaml")):
+    if f"dataset={_file.stem}" not in _CHOSEN:
+        _load = get_object(yaml.safe_load(_file.read_text(encoding="utf-8"))["_target_"])
+        if _experiment := READER.get(signature(_load).return_annotation):
+            CONFIGURATIONS[_file.stem] = (f"experiment={_experiment}", f"dataset={_file.stem}")
 
 # false, or a file
 PATH_TOO = {"metric.bertscore.rescale"}
@@ -222,8 +234,8 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
     for group in ("dataset", "regions", "vectors"):
         files = {path.stem for path in (installation.conf() / group).glob("*.yaml")}
         chosen = {p.split("=")[1] for p in asked if p.startswith(f"{group}=")}
-        # what an experiment chooses by itself
-        assert files - chosen <= {"auto", "flickr8k_expert", "gold", "sugarcrepe", "references"}
+        # regions that are there without being asked for; the references of a file of captions
+        assert files - chosen <= {"gold", "references"}
 
 
 @pytest.mark.parametrize(

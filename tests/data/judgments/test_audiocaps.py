@@ -16,6 +16,7 @@ from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
+from tests.fuzz.base import one_file
 
 REFERENCES = ["a dog barks", "a dog is barking loudly", "barking", "a hound barks", "dog barks"]
 RECORDS = [
@@ -34,6 +35,15 @@ RECORDS = [
         "HC": ["rain", "heavy rain", "g1", "g2", [-1, 0, 0, 0]],
     },
 ]
+
+
+def read_clip_pairs(path: Path) -> list[list[object]]:
+    p = load_clip_pairs(path)
+    columns = (p.image, p.category, p.first, p.second, p.references, p.votes.tolist())
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+FUZZED = [one_file("AudioCaps-Eval", "pairs.json", RECORDS, read_clip_pairs)]
 
 
 @pytest.fixture
