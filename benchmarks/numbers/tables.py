@@ -179,9 +179,10 @@ GRADED_TABLES = (
     ),
     Table(
         "faier-seeds",
-        both(
-            "[faier,faier_noref]",
-            "corruption.reseeded=[faier,faier_noref] corruption.seeds=5",
+        tuple(
+            f"-m metaeval experiment={experiment} dataset=coco_val2017 metric=[faier,faier_noref] "
+            "corruption.reseeded=[faier,faier_noref] corruption.seeds=5"
+            for experiment in BOTH
         ),
         FAIER_SEEDS,
     ),
