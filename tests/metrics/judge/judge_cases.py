@@ -1,7 +1,5 @@
 """A small dataset, and an endpoint on loopback that answers as a test says."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -47,9 +45,7 @@ def completion(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 def caption_in(body: str) -> str:
-    """The caption of an absolute prompt."""
-    match = re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)
-    return match[1]
+    return re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)[1]
 
 
 def prompt_in(body: str) -> str:
@@ -79,7 +75,6 @@ class Served:
 
 
 def length_score(body: str, _: int) -> dict[str, Any]:
-    """The number of characters of the caption."""
     return completion(f" {len(caption_in(body))}")
 
 
