@@ -25,7 +25,7 @@ comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers tables jar docs notebook matrix picture gpu clean
+.PHONY: run test slow fuzz lint bench numbers tables jar docs lowest notebook matrix picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -68,6 +68,13 @@ $(SITE)/.ready: pyproject.toml
 	$(SITE)/bin/python -m pip install --quiet --upgrade pip
 	$(SITE)/bin/python -m pip install --quiet --group docs
 	touch $@
+
+# The oldest versions that pyproject.toml allows, in an environment of their own: every default metric.
+lowest:
+	$(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv
+	build/uv/bin/uv venv --quiet --allow-existing --python $(PYTHON) build/lowest
+	build/uv/bin/uv pip install --quiet --python build/lowest --resolution lowest-direct .
+	build/lowest/bin/python -m metaeval experiment=replace dataset=scenes dataset.limit=20 strict=true hydra.run.dir=build/lowest/run
 
 notebook: $(READY)
 	$(BIN)/python -m tests.docs.notebook
