@@ -19,13 +19,14 @@ BIN    := $(VENV)/bin
 ARGS   ?= experiment=replace
 EXTRAS ?= dev
 WORKERS ?= 2
+RESOLUTION ?= lowest-direct
 N ?= 5000
 CHROMIUM ?= chromium --headless --no-sandbox --disable-gpu --hide-scrollbars
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers tables jar docs lowest notebook matrix picture gpu clean
+.PHONY: run test slow fuzz lint bench numbers tables jar docs installed notebook matrix picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -69,12 +70,13 @@ $(SITE)/.ready: pyproject.toml
 	$(SITE)/bin/python -m pip install --quiet --group docs
 	touch $@
 
-# The oldest versions that pyproject.toml allows, in an environment of their own: every default metric.
-lowest:
+# Installs the oldest versions that pyproject.toml allows (or RESOLUTION=highest, PYTHON=python3.13) in an
+# environment of their own, without constraints.txt, and runs every default metric.
+installed:
 	$(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv
-	build/uv/bin/uv venv --quiet --allow-existing --python $(PYTHON) build/lowest
-	build/uv/bin/uv pip install --quiet --python build/lowest --resolution lowest-direct .
-	build/lowest/bin/python -m metaeval experiment=replace dataset=scenes dataset.limit=20 strict=true hydra.run.dir=build/lowest/run
+	build/uv/bin/uv venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" build/$(RESOLUTION)
+	build/uv/bin/uv pip install --quiet --python build/$(RESOLUTION) --resolution $(RESOLUTION) .
+	build/$(RESOLUTION)/bin/python -m metaeval experiment=replace dataset=scenes dataset.limit=20 strict=true hydra.run.dir=build/$(RESOLUTION)/run
 
 notebook: $(READY)
 	$(BIN)/python -m tests.docs.notebook
