@@ -152,8 +152,7 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         return ConfigError(f"unknown {group} '{name}'{meant}{_choose_from(group, there)}")
     for override in overrides:
         key, _, value = override.lstrip("+~/").partition("=")
-        if value.strip() in ("null", "") and (installation.conf() / key).is_dir():
-            there = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
+        if value.strip() in ("null", "") and (there := list(choices.listed(key))):
             return ConfigError(f"{key}={value} chooses nothing;{_choose_from(key, there)}")
     if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
         within = re.search(r"full_key: (\S+)", str(error.__cause__))  # of a dictionary's key
