@@ -13,16 +13,15 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.judge.metric import Judge
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, score_captions
+from tests.metrics.metric_cases import images
 
 KEY = "sk-secret-0123456789"
 CAPTIONS = ("a dog runs", "a cat sleeps", "two men talk", "a red bus")
 
 
 def dataset(n: int = 4) -> CaptionDataset:
-    ids = tuple(range(n))
-    references = tuple((f"reference {i} one", f"reference {i} two") for i in ids)
-    human = tuple(r[0] for r in references)
-    return CaptionDataset("small", ids, human, references, ids, human)
+    references = [(f"reference {i} one", f"reference {i} two") for i in range(n)]
+    return images(references, [one for one, _ in references])
 
 
 def completion(text: str | None, **more: Any) -> dict[str, Any]:

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.language_model.metric import LanguageModel
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.metrics.language_model.train import log_unigrams, main
 from metaeval.text.vocabulary import END, PAD, START
 from metaeval.weights.pretrained import read
-from tests.metrics.metric_cases import ready, scores_of
+from tests.metrics.metric_cases import images, ready, scores_of
 
 CAPTIONS = (
     "a man rides a horse on the beach",
@@ -25,17 +25,8 @@ CAPTIONS = (
     "",
     "a zyzzyva sits on a table",
 )
-IDS = tuple(f"own-{i}" for i in range(len(CAPTIONS)))
-DATASET = CaptionDataset(
-    "own",
-    IDS,
-    CAPTIONS,
-    tuple(() for _ in IDS),
-    IDS,
-    CAPTIONS,
-    image_source=tuple(f"own:{i}" for i in range(len(IDS))),
-    pool_source=tuple(f"own:{i}" for i in range(len(IDS))),
-)
+SOURCES = tuple(f"own:{i}" for i in range(len(CAPTIONS)))
+DATASET = images([()] * len(CAPTIONS), CAPTIONS, image_source=SOURCES, pool_source=SOURCES)
 
 
 def test_the_network_by_a_loop() -> None:

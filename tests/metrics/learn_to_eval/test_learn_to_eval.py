@@ -30,6 +30,7 @@ from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read
 from tests.metrics import metric_cases
+from tests.metrics.metric_cases import images
 from tests.precision import assert_same_scores
 
 
@@ -96,7 +97,6 @@ def test_the_mean_of_regions() -> None:
 
 
 CAPTIONS = ("a man rides a horse on the beach", "the horse man beach a on", "two dogs play", "")
-IDS = tuple(f"own-{i}" for i in range(4))
 SOURCES = tuple(f"own:{i}" for i in range(4))
 REFERENCES = (
     ("a person riding a horse", "a man on a brown horse"),
@@ -104,9 +104,7 @@ REFERENCES = (
     ("dogs playing in grass", "two dogs", "a dog and another dog"),
     (),
 )
-DATASET = CaptionDataset(
-    "own", IDS, CAPTIONS, REFERENCES, IDS, CAPTIONS, image_source=SOURCES, pool_source=SOURCES
-)
+DATASET = images(REFERENCES, CAPTIONS, image_source=SOURCES, pool_source=SOURCES)
 
 
 def ready(dataset: CaptionDataset, **options: str) -> LearnToEvalScorer:

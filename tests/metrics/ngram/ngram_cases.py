@@ -17,7 +17,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
 from metaeval.text.tokenizers import base as tokenizers
-from tests.metrics.metric_cases import ready, scores_of
+from tests.metrics.metric_cases import images, ready, scores_of
 
 
 class Case(NamedTuple):
@@ -28,8 +28,7 @@ class Case(NamedTuple):
 
     @property
     def dataset(self) -> CaptionDataset:
-        ids, human = tuple(range(len(self.references))), self.sets[0]
-        return CaptionDataset("case", ids, human, self.references, ids, human)
+        return images(self.references, self.sets[0])
 
     @property
     def captions(self) -> list[str]:

@@ -26,7 +26,7 @@ from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
 from metaeval.metrics.ngram.rouge import RougeL, RougeN
 from metaeval.metrics.ngram.sacrebleu import Chrf, SacreBleu, Ter
-from tests.metrics.metric_cases import bound
+from tests.metrics.metric_cases import bound, images
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     CHILDREN,
@@ -208,8 +208,7 @@ def dataset() -> CaptionDataset:
         for image in range(IMAGES)
     )
     human = tuple(" ".join([*group[1].split()[2:], "w1", "w2"]) for group in references)
-    ids = tuple(range(IMAGES))
-    return CaptionDataset("many", ids, human, references, ids, human)
+    return images(references, human)
 
 
 def coco(scorer: Any) -> Any:

@@ -42,6 +42,7 @@ from metaeval.text.word_vectors.minilm import MiniLmVectors
 from metaeval.vision.faster_rcnn import FasterRcnn
 from tests.metrics.metric_cases import bound, images, ready, scores_of
 from tests.precision import assert_same_scores
+from tests.vision.regions.region_cases import Files
 
 # Not of length 1, on purpose: the metric scales them. Scaled, their numbers are simple.
 VECTORS = {
@@ -336,14 +337,6 @@ def test_edges_of_wmd(tmp_path: Path) -> None:
     counts = scorer.tally(captions, np.zeros(len(captions), dtype=np.intp))
     assert counts.sum(axis=0).tolist() == [1, 3]
     assert VECTORS["hound"] != VECTORS["dog"]  # the same direction, though
-
-
-class Files:
-    def __init__(self, paths: dict[int, Path]) -> None:
-        self._paths = paths
-
-    def path(self, image_id: int) -> Path | None:
-        return self._paths.get(image_id)
 
 
 @pytest.fixture(scope="module")
