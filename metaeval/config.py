@@ -42,10 +42,7 @@ def component(node: Any, what: str, **more: Any) -> Any:
     Hydra wraps what goes wrong in its own exception: metaeval's errors come out unchanged,
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
     """
-    if OmegaConf.is_dict(node) and cites(what) and CITATION in node:
-        node = copy.deepcopy(node)
-        with open_dict(node):
-            del node[CITATION]
+    node = _without_citations(node, what)
     try:
         return instantiate(node, _convert_="all", **more)
     except InstantiationException as error:
@@ -59,8 +56,20 @@ def component(node: Any, what: str, **more: Any) -> Any:
 
 
 def cites(node: str) -> bool:
-    """Whether a node ("dataset", "metric.bleu") names what to cite."""
-    return node == "dataset" or node.startswith("metric.")
+    """Whether a node ("dataset", "metric.bleu", "task.test") names what to cite."""
+    return node in ("dataset", "task.test") or node.startswith("metric.")
+
+
+def _without_citations(node: Any, what: str) -> Any:
+    """A copy of a node without what it, or the dataset `test` in it, cites."""
+    if not OmegaConf.is_dict(node):
+        return node
+    node = copy.deepcopy(node)
+    with open_dict(node):
+        for key, part in ((what, node), (f"{what}.test", node.get("test"))):
+            if cites(key) and OmegaConf.is_dict(part):
+                part.pop(CITATION, None)
+    return node
 
 
 def load_dataset(config: DictConfig) -> Any:
