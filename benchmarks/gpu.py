@@ -102,7 +102,7 @@ def score(case: Scoring, device: str, tiny: bool) -> Row:
 
     Four captions an image: the human one, two corrupted ones, and that of another image.
     """
-    n = 40 if tiny else case.images
+    n = 16 if tiny else case.images
     with tempfile.TemporaryDirectory() as folder:
         dataset = load_scenes(n=n, cache=folder)
         captions = list(dataset.human)
