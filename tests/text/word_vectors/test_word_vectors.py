@@ -146,7 +146,7 @@ def test_refuses_a_gensim_file_without_its_array(keyed: Path) -> None:
 def test_refuses_damaged_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
-        VectorFile(tmp_path / name, cache=tmp_path).embed(["café"])
+        VectorFile(tmp_path / name, cache=tmp_path).embed(["café", "dog"])
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
