@@ -14,7 +14,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.image_source import coco_number, source_of_file, sources_of
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
-from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
+from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys

@@ -92,8 +92,7 @@ class BertScore(Metric):
     device, dtype
         "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
     memory_gib
-        Token vectors (of the dataset's sentences and of a batch) kept in memory; those beyond are
-        kept in temporary files.
+        Token vectors kept in memory between batches; sentences beyond are encoded again.
     download, offline
         Whether a model that is not on this machine may be fetched from the Hugging Face hub;
         `offline` (and HF_HUB_OFFLINE=1) forbids it.
@@ -245,9 +244,8 @@ class BertScorer(ReferenceScorer):
         return load_once(key, lambda: TextEncoder(*options))
 
     def prepare(self) -> None:
-        references = [text for texts in self.dataset.references for text in texts]
+        references = (text for texts in self.dataset.references for text in texts)
         self._sentences = self._encoded()
-        self._sentences.add(references)
         self._kept = {*references, *self.dataset.human}  # these come again, of other images
 
     def _encoded(self) -> EncodedSentences:
@@ -260,10 +258,7 @@ class BertScorer(ReferenceScorer):
         if self.metric.idf:
             return EncodedSentences(self.encoder, memory, self._corpus())
         key = ("encoded sentences", self.encoder, memory)
-        sentences = load_once(key, lambda: EncodedSentences(self.encoder, memory))
-        if sentences.is_nearly_full:
-            sentences.clear()
-        return sentences
+        return load_once(key, lambda: EncodedSentences(self.encoder, memory))
 
     def _corpus(self) -> list[str]:
         """The sentences over which the idf of a token is counted."""
@@ -271,19 +266,11 @@ class BertScorer(ReferenceScorer):
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
-        matched = [text for group in groups for text in group]
-        self._sentences.add(matched)  # again, where another scorer has cleared them
-        n_before = len(self._sentences)
+        self._sentences.add([text for group in groups for text in group])
         self._sentences.add(captions)
+        f1 = self._sentences.scores(_pairs(captions, groups))[:, 2]
+        self._sentences.trim(but=self._kept)
         counts = np.array([len(group) for group in groups], dtype=np.intp)
-        candidates = np.repeat(self._sentences.numbers(captions), counts)
-        references = self._sentences.numbers(matched)
-        # the same two sentences are compared once
-        n = len(self._sentences)
-        pairs, inverse = np.unique(candidates * n + references, return_inverse=True)
-        f1 = self._sentences.scores(*np.divmod(pairs, n))[:, 2][inverse]
-        if self._sentences.is_nearly_full:
-            self._sentences.forget(n_before, but=self._kept)
         scores = np.full((len(captions), 1), np.nan)
         has_references = counts > 0
         if has_references.any():
@@ -305,19 +292,13 @@ class BertScorer(ReferenceScorer):
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
-        matched = [text for group in groups for text in group]
         # sentences of their own: what others have encoded before does not show
-        sentences = EncodedSentences(
-            self.encoder,
-            self.metric.memory_gib * 2**30,
-            self._corpus() if self.metric.idf else None,
-        )
-        sentences.add(matched)
+        corpus = self._corpus() if self.metric.idf else None
+        sentences = EncodedSentences(self.encoder, np.inf, corpus)
+        sentences.add([text for group in groups for text in group])
         sentences.add(captions, alone=True)
-        candidates = np.repeat(sentences.numbers(captions), [len(group) for group in groups])
-        references = sentences.numbers(matched)
         with divide_products_only():
-            scores = iter(sentences.scores(candidates, references))
+            scores = iter(sentences.scores(_pairs(captions, groups)))
             return [
                 self._payload(sentences, caption, group, np.array([next(scores) for _ in group]))
                 if group
@@ -362,6 +343,11 @@ class BertScorer(ReferenceScorer):
     def close(self) -> None:
         self.__dict__.pop("encoder", None)
         self.__dict__.pop("_sentences", None)
+
+
+def _pairs(captions: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """Each caption with each of its references."""
+    return [(text, r) for text, group in zip(captions, groups, strict=True) for r in group]
 
 
 class TokenScorer(ReferenceScorer):

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.data.pairs.foil import load_foil
+from metaeval.data.pairs.benchmarks import (
+    SUGARCREPE,
+    load_foil,
+    load_sugarcrepe,
+    load_sugarcrepe_pp,
+    load_valse,
+)
 from metaeval.data.pairs.pairs import is_near_copy
-from metaeval.data.pairs.sugarcrepe import KINDS, load_sugarcrepe, load_sugarcrepe_pp
 from metaeval.data.pairs.table import load_pairs_table
-from metaeval.data.pairs.valse import load_valse
 from metaeval.errors import ConfigError, InputError
 from tests.data.pairs.pair_files import CAPTIONS, SAID, coco, sugarcrepe, sugarcrepe_pp, write
 
@@ -64,7 +68,7 @@ def test_items_objects_and_photographs(data: Path) -> None:
     assert {"captions_val2017.json", "instances_val2017.json", "swap_obj.json"} <= {
         *dataset.sources
     }
-    assert pairs.kinds == KINDS
+    assert pairs.kinds == SUGARCREPE
     assert {p.image for p in load_sugarcrepe(data=data, limit=2).pairs} == {
         "000000000139.jpg",
         "000000000285.jpg",
