@@ -29,9 +29,8 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
-from metaeval.metrics.faier.captions import encode
 from metaeval.metrics.faier.matcher import UnionMatcher
-from metaeval.metrics.faier.network import load_network
+from metaeval.metrics.faier.network import encode, load_network
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider

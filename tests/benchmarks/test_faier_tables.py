@@ -16,9 +16,8 @@ from benchmarks.faier import variants, words
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.training.dev import HeldOut
-from metaeval.metrics.faier.captions import encode
 from metaeval.metrics.faier.matcher import UnionMatcher, score_matrix
-from metaeval.metrics.faier.network import load_network
+from metaeval.metrics.faier.network import encode, load_network
 from metaeval.reproduce.coco_words import WORDS
 from metaeval.reproduce.object_words import wins
 from metaeval.text.scene_graphs.triplets import TripletParser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.metrics.meteor.metric import Meteor, MeteorScorer
 from metaeval.runs.store import MemoryStore
 

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from metaeval.data.files import find_files
-from metaeval.data.image_source import coco_source, source_of_file
+from metaeval.data.identity import coco_source, source_of_file
 from metaeval.data.json_records import Record, kind, records, require_fields
 from metaeval.data.pairs.pairs import (
     CaptionPair,
@@ -46,7 +46,7 @@ from metaeval.data.pairs.pairs import (
 )
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import InputError
-from metaeval.options import checked
+from metaeval.options import Limit, checked
 from metaeval.readers.json_text import read_json
 
 FOIL = "foilv1.0_test_2017.json"
@@ -69,7 +69,10 @@ Kinds = tuple[str, ...] | list[str] | None
 
 @checked
 def load_foil(
-    root: str | Path | None = None, file: str = FOIL, **options: Unpack[PairOptions]
+    root: str | Path | None = None,
+    file: str = FOIL,
+    limit: Limit = None,
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """FOIL: every foil with the caption that it was made from.
 
@@ -79,7 +82,7 @@ def load_foil(
         The folder of the file; by default `foil` in the data folder.
     file
         Its name.
-    options
+    limit, options
         As in `load_sugarcrepe`.
 
     A foil whose caption is not in the file is left out and counted in the notes. Raises InputError
@@ -131,13 +134,16 @@ def load_foil(
         )
     sources = {path.name: sha256}
     return arrange_pairs(
-        "foil", "FOIL", pairs, sources=sources, notes=notes, read=len(foils), **options
+        "foil", "FOIL", pairs, sources=sources, notes=notes, limit=limit, read=len(foils), **options
     )
 
 
 @checked
 def load_rococo(
-    root: str | Path | None = None, kinds: Kinds = None, **options: Unpack[PairOptions]
+    root: str | Path | None = None,
+    kinds: Kinds = None,
+    limit: Limit = None,
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """RoCOCO: the 5,000 images of the Karpathy test split, five altered captions per kind.
 
@@ -147,7 +153,7 @@ def load_rococo(
         The folder of the files; by default `rococo` in the data folder.
     kinds
         Only these of `ROCOCO`; by default those whose files are there.
-    options
+    limit, options
         As in `load_sugarcrepe`.
 
     Notes
@@ -163,12 +169,15 @@ def load_rococo(
     if kinds is None:
         chosen = [k for k in chosen if _is_there("rococo", k, root, options)] or chosen[:1]
     left_out = "altered captions equal a true one and were left out."
-    return _load("rococo", chosen, root, _altered, options, left_out)
+    return _load("rococo", chosen, root, _altered, limit, options, left_out)
 
 
 @checked
 def load_sugarcrepe(
-    root: str | Path | None = None, kinds: Kinds = None, **options: Unpack[PairOptions]
+    root: str | Path | None = None,
+    kinds: Kinds = None,
+    limit: Limit = None,
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """SugarCrepe: 7,511 pairs of 1,560 images of COCO val2017, in seven kinds.
 
@@ -178,20 +187,25 @@ def load_sugarcrepe(
         The folder of the seven files; by default `sugarcrepe` in the data folder.
     kinds
         Only these of `SUGARCREPE`.
+    limit
+        Only the first `limit` images by name.
     options
         `captions`: the captions file that holds the references; by default COCO's in the data
         folder. `near_copies`: "keep" or "drop" references that are nearly the true caption (a word
-        in five differs). `limit`: only the first `limit` images by name. `instances`, `images`,
+        in five differs). `instances`, `images`,
         `data`: see `metaeval.data.annotated_images`.
 
     Raises InputError for files that are not there or not as they should be.
     """
-    return _load("sugarcrepe", chosen_kinds(kinds, SUGARCREPE), root, _negative, options)
+    return _load("sugarcrepe", chosen_kinds(kinds, SUGARCREPE), root, _negative, limit, options)
 
 
 @checked
 def load_sugarcrepe_pp(
-    root: str | Path | None = None, kinds: Kinds = None, **options: Unpack[PairOptions]
+    root: str | Path | None = None,
+    kinds: Kinds = None,
+    limit: Limit = None,
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """SugarCrepe++: 4,757 triplets of a true caption, a true paraphrase and a false near-copy.
 
@@ -199,7 +213,9 @@ def load_sugarcrepe_pp(
     `load_sugarcrepe`.
     """
     pairs_of = partial(_negative, paraphrase="caption2")
-    return _load("sugarcrepe_pp", chosen_kinds(kinds, SUGARCREPE_PP), root, pairs_of, options)
+    return _load(
+        "sugarcrepe_pp", chosen_kinds(kinds, SUGARCREPE_PP), root, pairs_of, limit, options
+    )
 
 
 @checked
@@ -207,6 +223,7 @@ def load_valse(
     root: str | Path | None = None,
     kinds: Kinds = None,
     validated: bool = True,
+    limit: Limit = None,
     **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """VALSE's pieces on COCO's images: plurals, relations and foil-it.
@@ -217,14 +234,14 @@ def load_valse(
         The folder of the files; by default `valse` in the data folder.
     validated
         Only pairs whose caption at least two of three people chose.
-    kinds, options
+    kinds, limit, options
         As in `load_sugarcrepe`.
 
     Raises InputError for files that are not there or not as they should be.
     """
     left_out = f"pairs were left out: fewer than {VALID} of {PEOPLE} people chose the caption."
     pairs_of = partial(_validated, validated=validated)
-    return _load("valse", chosen_kinds(kinds, VALSE), root, pairs_of, options, left_out)
+    return _load("valse", chosen_kinds(kinds, VALSE), root, pairs_of, limit, options, left_out)
 
 
 class _Record(NamedTuple):
@@ -261,6 +278,7 @@ def _load(
     kinds: Sequence[str],
     root: str | Path | None,
     pairs_of: PairsOf,
+    limit: int | None,
     options: PairOptions,
     left_out: str = "",
 ) -> CaptionPairs:
@@ -280,7 +298,7 @@ def _load(
     if n := len(made) - len(pairs):
         notes.append(f"{n:,} {left_out}")
     return arrange_pairs(
-        name, title, pairs, sources=sources, notes=notes, read=len(made), **options
+        name, title, pairs, sources=sources, notes=notes, limit=limit, read=len(made), **options
     )
 
 

@@ -18,12 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import ImagePlaces, annotated_images
-from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
-from metaeval.data.items import items_by_references
-from metaeval.data.pairs.coco_references import CocoReferences
+from metaeval.data.coco.captions import CocoReferences
+from metaeval.data.dataset import (
+    CaptionDataset,
+    ImageId,
+    ImageSource,
+    RecordCount,
+    items_by_references,
+)
 from metaeval.data.tidy import count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Limit
 
 NEAR_COPIES = ("keep", "drop")
 NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
@@ -34,7 +38,6 @@ class PairOptions(ImagePlaces, total=False):
 
     captions: str | Path | None
     near_copies: str
-    limit: Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class CaptionPair:
     file
         The image's file name.
     source
-        Which photograph the image is (`metaeval.data.image_source`), `None` if unknown.
+        Which photograph the image is (`metaeval.data.identity`), `None` if unknown.
     """
 
     image: str
@@ -119,6 +122,7 @@ def arrange_pairs(
     *,
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
+    limit: int | None = None,
     read: int | None = None,
     **options: Unpack[PairOptions],
 ) -> CaptionPairs:
@@ -128,18 +132,20 @@ def arrange_pairs(
     ----------
     pairs
         In the benchmark's order; where `references` is `None`, COCO's captions of the image serve.
+    limit
+        Only the first `limit` images by name.
     read
         How many pairs the files held, where they are not all among `pairs`.
     options
         `captions`: a captions file of COCO's schema; by default those in the data folder.
         `near_copies`: "keep" or "drop" references that are nearly the true caption; they are
-        counted either way. `limit`: only the first `limit` images by name. `instances`, `images`,
+        counted either way. `instances`, `images`,
         `data`: where objects and image files are.
 
     A pair whose image has no captions in these files is left out, and counted in the notes. Raises
     InputError where none is left.
     """
-    near_copies, limit = options.get("near_copies", "drop"), options.get("limit")
+    near_copies = options.get("near_copies", "drop")
     if near_copies not in NEAR_COPIES:
         raise ConfigError(
             f"dataset.near_copies: '{near_copies}' is not one of {', '.join(NEAR_COPIES)}"

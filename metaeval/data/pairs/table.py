@@ -26,7 +26,7 @@ from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, PairOptions, arrange_pairs
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import checked
+from metaeval.options import Limit, checked
 from metaeval.readers.files import user_path
 
 REQUIRED = ("image_id", "true", "false")
@@ -38,6 +38,7 @@ def load_pairs_table(
     file: str | Path | None = None,
     name: str = "pairs",
     image_source: str | None = None,
+    limit: Limit = None,
     fields: Mapping[str, str | None] | None = None,
     language: str | None = None,
     **options: Unpack[PairOptions],
@@ -57,7 +58,7 @@ def load_pairs_table(
         `image_path`, where it calls them otherwise. Common names are recognised, which is logged.
     language
         The language of the captions ("de"); by default it is detected.
-    options
+    limit, options
         See `arrange_pairs`; `captions` are of images without `references`.
 
     Raises InputError for a file that is not there or not as it should be.
@@ -96,6 +97,7 @@ def load_pairs_table(
         [replace(p, source=sources[p.image]) for p in pairs],
         sources={path.name: table.sha256},
         notes=[*tidy.notes(), *notes, *note],
+        limit=limit,
         **options,
     )
     return replace(arranged, dataset=replace(arranged.dataset, language=language))

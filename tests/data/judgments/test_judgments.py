@@ -11,7 +11,7 @@ import pytest
 from scipy.io import savemat
 
 from metaeval.data.dataset import Absent
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.judgments.composite import load_composite
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
 from metaeval.data.judgments.pascal50s import load_pascal50s

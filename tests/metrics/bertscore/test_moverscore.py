@@ -11,8 +11,8 @@ import pytest
 import transformers
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.metrics.bertscore.metric import SentenceSimilarity
 from metaeval.metrics.bertscore.moverscore import MoverScore, MoverScorer
-from metaeval.metrics.bertscore.sentence_similarity import SentenceSimilarity
 from metaeval.text.transformers import locate
 from tests.precision import assert_same_scores
 

@@ -18,12 +18,13 @@ from PIL import Image
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore import weights as clip_weights
-from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
-from metaeval.metrics.clipscore.pacscore import (
+from metaeval.metrics.clipscore.metric import (
+    ClipScore,
+    ClipScorer,
     PacScore,
     RefClipScore,
     RefClipScorer,
@@ -355,7 +356,7 @@ def test_the_hub_is_used_only_without_suitable_weights(
 
 def test_importing_and_looking_needs_no_torch(tmp_path: Path) -> None:
     code = (
-        "import sys; from metaeval.metrics.clipscore.pacscore import RefClipScore as R; "
+        "import sys; from metaeval.metrics.clipscore.metric import RefClipScore as R; "
         "from metaeval.data.scenes import load_scenes; "
         f"R(cache={str(tmp_path)!r}).bind(load_scenes(n=3, cache={str(tmp_path)!r})).context(0); "
         "sys.exit('torch' in sys.modules or 'open_clip' in sys.modules)"

@@ -16,9 +16,9 @@ from safetensors.torch import save_file
 
 from metaeval import doctor
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.errors import InputError
-from metaeval.metrics.clipscore import catalogue
+from metaeval.metrics.clipscore import weights as catalogue
 from metaeval.metrics.clipscore.metric import ClipScore
 from metaeval.metrics.clipscore.network import (
     WordTokenizer,

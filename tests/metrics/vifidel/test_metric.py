@@ -30,8 +30,7 @@ from metaeval.compute import transport, transport_device
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric
-from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel
-from metaeval.metrics.vifidel.wmd import Wmd, WmdScorer
+from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wmd, WmdScorer
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -295,7 +294,8 @@ def test_importing_it_imports_no_heavy_package() -> None:
 
 def test_the_stop_words_are_scikit_learns_though_it_is_not_imported() -> None:
     code = (
-        "import sys; from metaeval.metrics.vifidel.words import stop_words; words = stop_words();"
+        "import sys; from metaeval.metrics.vifidel.distance import stop_words;"
+        "words = stop_words();"
         "assert 'sklearn' not in sys.modules;"
         "from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS as theirs;"
         "assert words == theirs"
