@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import metaeval.corruptions.own.file as own_corruptions
-from metaeval.data.judgments import audiocaps, battles
+from metaeval.data.judgments import battles
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
 from metaeval.data.pairs import benchmarks, table
@@ -46,23 +46,6 @@ def benchmark(
         return values(load(root=top / folder, data=top))
 
     return Loader(name, make_both, read, spared=COCO)
-
-
-BARKS = ["a dog barks", "a dog is barking", "barking", "a hound barks", "Dog barks."]
-CLIP = {
-    "audio_id": "x1",
-    "references": BARKS,
-    "HC": [BARKS[0], BARKS[2], "g", "g", [1, 1, -1, 1]],
-    "HM": [BARKS[0], "a dog", "g", "m", [1, -1, 1, -1]],
-    "MM_1": ["a dog", "a cat barks", "m", "m", 0, [0, -1, -1, 1]],
-    "MM_2": None,
-}
-
-
-def read_clip_pairs(path: Path) -> Any:
-    p = audiocaps.load_clip_pairs(path)
-    columns = (p.image, p.category, p.first, p.second, p.references, p.votes.tolist())
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 BATTLES = [
@@ -269,7 +252,6 @@ PAIR_LOADERS = [
         benchmarks.load_rococo,
         lambda pairs: sorted((p.image, p.kind, p.false) for p in pairs.pairs),
     ),
-    one_file("AudioCaps-Eval", "pairs.json", [CLIP, {**CLIP, "audio_id": 7}], read_clip_pairs),
     *tables("battles", "battles", BATTLES, read_battles),
     Loader("battles of captioners", make_captioner_battles, read_captioner_battles, spared=COCO),
     benchmark(

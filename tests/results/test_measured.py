@@ -9,8 +9,10 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.results.base import Estimate
+from metaeval.results.comparison import Comparisons
 from metaeval.results.files import read_result, write_result
 from metaeval.results.measured import Extra, Measured
+from metaeval.results.metric import TrainingRecord
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
     above_control,
@@ -21,7 +23,15 @@ from metaeval.results.sentences import (
     sentences,
     with_interval,
 )
-from tests.results.measured_results import ACCURACY, against, measured_result, separated
+from tests.results.measured_results import (
+    ACCURACY,
+    against,
+    comparison_of,
+    measured_result,
+    separated,
+)
+
+TRAINED = TrainingRecord(chosen_on=("retrieval",))
 
 
 @pytest.mark.parametrize(
@@ -71,6 +81,29 @@ def test_who_leads(
 ) -> None:
     result = measured_result(values, comparisons=separated("".join(values), apart))
     assert leaders(result) == expected
+
+
+def test_the_others_of_the_lowest_are_higher() -> None:
+    lowest = Measure("accuracy", "error", unit="share", best="lowest")
+    apart = Comparisons(
+        measure="accuracy", alpha=0.05, pairs=(comparison_of("A", "B", -0.1, 0.01),)
+    )
+    result = measured_result({"A": 0.5, "B": 0.6}, comparisons=apart, declared=(lowest,))
+    assert leaders(result) == "A leads (50.0): every other metric is significantly higher."
+
+
+def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
+    """It is on the page, and may be above the one that leads."""
+    whole = measured_result(
+        {"A": 0.9, "B": 0.8, "C": 0.7},
+        {"Length": 0.4},
+        comparisons=separated("ABC", [("A", "B"), ("A", "C"), ("B", "C")]),
+        controls={"accuracy": against("Length", 0.4, {"B": 0.01, "C": 0.01}, "something")},
+    )
+    learned = whole.metrics[0].model_copy(update={"training": TRAINED})
+    result = whole.model_copy(update={"metrics": (learned, *whole.metrics[1:])})
+    assert leaders(result) == "B leads (80.0): every other ranked metric is significantly lower."
+    assert above_control(result).startswith("Every ranked metric is significantly above the best")
 
 
 def test_nobody_leads_without_a_test() -> None:

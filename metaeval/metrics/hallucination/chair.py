@@ -36,7 +36,7 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.vision.regions.gold import BoxNoise
 
-COCO = Path(__file__).with_name("coco_objects.json")  # made by benchmarks/chair/ontology.py
+COCO = Path(__file__).with_name("coco_objects.json")  # of WordNet: docs/metrics/chair.md
 _TOKEN = re.compile(r"\w+(?:['-]\w+)*")
 
 

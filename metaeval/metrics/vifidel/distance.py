@@ -167,7 +167,7 @@ class ImportanceWeights:
         return np.asarray(nearest.mean(axis=1) / 4)
 
     def of_pairs(self, images: Indices, words: Indices) -> npt.NDArray[np.float64]:
-        """[n] The weight of `words[i]` in `images[i]`."""
+        """[…] The weight of each word in its image, of arrays of any shape."""
         size = len(self._lexicon.words)
         pairs, inverse = np.unique(images * size + words, return_inverse=True)
         image, word = np.divmod(pairs, size)
@@ -180,7 +180,7 @@ class ImportanceWeights:
                 self.of(int(image[start]), group.tolist())
                 for start, group in zip(starts, groups, strict=True)
             ]
-        return np.concatenate(weights)[inverse]
+        return np.concatenate(weights)[inverse].reshape(words.shape)  # flat before numpy 2
 
     def _on_device(
         self, device: torch.device, images: Indices, groups: Sequence[Indices]

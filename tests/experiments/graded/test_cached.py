@@ -133,7 +133,7 @@ def test_changed_code_is_another_number(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CachedColumnStatistics(store, DESIGN)([table()], True, True)
-    monkeypatch.setattr(column, "_code", lambda: "other")
+    monkeypatch.setattr(column, "code_digest", lambda: "other")
     forbid_computing(monkeypatch)
     with pytest.raises(AssertionError, match="computed"):
         CachedColumnStatistics(store, DESIGN)([table()], True, True)
