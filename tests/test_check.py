@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.check.__main__ import check, main, questions
-from metaeval.metrics.adapters.metric_from import metric_from
+from metaeval.metrics.adapters.function import metric_from
 from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.adapters.adapter_cases import workplace
 

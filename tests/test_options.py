@@ -21,7 +21,7 @@ from metaeval.config import build_all, complete_metrics, component, compose_conf
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.run import check_report
-from metaeval.metrics.judge.budget import Budget, Price
+from metaeval.metrics.judge.requests import Budget, Price
 from metaeval.options import (
     Device,
     Elsewhere,

@@ -20,7 +20,7 @@ from metaeval.compute.memory import return_free_memory
 from metaeval.compute.networks import release
 from metaeval.config import CONTROLS, build_all, compose_config, load_dataset, selected
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
@@ -38,7 +38,7 @@ from metaeval.experiments.trust.verdicts import (
     effect_of,
     robustness,
 )
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path

@@ -12,7 +12,7 @@ import torch
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.faier.captions import encode
+from metaeval.metrics.faier.network import encode
 from metaeval.reproduce.coco_words import WORDS
 from metaeval.reproduce.object_words import known_words, load, table, wins
 from metaeval.text.scene_graphs.triplets import TripletParser

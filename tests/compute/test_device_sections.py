@@ -43,8 +43,12 @@ from metaeval.metrics.scan.grounding import RegionBatch
 from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
 from metaeval.metrics.scan.tiger_score import tiger
 from metaeval.metrics.scan.training import hardest_negatives, triplet_loss
-from metaeval.metrics.vifidel.device_sections import importance, squared_distances
-from metaeval.metrics.vifidel.distance import TransportProblems, _prices
+from metaeval.metrics.vifidel.distance import (
+    TransportProblems,
+    _prices,
+    importance,
+    squared_distances,
+)
 from metaeval.text.transformers.encoder import TextEncoder
 
 CUDA, META = torch.device("cuda", 0), torch.device("meta")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.data.auto import load_auto
+from metaeval.data.coco.load import load_auto
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import MetaevalError
 

@@ -11,10 +11,10 @@ import pytest
 from metaeval.data.annotated_images import annotated_images
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.image_source import coco_number, source_of_file, sources_of
+from metaeval.data.identity import coco_number, source_of_file, sources_of
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
-from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
+from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys

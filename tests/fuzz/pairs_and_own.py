@@ -10,7 +10,7 @@ import metaeval.corruptions.own.file as own_corruptions
 from metaeval.data.judgments import battles
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
-from metaeval.data.pairs import foil, rococo, sugarcrepe, table, valse
+from metaeval.data.pairs import benchmarks, table
 from metaeval.data.tidy import Tidy
 from metaeval.experiments.score.rows import read_rows
 from metaeval.metrics.ngram import document_frequencies as frequencies
@@ -244,21 +244,21 @@ def read_frequencies(path: Path) -> Any:
 
 
 PAIR_LOADERS = [
-    benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, sugarcrepe.load_sugarcrepe),
+    benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, benchmarks.load_sugarcrepe),
     benchmark(
         "RoCOCO",
         "rococo",
         pair_files.rococo,
-        rococo.load_rococo,
+        benchmarks.load_rococo,
         lambda pairs: sorted((p.image, p.kind, p.false) for p in pairs.pairs),
     ),
     *tables("battles", "battles", BATTLES, read_battles),
     Loader("battles of captioners", make_captioner_battles, read_captioner_battles, spared=COCO),
     benchmark(
-        "SugarCrepe++", "sugarcrepe_pp", pair_files.sugarcrepe_pp, sugarcrepe.load_sugarcrepe_pp
+        "SugarCrepe++", "sugarcrepe_pp", pair_files.sugarcrepe_pp, benchmarks.load_sugarcrepe_pp
     ),
-    benchmark("VALSE", "valse", make_valse, valse.load_valse),
-    benchmark("FOIL", "foil", make_foil, foil.load_foil),
+    benchmark("VALSE", "valse", make_valse, benchmarks.load_valse),
+    benchmark("FOIL", "foil", make_foil, benchmarks.load_foil),
     *tables("pairs", "pairs", PAIRS, read_pairs),
     *(
         one_file(f"scores, {name}", name, rows, score_values)

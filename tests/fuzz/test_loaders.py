@@ -150,7 +150,7 @@ UNREACHED = {
     "metaeval/metrics/spice/metric.py": "a jar of pycocoevalcap, as it is installed",
     "metaeval/data/coco/install_images.py": "an archive that the user installs from",
     "metaeval/data/scenes/render.py": "pictures in the cache, drawn anew where they are damaged",
-    "metaeval/text/transformers/install.py": "a download, its checksum looked at",
+    "metaeval/text/transformers/hub.py": "a download, its checksum looked at",
     "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/network.py": "images and checkpoints as in other loaders",
     "reports/shared/photos.py": "images as in other loaders",
@@ -253,7 +253,7 @@ def reading_modules() -> set[str]:
 
 class Reached(NamedTuple):
     """What runs while the table's loaders read: the modules that call `metaeval.readers`, and all
-    functions of the project, as ("metaeval/data/auto.py", "load_auto")."""
+    functions of the project, as ("metaeval/data/coco/load.py", "load_auto")."""
 
     modules: set[str]
     functions: set[tuple[str, str]]
@@ -294,7 +294,7 @@ def _name(file: str) -> str:
 # public functions that load or read and need no entry of their own, and why
 ELSEWHERE = {
     ("experiments/score/task.py", "own_references"): "a mark: the rows contain the references",
-    ("metaeval/data/auto.py", "load_auto"): "COCO's loader, or that of the scenes",
+    ("metaeval/data/coco/load.py", "load_auto"): "COCO's loader, or that of the scenes",
     ("metaeval/data/scenes/load.py", "load_scenes"): "scenes that the package ships",
 }
 

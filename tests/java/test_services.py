@@ -13,6 +13,7 @@ import pytest
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.java import runtime
+from metaeval.java.process import shared_java_services
 from metaeval.java.runtime import (
     JavaRuntime,
     find_bundled_files,
@@ -30,7 +31,6 @@ from metaeval.java.services import (
     source_checksums,
     sources,
 )
-from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.text.scene_graphs.parse import default_cache
 from metaeval.text.scene_graphs.spice_service import SpiceParser, find_service_java

@@ -15,7 +15,7 @@ from metaeval.config import add_metric, build, component, compose_config, metric
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.doctor import verdict
 from metaeval.errors import ConfigError
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
 from metaeval.metrics.faier.metric import Faier
@@ -29,8 +29,7 @@ from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
 from metaeval.metrics.scan.metric import Tiger
 from metaeval.metrics.spice.metric import Spice
-from metaeval.metrics.vifidel.metric import Vifidel
-from metaeval.metrics.vifidel.wmd import Wmd
+from metaeval.metrics.vifidel.metric import Vifidel, Wmd
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
 from metaeval.text.word_vectors.minilm import MiniLmVectors

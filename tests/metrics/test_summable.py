@@ -14,17 +14,17 @@ from pycocoevalcap.meteor.meteor import Meteor as CocoMeteor
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
 from metaeval.data.coco.load import load_coco
-from metaeval.metrics.base import Metric
+from metaeval.metrics.base import (
+    Metric,
+    Statistics,
+    StatisticsAdapter,
+    SummableMetric,
+)
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
-from metaeval.metrics.summable import (
-    Statistics,
-    StatisticsAdapter,
-    SummableMetric,
-)
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions, system_scores
 from metaeval.stats.significance.paired_bootstrap import mean_of_sums, parts_of_means, system_score

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.errors import InputError
-from metaeval.text.numbered import places_of, runs_of_cost
-from metaeval.text.sentences import split_sentences
+from metaeval.metrics.ngram.ngrams import places_of, runs_of_cost
+from metaeval.text.language import split_sentences
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, batch, tokenise
 
 CAPTIONS = ["A dog runs.", "the dog's ball", "A dog, a CAT", "a cat"]

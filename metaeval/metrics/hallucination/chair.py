@@ -20,8 +20,15 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
-from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.metrics.base import (
+    Metric,
+    Scorer,
+    Scores,
+    Statistics,
+    SummableMetric,
+    SummableScorer,
+    reference_digests,
+)
 from metaeval.options import OptionsOf
 from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json

@@ -2,7 +2,7 @@
 
 A system's score is a function of sums over images: the mean of its captions' scores is a sum over
 a number, corpus BLEU and METEOR come from the sums of their statistics. So one description serves
-all: per image some parts that add up, and what their sums make (`metaeval/metrics/summable.py`).
+all: per image some parts that add up, and what their sums make (`metaeval/metrics/base.py`).
 """
 
 from __future__ import annotations

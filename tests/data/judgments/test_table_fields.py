@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from metaeval.config import compose_config
-from metaeval.data.judgments.protocol import CHOICES
+from metaeval.data.judgments.judged import CHOICES
 from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.errors import ConfigError, InputError

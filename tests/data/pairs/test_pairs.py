@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.data.pairs.foil import load_foil
+from metaeval.data.pairs.benchmarks import (
+    SUGARCREPE,
+    load_foil,
+    load_sugarcrepe,
+    load_sugarcrepe_pp,
+    load_valse,
+)
 from metaeval.data.pairs.pairs import is_near_copy
-from metaeval.data.pairs.sugarcrepe import KINDS, load_sugarcrepe, load_sugarcrepe_pp
 from metaeval.data.pairs.table import load_pairs_table
-from metaeval.data.pairs.valse import load_valse
 from metaeval.errors import ConfigError, InputError
 from tests.data.pairs.pair_files import CAPTIONS, SAID, coco, sugarcrepe, sugarcrepe_pp, write
 from tests.shared import write_lines
@@ -59,7 +63,7 @@ def test_items_objects_and_photographs(data: Path) -> None:
     assert isinstance(dataset.part("images"), Absent)
     sources = {"captions_val2017.json", "instances_val2017.json", "swap_obj.json"}
     assert sources <= {*dataset.sources}
-    assert pairs.kinds == KINDS
+    assert pairs.kinds == SUGARCREPE
     limited = {p.image for p in load_sugarcrepe(data=data, limit=2).pairs}
     assert limited == {name, "000000000285.jpg"}
 

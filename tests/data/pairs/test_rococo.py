@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.data.pairs.rococo import KINDS, load_rococo, normalised
+from metaeval.data.pairs.benchmarks import ROCOCO, load_rococo, normalised
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.runs.store import MemoryStore
@@ -61,7 +61,7 @@ def test_errors_name_the_record(folder: Path) -> None:
         with pytest.raises(InputError, match=problem):
             load_rococo(data=folder)
     with pytest.raises(InputError, match="danger"):
-        load_rococo(data=folder, kinds=[KINDS[3]])
+        load_rococo(data=folder, kinds=[ROCOCO[3]])
 
 
 @pytest.mark.coco

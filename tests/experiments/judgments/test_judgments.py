@@ -16,8 +16,7 @@ from scipy import stats
 from metaeval import installation
 from metaeval.config import component
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
-from metaeval.data.judgments.judged import Judgments
-from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.judged import Judgments, protocol_for
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset

@@ -14,7 +14,7 @@ from hydra import compose, initialize_config_dir
 
 from metaeval import installation
 from metaeval.config import component
-from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
+from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError
 from metaeval.experiments.pairs.outcomes import (
     BOTH,

@@ -19,25 +19,26 @@ from safetensors.torch import save_file
 
 from metaeval import doctor
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.clipscore import catalogue
+from metaeval.metrics.clipscore import weights as catalogue
 from metaeval.metrics.clipscore import weights as clip_weights
-from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
+from metaeval.metrics.clipscore.metric import (
+    ClipScore,
+    ClipScorer,
+    PacScore,
+    RefClipScore,
+    RefPacScore,
+    harmonic_mean,
+)
 from metaeval.metrics.clipscore.network import (
     WordTokenizer,
     _load,
     can_be_short,
     text_features,
     words_of,
-)
-from metaeval.metrics.clipscore.pacscore import (
-    PacScore,
-    RefClipScore,
-    RefPacScore,
-    harmonic_mean,
 )
 from metaeval.metrics.clipscore.weights import ClipWeights
 from metaeval.runs.records import ScoreColumn, Tally

@@ -12,8 +12,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.bertscore.metric import BertScore
 from metaeval.metrics.clipscore.metric import ClipScore
-from metaeval.metrics.combined.by_sentence import BySentence, Take
-from metaeval.metrics.combined.mean import Mean
+from metaeval.metrics.combined.mean import BySentence, Mean, Take
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import Chrf, Ter

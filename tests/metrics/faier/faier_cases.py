@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.metrics.faier.captions import ParsedCaptions
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape, ParsedCaptions
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions, padded
 

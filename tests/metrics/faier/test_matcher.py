@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.metrics.faier.captions import ParsedCaptions, build_vocabulary
 from metaeval.metrics.faier.matcher import Explainer, UnionMatcher, score_matrix
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape, level_score
+from metaeval.metrics.faier.network import (
+    FaierNetwork,
+    FaierShape,
+    ParsedCaptions,
+    build_vocabulary,
+    level_score,
+)
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.base import Regions
 from tests.metrics.faier import plain

@@ -13,9 +13,8 @@ import torch
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.faier.captions import build_vocabulary
 from metaeval.metrics.faier.metric import Faier, FaierScorer
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape, build_vocabulary
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions

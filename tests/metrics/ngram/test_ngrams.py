@@ -22,10 +22,11 @@ from metaeval.metrics.ngram.ngrams import (
     Edges,
     Ngrams,
     Trie,
+    WordIndex,
     distinct_ngrams,
+    flatten_references,
     split_tokens_containing_spaces,
 )
-from metaeval.text.numbered import WordIndex, flatten_references
 from tests.metrics.ngram.ngram_cases import BASEBALL
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=8)

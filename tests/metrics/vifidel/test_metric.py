@@ -32,8 +32,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.base import Metric
-from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel
-from metaeval.metrics.vifidel.wmd import Wmd
+from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wmd
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -283,7 +282,8 @@ def test_no_column_is_a_part_of_the_other(tmp_path: Path) -> None:
 
 def test_the_stop_words_are_scikit_learns_though_it_is_not_imported() -> None:
     code = (
-        "import sys; from metaeval.metrics.vifidel.words import stop_words; words = stop_words();"
+        "import sys; from metaeval.metrics.vifidel.distance import stop_words;"
+        "words = stop_words();"
         "assert 'sklearn' not in sys.modules;"
         "from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS as theirs;"
         "assert words == theirs"

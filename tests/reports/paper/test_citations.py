@@ -12,7 +12,7 @@ import yaml
 
 import metaeval
 from metaeval.config import build, compose_config, metric_names
-from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.metrics.base import StatisticsAdapter, SummableMetric
 from metaeval.reports.paper.citations import (
     CONTROLS,
     PROTOCOL,

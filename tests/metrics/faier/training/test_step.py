@@ -5,10 +5,9 @@ import pytest
 import torch
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.faier.captions import NO_REFERENCE
-from metaeval.metrics.faier.training import step
-from metaeval.metrics.faier.training.step import RaggedVectors, Splits
-from metaeval.metrics.faier.training.task import FaierTask
+from metaeval.metrics.faier import training as step
+from metaeval.metrics.faier.network import NO_REFERENCE
+from metaeval.metrics.faier.training import FaierTask, RaggedVectors, Splits
 from metaeval.metrics.faier.variants import FaierSettings
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.caption_similarity import CaptionSimilarity
