@@ -56,8 +56,7 @@ def test_files_that_the_code_names_are_there() -> None:
 
 
 def statements(path: Path) -> int:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def rooms() -> Counter[str]:
@@ -76,8 +75,7 @@ def rooms() -> Counter[str]:
 def test_no_room_exceeds_its_budget() -> None:
     """A room that must grow gets a larger budget in pyproject.toml, in the same commit."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    budgets = tomllib.loads(text)["tool"]["metaeval"]["budgets"]
-    sizes = rooms()
+    budgets, sizes = tomllib.loads(text)["tool"]["metaeval"]["budgets"], rooms()
     assert sizes["metaeval/stats"] > 1000
     assert {room: n for room, n in sizes.items() if n > budgets.get(room, 0)} == {}
     assert sorted(budgets.keys() - sizes.keys()) == []

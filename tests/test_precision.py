@@ -92,8 +92,7 @@ def test_networks_and_they_alone_declare_a_precision(name: str) -> None:
     config = compose_config(["offline=true", "device=cpu"])
     add_metric(config, name)
     expected = NETWORK_PRECISION if name.startswith(NETWORKS) else None
-    for column in build(name, config).columns:
-        assert column.precision == expected
+    assert {column.precision for column in build(name, config).columns} == {expected}
 
 
 def test_the_precision_follows_the_networks_type() -> None:

@@ -54,7 +54,6 @@ from metaeval.weights import cards
 from tests.fuzz import base
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
-from tests.fuzz.joins_and_folders import JOINED_LOADERS
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -610,6 +609,5 @@ LOADERS: Sequence[Loader] = (
     Loader("files of a run", lambda f: write_run(f / "run", IMAGES[:4]), read_run, exact=True),
     Loader("images", make_images, read_images),
     *JUDGE_LOADERS,
-    *JOINED_LOADERS,
     *of_tests(),
 )

@@ -9,13 +9,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from tests.fuzz.loaders import LOADERS
 
@@ -313,15 +311,6 @@ def test_every_function_that_loads_is_reached(reached: Reached) -> None:
     assert not lacking, "these functions read files: add a loader to tests/fuzz/loaders.py"
     excused = {key for key in ELSEWHERE if not key[0].startswith("experiments/")}
     assert not excused - loading | ELSEWHERE.keys() & reached.functions, "no excuse needed"
-
-
-def test_every_dataset_of_the_configuration_is_reached(reached: Reached) -> None:
-    for file in sorted((ROOT / "conf/dataset").glob("*.yaml")):
-        target = yaml.safe_load(file.read_text(encoding="utf-8"))["_target_"]
-        module, _, function = target.rpartition(".")
-        home = getattr(import_module(module), function).__module__
-        key = _name(str(ROOT / f"{home.replace('.', '/')}.py")), function
-        assert key in reached.functions | ELSEWHERE.keys(), f"{file.name} has no loader"
 
 
 def test_every_reader_is_in_the_table(reached: Reached) -> None:

@@ -154,10 +154,8 @@ def test_bold_is_the_best_and_those_not_separated_from_it() -> None:
     comparisons = separated("ABC", [("A", "C")])
     result = measured_result({"A": 0.9, "B": 0.6, "C": 0.5}, comparisons=comparisons)
     assert bold_names(result, ACCURACY) == {"A", "B"}
-    assert definition_of_bold({"accuracy": comparisons}) == (
-        "bold: the best, and those not separated from it at 0.05 (paired bootstrap, Holm over 3 "
-        "pairs)"
-    )
+    definition = definition_of_bold({"accuracy": comparisons})
+    assert "0.05 (paired bootstrap, Holm over 3 pairs)" in definition
 
 
 def test_numbers_and_names_as_a_reader_sees_them() -> None:
@@ -190,31 +188,23 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     )
     path = tmp_path / "statistics.json"
     write_result(path, result)
-    read = read_result(path)
-    assert read == result
-    assert [m.key for m, _ in result.measures(result.metric("A"))] == ["accuracy"]
-    assert list(result.measures(result.metric("B"))) == []
+    assert read_result(path) == result
+    measures = {name: [m.key for m, _ in result.measures(result.metric(name))] for name in "AB"}
+    assert measures == {"A": ["accuracy"], "B": []}
     assert result.table()["accuracy"].tolist()[0] == 0.9
-    path.write_text(path.read_text().replace('"declared"', '"declred"'))
-    with pytest.raises(InputError, match="declared"):
-        read_result(path)
+    text = path.read_text()
+    for before, after, problem in (
+        ('"declared"', '"declred"', "declared"),
+        ('"schema": 2', '"schema": 1', "has schema 1, and this version of metaeval reads schema 2"),
+    ):
+        path.write_text(text.replace(before, after))
+        with pytest.raises(InputError, match=problem):
+            read_result(path)
 
 
 def test_a_pair_is_compared_both_ways() -> None:
     comparisons = separated("AB", [("A", "B")])
     result = measured_result({"A": 0.9, "B": 0.5}, comparisons=comparisons)
-    pair = result.comparison("accuracy", "B", "A")
-    assert pair is not None
-    assert pair.difference.value == -0.1
+    assert result.comparison("accuracy", "B", "A").difference.value == -0.1
     assert result.comparison("recall", "A", "B") is None
     assert Measured(values={}).value("accuracy") is None
-
-
-def test_a_file_of_another_schema_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "statistics.json"
-    write_result(path, measured_result({"A": 0.9}))
-    path.write_text(path.read_text().replace('"schema": 2', '"schema": 1'))
-    with pytest.raises(
-        InputError, match="has schema 1, and this version of metaeval reads schema 2"
-    ):
-        read_result(path)
