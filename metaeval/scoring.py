@@ -19,7 +19,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, join_pair, round_scores
 from metaeval.metrics.summable import SummableMetric
-from metaeval.results.metric import MetricResult, Statistics, Status, TrainingRecord, TrainingSpread
+from metaeval.results.metric import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
 from metaeval.runs.digests import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
@@ -103,10 +103,10 @@ class MetricScores:
     def result(
         self,
         column: int,
-        statistics: Statistics | None,
+        statistics: Measured | None,
         versions: Mapping[str, str] | None = None,
         seeds: TrainingSpread | None = None,
-    ) -> MetricResult[Statistics]:
+    ) -> MetricResult:
         """The result of one of its columns, with the statistics of the experiment.
 
         `versions` and `seeds` are the fields of `TrainingRecord` that depend on the run.

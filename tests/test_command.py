@@ -18,7 +18,6 @@ import pandas as pd
 import pytest
 
 from metaeval.results.files import read_result
-from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files as results
 from tests.forked import run_command
 
@@ -248,7 +247,6 @@ def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for job, rate in (("0", "10%"), ("1", "40%")):
         run = read_result(tmp_path / "SWEEP" / job / results.STATISTICS)
-        assert isinstance(run, MeasuredResult)
         names = [entry["set"] for entry in run.extra("sets").records]
         assert names == ["Random", f"Replace {rate}", "Human"]
     table = pd.read_csv(tmp_path / "SWEEP" / "sweep.csv")

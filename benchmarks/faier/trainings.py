@@ -22,7 +22,7 @@ from scipy.stats import ttest_ind
 
 from metaeval.results.files import read_result
 from metaeval.results.graded import rows_of
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import SETS
 from metaeval.results.metric import Spread
 from metaeval.runs import files
 from metaeval.text.scene_graphs.parse import parser_of
@@ -74,9 +74,9 @@ def over_seeds(folders: Sequence[Path]) -> None:
     found = defaultdict(list)
     for folder in folders:
         result = read_result(folder / files.STATISTICS)
-        if not isinstance(result, MeasuredResult):
+        if result.experiment not in ("replace", "shuffle"):
             raise SystemExit(f"{folder}: not a run of experiment=replace or shuffle")
-        version = result.extra("sets").records[1]["set"]
+        version = result.extra(SETS).records[1]["set"]
         seeds_of = rows_of(result, "seeds")
         for metric in result.metrics:
             if metric.column.part_of is None and metric.name in seeds_of:

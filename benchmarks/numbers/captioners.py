@@ -23,7 +23,7 @@ SHOWN = (
 def against_human(results: Sequence[Result]) -> str:
     """Rank-order ρ of each captioner (lower level) against Human, all on the same images: those
     of which every metric shown scores Human's caption and that of every captioner."""
-    scores = pd.read_parquet(results[0].folder / "against_human" / files.SCORES)
+    scores = pd.read_parquet(results[0].folder / files.AGAINST_HUMAN / files.SCORES)
     shown = scores[scores["metric"].isin(SHOWN)]
     table = shown.pivot_table(index="image_id", columns=["metric", "set"], values="score").dropna()
     names = [name for name in shown["set"].unique() if name != "Human"]

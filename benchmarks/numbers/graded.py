@@ -9,12 +9,12 @@ from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.errors import InputError
 from metaeval.results.files import read_info
 from metaeval.results.graded import MEASURES, paper_distance, rows_of
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import SETS
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12
 
-GradedMetric = MetricResult[Measured]
+GradedMetric = MetricResult
 
 EXPERIMENTS = ("graded", "replace", "shuffle", "sample_size")
 RULES = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
@@ -47,7 +47,7 @@ class Run(NamedTuple):
 
 def read(result: Result) -> Run:
     """The metrics that ran, without parts."""
-    run = result.read(MeasuredResult)
+    run = result.read()
     if run.experiment not in EXPERIMENTS:
         raise InputError(
             f"is a run of '{run.experiment}', not of graded corruption",
@@ -59,7 +59,7 @@ def read(result: Result) -> Run:
         published.rank_order_rho if published is not None and published.comparable else {},
         rows_of(run, "seeds"),
         rows_of(run, "degrees"),
-        len(run.extra("sets").rows),
+        len(run.extra(SETS).rows),
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.judgments.sample import Correlation
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 
 METRICS = "[bleu,meteor,rouge_l,cider,spice]"
@@ -37,7 +36,7 @@ def flickr8k(results: Sequence[Result]) -> str:
 
 def read_ratings(result: Result) -> MeasuredResult:
     """The result of a run of experiment=judgments."""
-    return result.read(MeasuredResult)
+    return result.read()
 
 
 def printed(run: MeasuredResult) -> Mapping[str, Mapping[str, float]]:
@@ -52,7 +51,7 @@ def quoted_of(run: MeasuredResult) -> dict[str, str]:
 
 def read_choices(result: Result) -> MeasuredResult:
     """The result of a run of experiment=forced_choice."""
-    return result.read(MeasuredResult)
+    return result.read()
 
 
 def as_published(known: float | None) -> str:
@@ -79,7 +78,7 @@ def ratings(results: Sequence[Result]) -> str:
         heads += [name, "published"] if key in has_printed else [name]
     lines = head("", *heads, "captions")
 
-    def order(metric: MetricResult[Measured]) -> float:
+    def order(metric: MetricResult) -> float:
         return -(metric.numbers.value(next(iter(quoted.values()))) or 0.0)
 
     for metric in sorted((m for m in run.metrics if m.ok), key=order):
@@ -109,7 +108,7 @@ def machines(results: Sequence[Result]) -> str:
     first = next(iter(keys.values()))
     lines = head("", *keys, "captions")
 
-    def order(metric: MetricResult[Measured]) -> float:
+    def order(metric: MetricResult) -> float:
         return -(metric.numbers.value(first) or 0.0)
 
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
@@ -119,7 +118,7 @@ def machines(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def italic(metric: MetricResult[Any]) -> str:
+def italic(metric: MetricResult) -> str:
     """A metric's name; a control's in italics."""
     return f"*{metric.name}*" if metric.column.control else metric.name
 
@@ -139,7 +138,7 @@ def composite(results: Sequence[Result]) -> str:
     metrics = list({m.name: m for m in reversed(ran)}.values())  # both runs have fitted controls
     lines = head("", "all", "published", *views, "captions")
 
-    def order(metric: MetricResult[Measured]) -> tuple[bool, float]:
+    def order(metric: MetricResult) -> tuple[bool, float]:
         return metric.column.control, -(metric.numbers.value(f"{tau}_{views[-1]}") or 0.0)
 
     for metric in sorted(metrics, key=order):
@@ -174,7 +173,7 @@ def common_captions(results: Sequence[Result]) -> str:
     (n,) = {metric.numbers[common].n for metric in ran}
     lines = head("", f"{quoted.title} on the same {n:,} captions", "scored")
 
-    def order(metric: MetricResult[Measured]) -> tuple[bool, float]:
+    def order(metric: MetricResult) -> tuple[bool, float]:
         return metric.column.control, -(metric.numbers.value(common) or 0.0)
 
     for metric in sorted(ran, key=order):
@@ -193,7 +192,7 @@ def choices(results: Sequence[Result]) -> str:
     published = {m: v for source in run.published for m, v in source.values.items()}
     lines = head("", *(c.title for c in categories), "mean", "interval of the mean")
 
-    def order(metric: MetricResult[Measured]) -> tuple[bool, float]:
+    def order(metric: MetricResult) -> tuple[bool, float]:
         return metric.column.control, -(metric.numbers.value(mean.key) or 0.0)
 
     metrics = [m for m in run.metrics if m.ok and m.column.part_of is None]

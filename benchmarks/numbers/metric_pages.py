@@ -12,7 +12,7 @@ from typing import NamedTuple
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.corruptions.base import KINDS
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import SETS
 
 FLUENCY = "Bigram model per word"  # the control shown next to each metric
 
@@ -74,10 +74,10 @@ def by_kind(columns: Sequence[str]) -> Callable[[Sequence[Result]], str]:
     """The table of these columns: mean AUC of each kind of change, harmless ones last."""
 
     def write(results: Sequence[Result]) -> str:
-        run = results[0].read(MeasuredResult)
+        run = results[0].read()
         shown = [*columns, *([] if FLUENCY in columns else [FLUENCY])]
         numbers = [run.metric(column).numbers for column in shown]
-        sets = run.extra("sets").records
+        sets = run.extra(SETS).records
         lines = head("the caption, against one with changed …", "changes", *map(_title, shown))
         for kind in KINDS:
             n = sum(e["kind"] == kind and not e["experimental"] for e in sets)

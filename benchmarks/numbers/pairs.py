@@ -10,7 +10,6 @@ from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN
 from metaeval.experiments.text_table import percent
-from metaeval.results.measured import MeasuredResult
 
 
 def of_pairs(results: Sequence[Result]) -> str:
@@ -45,7 +44,7 @@ def of_triplets(results: Sequence[Result]) -> str:
 
 def _accuracies(result: Result) -> pd.DataFrame:
     """A row a comparison, metric and kind; parts of metrics are left out."""
-    run = result.read(MeasuredResult)
+    run = result.read()
     table = run.extra("accuracies").frame()
     whole = [metric.name for metric in run.metrics if metric.column.part_of is None]
     return table[table["metric"].isin(whole)]

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.corruptions.base import KINDS
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
+from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.results.metric import MetricResult
 
-Metric = MetricResult[Measured]
+Metric = MetricResult
 
 PROFILE = Command(
     "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=perceptron"
@@ -21,7 +22,7 @@ HARMFUL = KINDS[:-1]
 
 def _ran(result: Result) -> tuple[list[Metric], MeasuredResult]:
     """The metrics that ran and are not parts, those that see most first, controls last."""
-    run = result.read(MeasuredResult)
+    run = result.read()
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
     return sorted(ran, key=lambda m: (m.column.control, -(m.numbers.value("mean_auc") or 0.0))), run
 
@@ -44,8 +45,8 @@ def metrics(results: Sequence[Result]) -> str:
         "undecided: harm",
         "harmless",
     )
-    expected = {entry["set"]: entry["expected"] for entry in run.extra("sets").records}
-    cells = run.extra("profile").records
+    expected = {entry["set"]: entry["expected"] for entry in run.extra(SETS).records}
+    cells = run.extra(PROFILE_CELLS).records
     for metric in ran:
         numbers = metric.numbers
         verdicts = {c["set"]: c["verdict"] for c in cells if c["metric"] == metric.name}
@@ -70,7 +71,7 @@ def metrics(results: Sequence[Result]) -> str:
 def kinds(results: Sequence[Result]) -> str:
     """Mean AUC by kind of change, of the kinds that occur."""
     ran, run = _ran(results[0])
-    sets = run.extra("sets").records
+    sets = run.extra(SETS).records
     made = {e["kind"] for e in sets if e["n_applied"] and not e["experimental"]}
     shown = [kind for kind in HARMFUL if kind in made]
     lines = head("metric", *shown)

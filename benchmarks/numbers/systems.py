@@ -12,8 +12,9 @@ from benchmarks.numbers.graded import graded, head, read, row, three
 from benchmarks.numbers.judgments import italic, read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.experiments.graded.task import REPLACE, SHUFFLE
+from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.papers.expected import value_of
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import SETS
 from metaeval.results.metric import MetricResult
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
@@ -366,9 +367,9 @@ def added(results: Sequence[Result]) -> str:
 def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
-    run = results[0].read(MeasuredResult)
-    of_name = {entry["name"]: entry["set"] for entry in run.extra("sets").records}
-    profile = {(c["metric"], c["set"]): c for c in run.extra("profile").records}
+    run = results[0].read()
+    of_name = {entry["name"]: entry["set"] for entry in run.extra(SETS).records}
+    profile = {(c["metric"], c["set"]): c for c in run.extra(PROFILE_CELLS).records}
     ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
     counts = {name: profile[ran[0].name, of_set]["n"] for name, of_set in of_name.items()}
     names = [f"{kind}: fall, % ({', '.join(sets)})" for kind, sets in COMPONENTS.items()]
@@ -408,7 +409,7 @@ def _accuracies(result: Result) -> dict[str, float | None]:
     return {name: shares.get("MM") for name, shares in _by_category(result).items()}
 
 
-def _with_people(metric: MetricResult[Measured] | None) -> str:
+def _with_people(metric: MetricResult | None) -> str:
     """Spearman's ρ with people's correctness, and over how many captions."""
     if metric is None:
         return "–"

@@ -22,8 +22,7 @@ from benchmarks.numbers.systems import (
 from benchmarks.numbers.tables import Result
 from metaeval.config import metric_names
 from metaeval.results.files import write_result
-from metaeval.results.measured import Measured
-from metaeval.results.metric import MetricResult
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
@@ -73,7 +72,7 @@ def run(tmp_path: Path) -> Path:
         for name, values in scores.items()
     ).to_parquet(tmp_path / files.SCORES)
     metrics = tuple(
-        MetricResult[Measured](
+        MetricResult(
             column=ScoreColumn(name, higher_is_better=name != "C", control=name == "D"), family=name
         )
         for name in scores
@@ -118,12 +117,10 @@ def test_what_a_component_costs(tmp_path: Path) -> None:
         for of, (n, fall, auc) in values.items()
     ]  # fmt: skip
     metrics = [
-        MetricResult[Measured](
-            column=ScoreColumn(name, **more), family=name, statistics=Measured(values={})
-        )
+        MetricResult(column=ScoreColumn(name, **more), family=name, statistics=Measured(values={}))
         for name, more in columns.items()
     ]
-    skipped = MetricResult[Measured](column=ScoreColumn("B"), family="b", status="skipped")
+    skipped = MetricResult(column=ScoreColumn("B"), family="b", status="skipped")
     result = sensitivity_result(sets, profile, *metrics, skipped)
     write_result(tmp_path / files.STATISTICS, result)
     _, _, *rows, _, note = components([Result(tmp_path, "")]).splitlines()

@@ -18,7 +18,6 @@ import pytest
 from metaeval import installation
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
-from metaeval.results.measured import MeasuredResult
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import IMAGES, SAID
 from tests.fuzz import loaders, pairs_and_own
@@ -205,7 +204,6 @@ def test_one_file_serves_every_set_of_references(tmp_path: Path) -> None:
         "report=none", "cache.enabled=false",
     ]  # fmt: skip
     result = run_configured(compose_config(options), tmp_path / "run")
-    assert isinstance(result, MeasuredResult)
     scores = pd.read_parquet(tmp_path / "run" / "scores.parquet")
     assert scores["true"].tolist()[:4] == [90, 80] * 2
     assert scores["false"].tolist()[:4] == [10, 20] * 2

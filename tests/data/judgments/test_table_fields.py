@@ -16,7 +16,6 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.run import run_configured
-from metaeval.results.measured import MeasuredResult
 
 ROWS: list[dict[str, Any]] = [
     {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
@@ -332,7 +331,6 @@ def test_a_file_in_the_form_of_foil_by_one_command(tmp_path: Path, own_captions:
         ]
     )
     result = run_configured(config, tmp_path / "OUT")
-    assert isinstance(result, MeasuredResult)
     assert result.facts["Captions"] == len(annotations) // (2 if own_captions == "drop" else 1)
     counts = dict(result.extra("counts").rows)
     assert counts["Captions that are references of their own image"] == 4

@@ -63,7 +63,6 @@ def run_in(folder: Path, *overrides: str, out: str = "OUT") -> MeasuredResult:
         )  # fmt: skip
     carry_out(component(config.task, "task"), config, folder / out)
     result = read_result(folder / out / results.STATISTICS)
-    assert isinstance(result, MeasuredResult)
     return result
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from metaeval.experiments.sample_size.task import images_with_interval
 from metaeval.results.files import read_result
-from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from tests.forked import run_command
 
@@ -21,7 +20,6 @@ def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(result, MeasuredResult)
     within = {m.name: m.numbers.value("rank_order_rho_within") or 0.0 for m in result.metrics}
     neighbours = result.extra("neighbours").records
     order = [row["better"] for row in neighbours] + [neighbours[-1]["worse"]]

@@ -94,7 +94,6 @@ def arguments() -> list[str]:
 def result(run: Path) -> MeasuredResult:
     """What `metaeval.load_run` reads."""
     loaded = metaeval.load_run(run).result
-    assert isinstance(loaded, MeasuredResult)
     return loaded
 
 

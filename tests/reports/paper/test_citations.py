@@ -22,7 +22,6 @@ from metaeval.reports.paper.citations import (
     software,
 )
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 from tests.reports.run_files import write_run
 
@@ -40,11 +39,11 @@ WITHOUT = OWN | {
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> LoadedRun[MeasuredResult]:
-    return load_run_files(write_run(tmp_path / "OUT"), MeasuredResult)
+def run(tmp_path: Path) -> LoadedRun:
+    return load_run_files(write_run(tmp_path / "OUT"))
 
 
-def changed(run: LoadedRun[MeasuredResult], control: bool = False, **fields: Any) -> Any:
+def changed(run: LoadedRun, control: bool = False, **fields: Any) -> Any:
     """The run with other fields in its first metric."""
     first, *others = run.result.metrics
     column = replace(first.column, control=control)
@@ -93,7 +92,7 @@ def test_metaeval_is_cited_as_its_citation_file_says() -> None:
     assert "{The metaeval authors}" in entry
 
 
-def test_scores_are_named_by_their_signatures(run: LoadedRun[MeasuredResult]) -> None:
+def test_scores_are_named_by_their_signatures(run: LoadedRun) -> None:
     metrics = run.result.metrics
     sentence = cite(run).sentence
     for metric in metrics:
@@ -102,7 +101,7 @@ def test_scores_are_named_by_their_signatures(run: LoadedRun[MeasuredResult]) ->
     assert "(" not in failed.split(";")[0].split(metrics[1].name)[0]
 
 
-def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[MeasuredResult]) -> None:
+def test_what_ran_is_cited_and_nothing_else(run: LoadedRun) -> None:
     first = changed(run, citation=("vedantam2015cider",))
     assert "vedantam2015cider" in keys(cite(first).bibtex)
     assert "vedantam2015cider" not in keys(
@@ -117,14 +116,14 @@ def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[MeasuredResult]) -> N
     assert len(cited) == len(set(cited))
 
 
-def test_a_users_metric_is_named_as_missing(run: LoadedRun[MeasuredResult]) -> None:
+def test_a_users_metric_is_named_as_missing(run: LoadedRun) -> None:
     name = run.result.metrics[0].name
     assert name in cite(changed(run, citation=())).missing
     assert name in cite(changed(run, citation=("a2026key",))).missing  # of no entry in our file
     assert name not in cite(changed(run, citation=("vedantam2015cider",))).missing
 
 
-def test_protocol_and_data(run: LoadedRun[MeasuredResult]) -> None:
+def test_protocol_and_data(run: LoadedRun) -> None:
     assert PROTOCOL in keys(cite(run).bibtex)
     other = replace(run, result=run.result.model_copy(update={"experiment": "graded"}))
     assert PROTOCOL not in keys(cite(other).bibtex)
