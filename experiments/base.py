@@ -15,7 +15,7 @@ from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
-from metaeval.results.run import RunResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.scoring import MetricScores
 
 if TYPE_CHECKING:
@@ -74,12 +74,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
 
     The stages are called in this order, each once. `Data` is what `load`
     gives, `Scores` what `score` gives. Nothing is written before `write_versions`.
-
-    `report` is the room of `reports/` whose pages read the experiment's files; `None` where any
-    report may try.
     """
-
-    report: ClassVar[str | None] = "measured"
 
     @abstractmethod
     def load(self, config: DictConfig) -> Data:
@@ -111,7 +106,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """The outcome of each metric, for `run.json` and for `strict`."""
 
     @abstractmethod
-    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> RunResult[Any]:
+    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> MeasuredResult:
         """The result, which is written to `statistics.json`."""
 
     def rated_captions(self, data: Data) -> Sequence[RatedCaption]:
@@ -133,15 +128,10 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
 
 
 class Streaming(Experiment):
-    """Scores more captions than memory holds: files of scores, and what they look like.
-
-    `report` is as a `MetricExperiment`'s.
-    """
-
-    report: ClassVar[str | None] = "measured"
+    """Scores more captions than memory holds: files of scores, and what they look like."""
 
     @abstractmethod
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> RunResult[Any]:
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         """Score, write the scores into the run, and return the result (`statistics.json`)."""
 
     @abstractmethod

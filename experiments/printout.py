@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from metaeval.experiments.text_table import text_table
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Measured, MeasuredResult, ranked
+from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import Measure, RunResult
+from metaeval.results.run import Measure
 from metaeval.results.sentences import sentences, system_text, text_of
 from metaeval.runs.records import BATCH_DEPENDENT
 
@@ -92,7 +91,7 @@ def systems_lines(result: MeasuredResult) -> Iterator[str]:
         yield text
 
 
-def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult[Measured]]:
+def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult]:
     """Metrics best first, parts after their metric's rank, then controls."""
     ran = [metric for metric in result.metrics if metric.ok and metric.statistics is not None]
     metrics = [metric for metric in ran if not metric.column.control]
@@ -104,13 +103,13 @@ def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResul
     return ordered
 
 
-def display_name(metric: MetricResult[Any]) -> str:
+def display_name(metric: MetricResult) -> str:
     """A metric's name; a control's in brackets; marked where scores depend on their batch."""
     name = f"({metric.name})" if metric.column.control else metric.name
     return f"{name} [{BATCH_DEPENDENT}]" if metric.column.batch_dependent else name
 
 
-def not_run(result: RunResult[Any]) -> Iterator[str]:
+def not_run(result: MeasuredResult) -> Iterator[str]:
     """What metrics counted, and which did not run; their reasons are on stderr and on the page."""
     yield from (f"{name}: {text}" for name, text in result.counted())
     missing = {m.family: m.status for m in result.metrics if not m.ok}

@@ -88,7 +88,7 @@ class RunRecord:
         """Write the record so far, for the report that reads it."""
         self._write("unfinished", ended=True)
 
-    def finish(self, metrics: Sequence[MetricResult[Any]] = ()) -> None:
+    def finish(self, metrics: Sequence[MetricResult] = ()) -> None:
         """Write "finished", or "failed" where none of the metrics has scores; all other files are
         complete."""
         self.update(error=nothing_ran(metrics))
@@ -145,7 +145,7 @@ class RunRecord:
         write_info(self.out / files.RUN, self.info)
 
 
-def nothing_ran(metrics: Sequence[MetricResult[Any]]) -> str | None:
+def nothing_ran(metrics: Sequence[MetricResult]) -> str | None:
     """Why there is no result: no metric, apart from controls, has scores; `None` where one has."""
     wanted = [m for m in metrics if not m.column.control] or metrics
     if not wanted or any(m.ok or m.on_request for m in wanted):
@@ -153,7 +153,7 @@ def nothing_ran(metrics: Sequence[MetricResult[Any]]) -> str | None:
     return f"no metric has scores: {'; '.join(reasons(wanted))}"
 
 
-def reasons(metrics: Iterable[MetricResult[Any]]) -> list[str]:
+def reasons(metrics: Iterable[MetricResult]) -> list[str]:
     """A line for each metric that failed or was skipped."""
     lines = (f"{m.family} {m.status}: {m.reason}" for m in metrics if not m.ok)
     return list(dict.fromkeys(lines))

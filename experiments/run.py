@@ -31,8 +31,9 @@ from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
 from metaeval.results.files import write_result
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import FamilyInfo, RunResult
+from metaeval.results.run import FamilyInfo
 from metaeval.runs import files
 from metaeval.runs.answers import current_journal, record_answers
 from metaeval.runs.folder import RunFolder, lock
@@ -41,7 +42,7 @@ from metaeval.schema import check_config
 from metaeval.scoring import MetricScores, refuse_equal_columns
 
 # the result, the card of a training, or nothing of a run with `metrics=[]`
-Outcome = RunResult[Any] | dict[str, object]
+Outcome = MeasuredResult | dict[str, object]
 
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
@@ -108,13 +109,12 @@ def _train(experiment: Training, config: DictConfig, folder: RunFolder) -> dict[
     return card
 
 
-def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> RunResult[Any]:
+def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> MeasuredResult:
     """A run that continues from existing files, which record the request they belong to."""
     metrics = build_all(selected(config), config)
     if not metrics:
         raise ConfigError(f"experiment={experiment.name} does not run without metrics")
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
-    check_report(experiment, config)
     experiment.check(config)
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line(), keep_networks(), record_answers(out), record.record_failure():
@@ -133,7 +133,7 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Run
     return summary
 
 
-def _require_scores(metrics: Sequence[MetricResult[Any]], config: DictConfig) -> None:
+def _require_scores(metrics: Sequence[MetricResult], config: DictConfig) -> None:
     """Raise StrictError where no metric has scores, or under `strict` where one has none."""
     if (problem := nothing_ran(metrics)) is not None:
         raise StrictError(problem)
@@ -141,7 +141,7 @@ def _require_scores(metrics: Sequence[MetricResult[Any]], config: DictConfig) ->
         raise StrictError(f"{'; '.join(lines)} (strict=true)")
 
 
-def _entries(passes: Sequence[Pass]) -> list[MetricResult[Any]]:
+def _entries(passes: Sequence[Pass]) -> list[MetricResult]:
     """One for each column, without statistics."""
     return [p.scored.result(c, None) for p in passes for c in range(len(p.scored.columns))]
 
@@ -151,7 +151,6 @@ def _measure(
 ) -> Outcome:
     metrics = build_all(selected(config), config)
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
-    check_report(experiment, config)
     experiment.check(config)
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, keep_networks(), record_answers(out):
@@ -193,17 +192,6 @@ def _write_answers(out: Path, rated: Sequence[RatedCaption] = ()) -> None:
     if (journal := current_journal()) is not None:
         journal.finish()
         write_diagnostics(journal.used, out, rated)
-
-
-def check_report(experiment: MetricExperiment[Any, Any] | Streaming, config: DictConfig) -> None:
-    """Refuse a report of metaeval's that reads the files of another experiment."""
-    target = str(config.report.get("_target_", "")) if config.report else ""
-    room, wanted = target.removeprefix("metaeval.reports.").partition(".")[0], experiment.report
-    if target.startswith("metaeval.reports.") and wanted is not None and room != wanted:
-        raise ConfigError(
-            f"report: {target} reads the files of another experiment than {experiment.name}; "
-            "leave report=… out"
-        )
 
 
 def _stages(
@@ -263,7 +251,7 @@ def _explain(
     experiment: MetricExperiment[Any, Any],
     data: Any,
     metrics: Mapping[str, tuple[Metric, MetricScores]],
-    summary: RunResult[Any],
+    summary: MeasuredResult,
     record: RunRecord,
 ) -> None:
     """Write explanations.json if the report needs explanations."""

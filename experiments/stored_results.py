@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy
@@ -24,22 +24,19 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.base import Pass
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import RunResult
 from metaeval.runs.digests import digest, file_sha256
-
-Result = TypeVar("Result", bound=RunResult[Any])
 
 _OPTIONS = ("task", "dataset", "regions", "stats", "seed")  # of the configuration
 
 
 def stored_result(
-    kind: type[Result],
-    compute: Callable[[], Result],
+    compute: Callable[[], MeasuredResult],
     dataset: CaptionDataset | None,
     passes: Sequence[Pass],
     record: RunRecord,
-) -> Result:
+) -> MeasuredResult:
     """The value of `compute`, from the store where an earlier run has put it.
 
     Only for statistics that write no files and depend on nothing except the captions and scores
@@ -50,7 +47,7 @@ def stored_result(
     key = _key(dataset, passes, record)
     with open_store(record.config) as store:
         if stored := store.get_many(namespace, [key]).get(key):
-            return kind.model_validate_json(stored)
+            return MeasuredResult.model_validate_json(stored)
         result = compute()
         store.put_many(namespace, {key: result.model_dump_json().encode()})
         return result
@@ -68,9 +65,7 @@ def _key(dataset: CaptionDataset | None, passes: Sequence[Pass], record: RunReco
     ]
     content += [f"{path.name} {file_sha256(path)}" for path in sorted(record.out.glob("*.parquet"))]
     for scored, label in passes:
-        entries: list[MetricResult[Any]] = [
-            scored.result(c, None) for c in range(len(scored.columns))
-        ]
+        entries: list[MetricResult] = [scored.result(c, None) for c in range(len(scored.columns))]
         content += [label, *(entry.model_dump_json() for entry in entries)]
     return digest("\n".join(content))
 

@@ -38,8 +38,8 @@ from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.readers.files import one_line, user_path
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
-from metaeval.results.run import RunInfo, RunResult
-from metaeval.results.trust import TrustResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import RunInfo
 from metaeval.runs import files
 from metaeval.runs.folder import lock, new_folder
 from metaeval.runs.store import MemoryStore, SqliteStore
@@ -311,7 +311,7 @@ class Run:
         return read_info(self.directory / files.RUN)
 
     @cached_property
-    def result(self) -> RunResult[Any]:
+    def result(self) -> MeasuredResult:
         """The typed result of the experiment; its `table()` has one row per score column."""
         return read_result(self.directory / files.STATISTICS)
 
@@ -441,21 +441,44 @@ class TrustRun(Run):
     """A finished run of `experiment=trust`: which metric can be used for what."""
 
     @cached_property
-    def result(self) -> TrustResult:
-        """The verdicts, and all their evidence."""
+    def result(self) -> MeasuredResult:
+        """The result, with cells, evidence and the battery as `extras`."""
         result = read_result(self.directory / files.STATISTICS)
-        if not isinstance(result, TrustResult):
+        if result.experiment != "trust":
             raise InputError(f"is a run of experiment={result.experiment}", file=self.directory)
         return result
 
     @property
     def matrix(self) -> pd.DataFrame:
         """Verdicts: one row per use, one column per metric."""
-        return self.result.matrix
+        uses = self.result.extra("uses").frame()
+        cells = self.result.extra("cells").frame()
+        table = cells.pivot(index="use", columns="metric", values="verdict")
+        table = table.loc[uses["id"], cells["metric"].unique()]
+        return table.set_axis(pd.Index(uses["use"], name="use"))
+
+    def table(self) -> pd.DataFrame:
+        """All evidence: one row per use, metric and test."""
+        return self.result.extra("evidence").frame()
+
+    def standing(self, metric: str) -> pd.DataFrame:
+        """A metric of yours, a row per use that has evidence for it: its verdict, its tests by
+        outcome, and which other metrics have "yes". No test compares the verdicts."""
+        return self._of("own", metric)
+
+    def known(self, metric: str) -> pd.DataFrame:
+        """A metric of yours against the best known metric, a row per item: the difference, p after
+        Holm's correction, and whether yours is "higher", "lower" or "not separated"."""
+        return self._of("known", metric)
+
+    def _of(self, extra: str, metric: str) -> pd.DataFrame:
+        table = self.result.extra(extra).frame()
+        return table[table["metric"] == metric] if len(table) else table
 
     def _repr_html_(self) -> str:
         """The matrix, for a notebook."""
-        return self.result._repr_html_()
+        html: str = self.matrix.T.to_html()
+        return html
 
 
 def trust(

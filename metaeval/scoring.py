@@ -26,7 +26,7 @@ from metaeval.metrics.base import (
     join_pair,
     round_scores,
 )
-from metaeval.results.metric import MetricResult, Statistics, Status, TrainingRecord, TrainingSpread
+from metaeval.results.metric import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
 from metaeval.runs.digests import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
@@ -110,10 +110,10 @@ class MetricScores:
     def result(
         self,
         column: int,
-        statistics: Statistics | None,
+        statistics: Measured | None,
         versions: Mapping[str, str] | None = None,
         seeds: TrainingSpread | None = None,
-    ) -> MetricResult[Statistics]:
+    ) -> MetricResult:
         """The result of one of its columns, with the statistics of the experiment.
 
         `versions` and `seeds` are the fields of `TrainingRecord` that depend on the run.

@@ -14,20 +14,13 @@ from jinja2 import UndefinedError
 from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
-from metaeval.reports import measured
-from metaeval.reports.reproduction import page as reproduction
+from metaeval.reports.measured import write_report
 from metaeval.reports.sweep.page import write_sweep
-from metaeval.reports.trust import page as trust
-from metaeval.results.files import read_info, read_result, write_info
+from metaeval.results.files import read_info, write_info
 from metaeval.runs import files
 from metaeval.runs.folder import lock
 from metaeval.runs.print_style import PrintStyle, print_style
 
-# experiment → what writes its page, where it is not `measured.write_report`
-WRITERS: dict[str, Callable[..., Path]] = {
-    "reproduce": reproduction.write_report,
-    "trust": trust.write_report,
-}
 OPTIONS = ("figures", "explanations", "photos")  # of this command
 
 
@@ -35,15 +28,13 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     """What writes the page of this directory, and its options of this command.
 
     A directory without statistics.json that holds those of jobs is a sweep's. The options are those
-    that the run's configuration has for its report. Raises InputError where there is nothing to
-    report on.
+    that the run's configuration has for its report.
     """
     jobs = list(directory.glob(f"*/{files.RUN}"))
     if jobs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
-    experiment = read_result(directory / files.STATISTICS).experiment
     known = frozenset(OPTIONS) & (_report_of(directory) or dict.fromkeys(OPTIONS)).keys()
-    return WRITERS.get(experiment, measured.write_report), known
+    return write_report, known
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -21,15 +21,13 @@ from metaeval.reports.blocks.block import Block
 from metaeval.reports.blocks.judges import judges
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.print_tables import write_tables
 from metaeval.reports.shared.provenance import language_date_and_version
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.measured import Extra
 from metaeval.runs import files
 
 ROOMS = {"replace": "graded", "shuffle": "graded"}  # experiments that share a page
-Run = LoadedRun[MeasuredResult]
 
 
 class PageOptions(NamedTuple):
@@ -59,6 +57,9 @@ class PageOptions(NamedTuple):
     judgments: tuple[str, ...] = ()
 
 
+Blocks = Callable[[LoadedRun, PageOptions], list[Block]]
+
+
 def write_report(
     run_dir: Path | str,
     *,
@@ -74,7 +75,7 @@ def write_report(
     The options are those of `PageOptions`. The same run files give the same bytes. Raises
     InputError for a file that is missing or damaged.
     """
-    run = load_run_files(Path(run_dir), MeasuredResult)
+    run = load_run_files(Path(run_dir))
     options = PageOptions(figures, examples, photos, explanations, max_bytes, tuple(judgments))
     blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
@@ -88,7 +89,7 @@ def write_report(
     return page.write_page(run.directory / files.REPORT, html_of(run, blocks))
 
 
-def html_of(run: Run, blocks: Sequence[Block]) -> str:
+def html_of(run: LoadedRun, blocks: Sequence[Block]) -> str:
     """The page with these blocks."""
     return page.render(
         "measured.html.j2",
@@ -118,16 +119,18 @@ def joined(blocks: Iterable[Block]) -> list[Block]:
     return list(made.values())
 
 
-def blocks_of(experiment: str) -> Callable[[Run, PageOptions], list[Block]]:
+def blocks_of(experiment: str) -> Blocks:
     """The function that lists the blocks of an experiment's page."""
     room = f"metaeval.reports.{ROOMS.get(experiment, experiment)}"
     if find_spec(room) is not None and find_spec(f"{room}.page") is not None:
-        blocks: Callable[[Run, PageOptions], list[Block]] = import_module(f"{room}.page").blocks
+        blocks: Callable[[LoadedRun, PageOptions], list[Block]] = import_module(
+            f"{room}.page"
+        ).blocks
         return blocks
     return default_blocks
 
 
-def default_blocks(run: Run, options: PageOptions) -> list[Block]:
+def default_blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """Answer, ranking, table, extras, who beats whom, notes, citation, reproduction."""
     return [
         texts.answer(run),
@@ -142,7 +145,7 @@ def default_blocks(run: Run, options: PageOptions) -> list[Block]:
     ]
 
 
-def closing_blocks(run: Run) -> list[Block]:
+def closing_blocks(run: LoadedRun) -> list[Block]:
     """The blocks that end every page."""
     first = [measures[0] for measures in run.result.groups().values()]
     return [
@@ -154,7 +157,7 @@ def closing_blocks(run: Run) -> list[Block]:
     ]
 
 
-def extra_block(run: Run, extra: Extra) -> Block:
+def extra_block(run: LoadedRun, extra: Extra) -> Block:
     """The block of an extra, by its kind."""
     if not extra.rows:
         return Block("", "", Markup(""))
@@ -168,14 +171,14 @@ def extra_block(run: Run, extra: Extra) -> Block:
     return tables.extra_table(run.result, extra)
 
 
-def header(run: Run, kicker: str = "Meta-evaluation of captioning metrics") -> Header:
+def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics") -> page.Header:
     """The head of the page: the question, the data, n and the seed."""
     result = run.result
     facts = [("Dataset", result.title or result.dataset)]
     facts += [(name, _fact(value)) for name, value in result.facts.items()]
     if "seed" in result.settings:
         facts.append(("Seed", str(result.settings["seed"])))
-    return Header(
+    return page.Header(
         kicker,
         run.title,
         run.question,

@@ -342,8 +342,9 @@ def test_trust_tests_your_metric_next_to_others(
     assert found.matrix.columns.tolist() == ["ROUGE-L", "shared_words"]
     # a set of words cannot see their order, and the bigram model alone nearly solves order
     assert found.matrix.loc["judge the language", "shared_words"] != "yes"
-    assert found.result.own == ("shared_words",)
-    assert "objects" in " ".join(found.result.standing("shared_words")["use"])
+    assert "objects" in " ".join(found.standing("shared_words")["use"])
+    assert found.known("shared_words")["best known"].tolist() == ["ROUGE-L"]
+    assert len(found.table()) > len(found.standing("ROUGE-L")) == 0
     assert "shared_words" in found._repr_html_()
     assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="experiment=sensitivity"):

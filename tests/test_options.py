@@ -20,7 +20,6 @@ from metaeval import installation
 from metaeval.config import build_all, complete_metrics, component, compose_config, selected
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
-from metaeval.experiments.run import check_report
 from metaeval.metrics.judge.requests import Budget, Price
 from metaeval.options import (
     Device,
@@ -160,7 +159,6 @@ def refused(config: DictConfig) -> str:
         experiment = component(config.task, "task")
         if isinstance(experiment, MetricExperiment):
             build_all(selected(config), config)
-            check_report(experiment, config)
         experiment.check(config)
     except ConfigError as error:
         return str(error)
@@ -255,7 +253,6 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
         ("device=gpu", "device: 'gpu' is not auto, cpu, cuda or cuda:1"),
         ("regions._target_=no.such", "regions._target_: 'no.such' cannot be imported: No module"),
-        ("report=trust", "report: metaeval.reports.trust.page.write_report reads "),
         ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
         ("report._partial_=5", "report._partial_: 5 is not true or false"),
     ],

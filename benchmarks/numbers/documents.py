@@ -18,14 +18,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from metaeval.errors import InputError
 from metaeval.results.files import read_result
-from metaeval.results.run import RunResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
-
-Kind = TypeVar("Kind", bound=RunResult)
 
 _MARKED = re.compile(
     r"^<!-- numbers: (?P<name>\S+) -->\n(?P<body>.*?)^<!-- end of (?P<end>\S+) -->$",
@@ -40,13 +38,9 @@ class Result(NamedTuple):
     folder: Path
     printed: str
 
-    def read(self, kind: type[Kind]) -> Kind:
-        """The typed result of its run. Raises InputError for that of another experiment."""
-        path = self.folder / files.STATISTICS
-        run = read_result(path)
-        if not isinstance(run, kind):
-            raise InputError(f"is a run of '{run.experiment}', not a {kind.__name__}", file=path)
-        return run
+    def read(self) -> MeasuredResult:
+        """The result of its run."""
+        return read_result(self.folder / files.STATISTICS)
 
 
 def printed(results: Sequence[Result]) -> str:

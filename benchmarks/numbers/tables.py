@@ -12,7 +12,6 @@ from benchmarks.numbers.documents import Result, Table
 from benchmarks.numbers.writing import (
     Cell,
     Column,
-    Metric,
     Write,
     extra,
     fact,
@@ -29,10 +28,11 @@ from benchmarks.numbers.writing import (
 from metaeval.corruptions.base import KINDS
 from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
+from metaeval.experiments.trust.result import NAMED
+from metaeval.experiments.trust.result import SHOWN as VERDICTS
 from metaeval.results.graded import MEASURES, rows_of
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.trust import SHOWN as VERDICTS
-from metaeval.results.trust import TrustResult
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
 
@@ -69,23 +69,23 @@ def both(metrics: str, more: str = "") -> tuple[str, ...]:
     return tuple(graded(experiment, metrics, more) for experiment in BOTH)
 
 
-def between_images(_: MeasuredResult, metric: Metric) -> str:
+def between_images(_: MeasuredResult, metric: MetricResult) -> str:
     """How much of the scores' variance is offset between images."""
     share = float(metric.numbers.facts["variance_image"] or 0.0)
     return ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
 
 
-def equation_12(run: MeasuredResult, metric: Metric) -> str:
+def equation_12(run: MeasuredResult, metric: MetricResult) -> str:
     """ρ by the paper's Eq. 12 on midranks."""
     rho, n = metric.numbers.value(POOLED), int(metric.numbers.facts["n"] or 0)
     return "–" if rho is None else three(by_equation_12(rho, n, len(run.extra("sets").rows)))
 
 
-def is_published(run: MeasuredResult, metric: Metric) -> bool:
+def is_published(run: MeasuredResult, metric: MetricResult) -> bool:
     return printed_value(run, metric.name, POOLED) is not None
 
 
-def is_reseeded(run: MeasuredResult, metric: Metric) -> bool:
+def is_reseeded(run: MeasuredResult, metric: MetricResult) -> bool:
     return metric.name in rows_of(run, "seeds")
 
 
@@ -103,7 +103,7 @@ def over_seeds(measure: str) -> Cell:
     return lambda run, metric: f"{mean(run, metric)} ± {sd(run, metric)}"
 
 
-def with_within(run: MeasuredResult, metric: Metric) -> str:
+def with_within(run: MeasuredResult, metric: MetricResult) -> str:
     """ρ over all captions, and in brackets within an image."""
     pooled, within = (three(metric.numbers.value(measure)) for measure in (POOLED, WITHIN))
     return f"{pooled} ({within})"
@@ -255,7 +255,7 @@ def composite_views(run: MeasuredResult) -> list[str]:
     return [measure.key.removeprefix(f"{COMPOSITE_TAU}_") for measure in measures]
 
 
-def is_complete(run: MeasuredResult, metric: Metric, view: str) -> bool:
+def is_complete(run: MeasuredResult, metric: MetricResult, view: str) -> bool:
     """Whether the metric scores every caption of a part."""
     counts = dict(run.extra("counts").rows)
     return metric.numbers[f"{COMPOSITE_TAU}_{view}"].n == counts[f"Captions, {view}"]
@@ -265,13 +265,13 @@ def of_part(view: str) -> Cell:
     """τ-c on a part; a dash where it would be of fewer captions than that of other metrics."""
     key = f"{COMPOSITE_TAU}_{view}"
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         return times_100(metric.numbers.value(key)) if is_complete(run, metric, view) else "–"
 
     return cell
 
 
-def of_all(run: MeasuredResult, metric: Metric) -> str:
+def of_all(run: MeasuredResult, metric: MetricResult) -> str:
     scored_all = metric.numbers.facts["n"] == run.facts["Captions"]
     return times_100(metric.numbers.value(COMPOSITE_TAU), 3) if scored_all else "–"
 
@@ -312,7 +312,7 @@ def choice_measures(run: MeasuredResult) -> list[tuple[str, str]]:
 
 
 def with_published(key: str) -> Cell:
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         known = printed_value(run, metric.name, key)
         note = "" if known is None else f" ({100 * known:g})"
         return f"{times_100(metric.numbers.value(key))}{note}"
@@ -327,7 +327,7 @@ def choice_columns(run: MeasuredResult) -> list[Column]:
 
 def choices(results: Sequence[Result]) -> str:
     """PASCAL-50S: how often each metric chooses as people do, and people at the end."""
-    run = results[0].read(MeasuredResult)
+    run = results[0].read()
     mean = choice_measures(run)[-1][1]
     lines = [metric_table(mean, choice_columns)(results)]
     if run.people:
@@ -432,7 +432,7 @@ def pairs_of(run: MeasuredResult) -> dict[str, int]:
 def of_accuracies(kind: str, column: str) -> Cell:
     """A number of the first comparison, of a kind of pair or over kinds."""
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         for entry in run.extra("accuracies").records:
             if entry["metric"] == metric.name and entry["kind"] == kind:
                 return times_100(entry[column])
@@ -524,7 +524,7 @@ def sees(columns: Sequence[str]) -> Write:
     and the fluency control."""
 
     def write(results: Sequence[Result]) -> str:
-        run = results[0].read(MeasuredResult)
+        run = results[0].read()
         metrics = [run.metric(name) for name in dict.fromkeys([*columns, FLUENCY])]
         sets = [entry for entry in run.extra("sets").records if not entry["experimental"]]
         titles = ["the caption, against one with changed …", "changes"]
@@ -555,7 +555,7 @@ def made_kinds(run: MeasuredResult) -> list[Column]:
 def undecided(expected: str) -> Cell:
     """Of how many harmful ("lower") or harmless ("same") sets no verdict is sure."""
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         sets = {e["set"] for e in run.extra("sets").records if e["expected"] == expected}
         profile = [c for c in run.extra("profile").records if c["metric"] == metric.name]
         return str(sum(c["verdict"] == "unsure" and c["set"] in sets for c in profile))
@@ -603,24 +603,33 @@ CAPTIONED_BY = (
 )
 
 
-def trust_sentences(results: Sequence[Result]) -> str:
-    """A row a use: its title, and the rest of its sentence."""
-    result = results[0].read(TrustResult)
-    lines = [row("to", f"`python {TRUST}`, on {result.dataset}"), row("---", "---")]
-    return "\n".join([*lines, *(row(use.title, result.about(use)) for use in result.uses)])
+def trust_uses(results: Sequence[Result]) -> str:
+    """A row a use: the metrics with each verdict."""
+    result = results[0].read()
+    lines = [row(f"`python {TRUST}`, on {result.dataset}", *NAMED[:3]), row(*["---"] * 4)]
+    lines += [
+        row(use["use"], *(use[verdict] or "–" for verdict in NAMED[:3]))
+        for use in result.extra("uses").records
+    ]
+    return "\n".join(lines)
 
 
 def trust_matrix(results: Sequence[Result]) -> str:
     """A row a metric, a column a use, as the command prints it; below, how robust it is."""
-    result = results[0].read(TrustResult)
-    lines = [row("", *(use.title for use in result.uses)), "|---|" + ":---:|" * len(result.uses)]
-    for metric in result.judged:
-        cells = [VERDICTS[metric.numbers.cells[use.id].verdict] for use in result.uses]
-        lines.append(row(metric.name, *cells))
-    missing = ", ".join(item.id for item in result.items if item.status == "missing")
-    after = [result.robustness_sentence, f"On {result.dataset}."]
-    after += [f"Missing: {missing}."] if missing else []
-    return "\n".join([*lines, "", " ".join(filter(None, after))])
+    result = results[0].read()
+    uses = [use["use"] for use in result.extra("uses").records]
+    lines = [row("", *uses), "|---|" + ":---:|" * len(uses)]
+    rows: dict[str, list[str]] = {}
+    for cell in result.extra("cells").records:
+        rows.setdefault(cell["metric"], []).append(VERDICTS[cell["verdict"]])
+    lines += [row(metric, *verdicts) for metric, verdicts in rows.items()]
+    changes = result.extra("robustness").records
+    changed = "; ".join(f"{one['change']} {one['verdicts']}" for one in changes)
+    after = [f"Verdicts that change, of {changes[0]['of'] if changes else 0}: {changed}."]
+    after.append(f"On {result.dataset}.")
+    missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
+    after += [f"Missing: {', '.join(missing)}."] if missing else []
+    return "\n".join([*lines, "", " ".join(after)])
 
 
 def captioners(results: Sequence[Result]) -> str:
@@ -678,7 +687,7 @@ def with_count(key: str) -> Cell:
 def systems(results: Sequence[Result]) -> str:
     """Each system: ρ on both experiments with the published values, accuracy on PASCAL-50S, and
     agreement with people on Composite's COCO images."""
-    runs = [result.read(MeasuredResult) for result in results]
+    runs = [result.read() for result in results]
     lines = head(
         "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
         "PASCAL-50S MM", "Composite-COCO ρ (captions)", "note",
@@ -701,7 +710,7 @@ def systems(results: Sequence[Result]) -> str:
 
 
 OTHER_TABLES = (
-    Table("trust-sentences", (TRUST,), trust_sentences, show=False),
+    Table("trust-uses", (TRUST,), trust_uses, show=False),
     Table("trust-matrix", (TRUST,), trust_matrix),
     Table(
         "captioners",

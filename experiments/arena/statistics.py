@@ -24,7 +24,8 @@ from metaeval.experiments.forced_choice.statistics import (
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.means import Mask, Units, too_few_draws
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, Measured, MeasuredResult
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
@@ -38,6 +39,7 @@ PEOPLE = "people"
 NOTICED_REPLICATES = 500
 FURTHER = "Further statistics"
 
+SYSTEMS = "systems"  # the extra with the words of their captions
 AGREEMENT = Measure("agreement", "Agreement", unit="share")
 EQUAL_LENGTH = Measure("equal_length", "Equal length", unit="share")
 DECIDED = Measure("decided", "Decided", unit="share")
@@ -225,7 +227,7 @@ def _notes(arena: BattleArrays, people: Estimate | None, unranked: str | None) -
     if people is not None:
         yield f"People: how often two ratings of one battle agree ({people.n:,} pairs of ratings)."
     if unranked is not None:
-        yield f"There is no ranking of systems: {unranked}."
+        yield f"Systems are not ranked: {unranked}."
 
 
 def winners(battles: ForcedChoice, gaps: Mapping[str, Floats], by: str) -> Floats:
@@ -412,7 +414,7 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
         for each in tested
     ]
     extras = [
-        Extra.of("systems", "Systems by the winners", records),
+        Extra.of(SYSTEMS, "Systems by the winners", records),
         Extra.of(
             "ranking",
             "The model of the systems",

@@ -15,8 +15,8 @@ from scipy.stats import binomtest
 from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
 from metaeval.experiments.means import Means
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, Measured
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial, search
 from metaeval.search.pool import Pool, chance_of_choice
@@ -31,6 +31,7 @@ Flags = npt.NDArray[np.bool_]
 Curve = Mapping[int, Estimate]  # number of calls, or of changed words → value
 _REPLICATES = 1000
 RESISTS, GAIN = "resists", "gain"
+CONTROLS = "controls"  # the extra with the scores that every run attacks
 
 
 class Inflation(NamedTuple):
@@ -509,7 +510,7 @@ def means_of(attacked: Mapping[str, AttackStatistics], counts: Counts) -> dict[s
 
 
 def extras_of(
-    metrics: Sequence[MetricResult[Measured]],
+    metrics: Sequence[MetricResult],
     attacked: Mapping[str, AttackStatistics],
     controls: Mapping[str, Estimate],
     preferences: Mapping[str, Preferences],
@@ -568,7 +569,7 @@ def extras_of(
     )
     yield from _several(order, numbers, preferences, pairs)
     yield Extra.of(
-        "controls",
+        CONTROLS,
         "Uninformative scores under the same search",
         [{"score": name, "images fooled": e, "n": e.n} for name, e in controls.items()],
     )

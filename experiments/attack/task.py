@@ -56,7 +56,7 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Edit, Version
@@ -430,7 +430,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 for i, trial in won[:_EXAMPLES]
             ]
         return Extra.of(
-            "examples", "False captions that fool a metric", records, kind="examples", folded=True
+            EXAMPLES, "False captions that fool a metric", records, kind="examples", folded=True
         )
 
     def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:

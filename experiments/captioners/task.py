@@ -57,8 +57,8 @@ from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, Measured, MeasuredResult, SystemRanking
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN, IMAGE_ID, SET
@@ -116,7 +116,7 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
         if self.baseline is not None and self.baseline not in systems:
             known = ", ".join(systems)
             raise ConfigError(
-                f"task.baseline: there is no system '{self.baseline}'; choose from {known}"
+                f"task.baseline: unknown system '{self.baseline}'; choose from {known}"
             )
         least = max(1, math.comb(len(systems), 2)) / (self.permutations + 1)
         if least > 1 - config.stats.confidence:
@@ -219,7 +219,7 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
             names, counts, stats.confidence, self.permutations, stats.seed, self.baseline
         )
         ranked: list[ScoredSystems] = []
-        absent: list[MetricResult[Measured]] = []
+        absent: list[MetricResult] = []
         sentences: list[SentenceScores] = []
         duels: list[Row] = []
         with progress_bar(
@@ -298,7 +298,7 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
                     folded=True,
                 ),
                 Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data"),
-                Extra.of("against_human", "Systems against Human", duels, kind="data"),
+                Extra.of(files.AGAINST_HUMAN, "Systems against Human", duels, kind="data"),
                 Extra.of(
                     "signatures_against_human",
                     "Signatures against Human",
@@ -338,9 +338,9 @@ def _rankings(
 def _in_given_order(
     families: Sequence[SystemScores],
     ranked: Sequence[ScoredSystems],
-    absent: Sequence[MetricResult[Measured]],
+    absent: Sequence[MetricResult],
     matrices: Sequence[Extra],
-) -> tuple[MetricResult[Measured], ...]:
+) -> tuple[MetricResult, ...]:
     """The results of all scores, in the order of the configuration."""
     of_systems = {extra.name: extra for extra in matrices}.get("agreement-systems")
     results = list(absent)

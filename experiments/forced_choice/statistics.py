@@ -16,7 +16,8 @@ from metaeval.experiments.means import GroupMeans, Mask, Units, too_few_draws
 from metaeval.papers.expected import cells_of
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparisons
-from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
+from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts

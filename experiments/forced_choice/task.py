@@ -106,7 +106,6 @@ class ForcedChoiceAgreement(ChoiceExperiment):
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> MeasuredResult:
         return stored_result(
-            MeasuredResult,
             lambda: statistics(data, scores, record.config, self.permutations, self.alpha),
             None,
             self.passes(scores),

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from metaeval.experiments.graded.differences import Comparable, extreme_steps
 from metaeval.experiments.graded.seeds import seed_spread
 from metaeval.experiments.stored_results import code_digest
-from metaeval.results.base import Estimate, Model
+from metaeval.results.base import Cell, Estimate, Model
 from metaeval.results.graded import MEASURES, dose_rows
-from metaeval.results.measured import Cell, Measured
+from metaeval.results.metric import Measured
 from metaeval.runs.digests import digest
 from metaeval.runs.store import Store
 from metaeval.stats.correlation.rank_order import rank_order

@@ -23,7 +23,7 @@ from metaeval.experiments.graded.differences import (
     differences,
 )
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
-from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
+from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
 from metaeval.results.metric import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.runs import files
 from metaeval.runs.columns import (
@@ -131,7 +131,7 @@ def statistics(
     statistics_of = CachedColumnStatistics(store or MemoryStore(), design)
     columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
     of_seeds = seed_tables(out, images, names)
-    metrics: list[MetricResult[Measured]] = []
+    metrics: list[MetricResult] = []
     compared: list[ComparedColumn] = []
     rows: dict[str, list[dict[str, Any]]] = {}  # of the extras
     worst: dict[str, list[Any]] = {}
@@ -204,7 +204,7 @@ def statistics(
             ),
         ),
         extras=(
-            Extra.of("sets", "Versions, worst first", map(_set_row, sets), folded=True),
+            Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True),
             *(
                 Extra.of(
                     name,
@@ -245,7 +245,7 @@ def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
 
 
 def _published(
-    metrics: Sequence[MetricResult[Measured]], published: Published | None
+    metrics: Sequence[MetricResult], published: Published | None
 ) -> tuple[dict[str, float], list[str]]:
     """Metric → published value of the same model; and a note on those of other models."""
     values: dict[str, float] = {}
@@ -270,7 +270,7 @@ def _unchanged(sets: Sequence[CaptionSet]) -> list[str]:
 
 
 def _one_seed(
-    metrics: Sequence[MetricResult[Measured]], rows: Mapping[str, Sequence[Mapping[str, Any]]]
+    metrics: Sequence[MetricResult], rows: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[str]:
     """A note on metrics without further corruption seeds, where others have some."""
     several = {row["metric"] for row in rows.get("seeds", ())}
@@ -279,7 +279,7 @@ def _one_seed(
     return [text] if several and once else []
 
 
-def _caveat(metrics: Sequence[MetricResult[Measured]], sets: Sequence[CaptionSet]) -> str:
+def _caveat(metrics: Sequence[MetricResult], sets: Sequence[CaptionSet]) -> str:
     """The one fact about the versions that would change a reader's decision."""
     *corrupted, _ = sets  # the last is the human caption
     if corrupted and not any(entry.n_applied for entry in corrupted):

@@ -51,8 +51,8 @@ from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparisons
-from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
@@ -167,7 +167,7 @@ def statistics(
             for c, column in enumerate(s.columns)
         )
         + tuple(
-            MetricResult[Measured](
+            MetricResult(
                 column=column_of(name),
                 family=FAMILY,
                 signature=signature(name),

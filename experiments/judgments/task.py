@@ -142,7 +142,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             fitted=self.fitted,
         )
         return stored_result(
-            MeasuredResult,
             lambda: statistics(data, scores, record.config, settings),
             data.dataset,
             self.passes(scores),

@@ -38,7 +38,8 @@ from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, LEVEL, SET
 from metaeval.runs.records import Edit, Version

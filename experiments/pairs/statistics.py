@@ -30,8 +30,8 @@ from metaeval.results.comparison import (
     groups_by_verdict,
     hypotheses,
 )
-from metaeval.results.measured import Extra, Measured, MeasuredResult
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
@@ -545,7 +545,7 @@ def _facts_table(facts: Mapping[str, int]) -> Extra:
 
 
 def _every_accuracy(
-    metrics: Sequence[MetricResult[Measured]],
+    metrics: Sequence[MetricResult],
     accuracy: Mapping[str, Mapping[str, Accuracies]],
     left: Mapping[str, Mapping[str, Accuracies]],
 ) -> Extra:
@@ -568,7 +568,7 @@ def _every_accuracy(
 
 
 def _notes(
-    metrics: Sequence[MetricResult[Measured]],
+    metrics: Sequence[MetricResult],
     settings: PairsSettings,
     refine: RefineBy | None,
     n_pairs: int,

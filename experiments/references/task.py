@@ -29,9 +29,9 @@ from metaeval.options import NonNegativeInt
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.files import write_result
-from metaeval.results.measured import Extra, Measured, MeasuredResult
-from metaeval.results.metric import MetricResult
-from metaeval.results.run import Measure, RunResult
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured, MetricResult
+from metaeval.results.run import Measure
 from metaeval.runs import files
 
 CHOICE_COUNTS = [0, 1, 2, 5, 10, 20, VOTES]
@@ -51,7 +51,7 @@ class AtCount(NamedTuple):
 
     n: int
     passes: Sequence[Pass]
-    result: RunResult[Any]
+    result: MeasuredResult
 
 
 class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
@@ -162,13 +162,12 @@ class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
                 for base, estimate in at.result.measures(metric) if metric.ok else ():
                     if base in keys:
                         of_metric[keys[base].key] = estimate
-            if isinstance(at.result, MeasuredResult):
-                for base, measure in keys.items():
-                    tested = at.result.comparisons.get(base.key)
-                    if tested and any(p.test and p.test.decidable for p in tested.pairs):
-                        comparisons[measure.key] = tested
-                    if base.key in at.result.controls:
-                        controls[measure.key] = at.result.controls[base.key]
+            for base, measure in keys.items():
+                tested = at.result.comparisons.get(base.key)
+                if tested and any(p.test and p.test.decidable for p in tested.pairs):
+                    comparisons[measure.key] = tested
+                if base.key in at.result.controls:
+                    controls[measure.key] = at.result.controls[base.key]
         first = next(iter(dict.fromkeys(m.group for m in declared)), "")
         shown = [replace(m, shown=_is_shown(data, m, first)) for m in declared]
         return MeasuredResult(
@@ -243,7 +242,7 @@ def _is_shown(data: Repeated, measure: Measure, first: str) -> bool:
     return isinstance(data.data, CaptionDataset) or measure.group == first
 
 
-def _columns(scores: Sequence[AtCount]) -> list[MetricResult[Any]]:
+def _columns(scores: Sequence[AtCount]) -> list[MetricResult]:
     """The columns that ran with some number of references, and those of metrics that never ran.
 
     A metric that cannot be bound has the names of its options, which may be others than those it

@@ -34,7 +34,8 @@ from metaeval.experiments.retrieval.matrix import score_every_pair
 from metaeval.experiments.retrieval.ranks import MEASURES, SearchRanks, hits_at, ranks_of
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.metric import Measured
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version

@@ -18,7 +18,7 @@ from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.record import RunRecord
 from metaeval.options import OpenShare, PositiveInt
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, Measured, MeasuredResult
+from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.columns import IMAGE_ID, METRIC
@@ -206,7 +206,7 @@ def _first(sizes: Sequence[int], shares: np.ndarray[Any, Any], wanted: float) ->
     return next((size for size, ok in zip(sizes, enough, strict=True) if ok), None)
 
 
-def _of_images(out: Path, metrics: Sequence[MetricResult[Measured]]) -> Floats:
+def _of_images(out: Path, metrics: Sequence[MetricResult]) -> Floats:
     """[n_images, metrics]: the rank-order ρ of each image alone."""
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)

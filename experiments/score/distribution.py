@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Measured
+from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.runs import files
 

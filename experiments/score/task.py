@@ -35,8 +35,8 @@ from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
 from metaeval.readers.files import user_path
 from metaeval.results.blocks import BlockEntry, Manifest, SourceFile
-from metaeval.results.measured import Extra, Measured, MeasuredResult
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import DatasetInfo, FamilyInfo
 from metaeval.results.sentences import names, sentences
 from metaeval.runs.digests import digest, file_sha256
@@ -255,7 +255,7 @@ def _metric_results(
     bound: Mapping[str, MetricScores],
     entries: Sequence[BlockEntry],
     statistics: Mapping[str, Measured],
-) -> tuple[MetricResult[Measured], ...]:
+) -> tuple[MetricResult, ...]:
     """The result of each column; `entries` are those of the manifest."""
     results = []
     for name, scored in bound.items():
@@ -268,7 +268,7 @@ def _metric_results(
     return tuple(results)
 
 
-def _caveat(results: Sequence[MetricResult[Measured]]) -> str:
+def _caveat(results: Sequence[MetricResult]) -> str:
     """The scores that most captions have the lowest of; empty where there are none."""
     floors = []
     for metric in results:

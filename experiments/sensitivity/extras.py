@@ -10,11 +10,15 @@ from metaeval.experiments.sensitivity.kinds import Sets, severities
 from metaeval.experiments.sensitivity.profile import SensitivityCell
 from metaeval.experiments.sensitivity.rewrites import Invariance
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, Measured
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import EXAMPLES, SETS, Extra
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.sentences import names
 
 WORST = 3  # sets that a metric misses, with captions
+
+PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
+MEAN_AUC, POSITIVES = "mean_auc", "hard_positives"  # keys of measures
+KIND = "kind_"  # and the kind: the key of its measure
 
 
 class NumbersOfMetric(NamedTuple):
@@ -52,7 +56,7 @@ def _with_verdict(cells: Mapping[str, SensitivityCell], *verdicts: str) -> list[
 
 
 def extras_of(
-    metrics: Sequence[MetricResult[Measured]],
+    metrics: Sequence[MetricResult],
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
     kinds: Sequence[str],
@@ -60,7 +64,7 @@ def extras_of(
 ) -> Iterator[Extra]:
     """The metrics that see most first, controls last."""
     columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
-    columns.sort(key=lambda c: (c.control, -(of_metrics[c.name].measured.value("mean_auc") or 0.0)))
+    columns.sort(key=lambda c: (c.control, -(of_metrics[c.name].measured.value(MEAN_AUC) or 0.0)))
     order = {column.name: of_metrics[column.name] for column in columns}
     yield Extra(
         name="kinds",
@@ -68,7 +72,7 @@ def extras_of(
         kind="matrix",
         columns=("metric", *kinds),
         rows=tuple(
-            (name, *(of.measured.value(f"kind_{kind}") for kind in kinds))
+            (name, *(of.measured.value(f"{KIND}{kind}") for kind in kinds))
             for name, of in order.items()
         ),
     )
@@ -150,7 +154,7 @@ def _sets(sets: Sets) -> Extra:
         }
         for entry in sets
     ]
-    return Extra.of("sets", "The changes", records, folded=True)
+    return Extra.of(SETS, "The changes", records, folded=True)
 
 
 def _misses(order: Mapping[str, NumbersOfMetric], controls: set[str]) -> Extra:
@@ -188,9 +192,9 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> Iterator[Extra]:
                 estimate = numbers.pop(key) or Estimate(value=None)
                 numbers |= {key: estimate, f"{key}_n": estimate.n}
             cells.append({"metric": name, "set": set_name, **numbers})
-    yield Extra.of("profile", "Every metric and change", cells, kind="data")
+    yield Extra.of(PROFILE_CELLS, "Every metric and change", cells, kind="data")
     yield Extra.of(
-        "examples",
+        EXAMPLES,
         "Captions on which metrics err most",
         [
             _example(name, set_name, example)

@@ -16,7 +16,14 @@ from metaeval.experiments.fitted import FAMILY, TEXT, as_scores, predictions, te
 from metaeval.experiments.graded.statistics import matrix
 from metaeval.experiments.means import Means
 from metaeval.experiments.sensitivity.combinations import together
-from metaeval.experiments.sensitivity.extras import NumbersOfMetric, extras_of, missed
+from metaeval.experiments.sensitivity.extras import (
+    KIND,
+    MEAN_AUC,
+    POSITIVES,
+    NumbersOfMetric,
+    extras_of,
+    missed,
+)
 from metaeval.experiments.sensitivity.kinds import (
     MeanAuc,
     ResampledMean,
@@ -48,7 +55,8 @@ from metaeval.experiments.sensitivity.rewrites import (
 )
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.measured import Measured, MeasuredResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
@@ -65,7 +73,7 @@ from metaeval.stats.significance.comparison import (
     resampled_difference,
 )
 
-MEAN_AUC, POSITIVES, SEVERITY = "mean_auc", "hard_positives", "severity_order"
+SEVERITY = "severity_order"
 REWRITES = "rewrites"  # the group of sets of `PairedMeans` that compares them with near-copies
 HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
@@ -136,7 +144,7 @@ def statistics(
             POSITIVES: positives.rewrites,
             "missed": Estimate(value=len(missed(cells))),
             "no_ops": positives.no_ops,
-            **{f"kind_{kind}": means.over_kinds([group]) for kind, group in groups.items()},
+            **{f"{KIND}{kind}": means.over_kinds([group]) for kind, group in groups.items()},
             **{f"severity_{name}": estimate for name, estimate in severity.items()},
         }
         undecided = [e.expected for e in sets if cells[e.set].verdict == "unsure"]
@@ -169,7 +177,7 @@ def statistics(
     )
     alpha = 1 - confidence
     by_group = against_controls(paired, list(compared), ranked, controls, alpha)
-    keys = {REWRITES: POSITIVES, **{kind: f"kind_{kind}" for kind in groups}}
+    keys = {REWRITES: POSITIVES, **{kind: f"{KIND}{kind}" for kind in groups}}
     against = {keys[group]: entry for group, entry in by_group.items()}
     for entry in against_controls(paired, [HARM], ranked, controls, alpha).values():
         against[MEAN_AUC] = entry
@@ -235,7 +243,7 @@ def _declared(
         Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
         Measure("missed", "sets missed", unit="count", best="lowest"),
         Measure("no_ops", "no-ops above harmful near-copies", shown=False),
-        *(Measure(f"kind_{kind}", f"AUC, {kind}", shown=False) for kind in groups),
+        *(Measure(f"{KIND}{kind}", f"AUC, {kind}", shown=False) for kind in groups),
         *(Measure(f"severity_{s}", f"AUC, {s} harm", shown=False) for s in of_severity),
     )
 

@@ -14,31 +14,40 @@ from metaeval.options import did_you_mean
 from metaeval.readers.files import user_path
 from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Model
-from metaeval.results.trust import Use
 
 BATTERIES = ("quick", "standard", "full")
 _Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class DeclaredRules(Model):
-    """As `metaeval.results.trust.Rules`, with limits."""
+class Rules(Model):
+    """What a verdict rests on.
+
+    Attributes
+    ----------
+    minimal_effect
+        The least effect that counts, on the scale from the best control (0) to the ceiling (1).
+    alpha
+        The level of significance, after Holm's correction over metrics × items of a use.
+    least_room
+        Where the ceiling is less than this above the best control, the item decides nothing.
+    """
 
     minimal_effect: _Share
     alpha: Annotated[float, Field(gt=0, lt=1)]
     least_room: _Share
 
 
-class DeclaredUse(Model):
-    """A use, and its evidence: source ("pairs.kinds") → the parts that count, `None` for all."""
+class Use(Model):
+    """What a metric may be used for.
+
+    `shows` says what a metric must do better than the best control on each item; `evidence` is
+    source ("pairs.kinds") → the parts that count, `None` for all.
+    """
 
     id: Annotated[str, Field(pattern="^[a-z0-9_]+$")]
     title: str
     shows: str
     evidence: Mapping[str, tuple[str, ...] | None]
-
-    def shown(self) -> Use:
-        """The use as the result has it."""
-        return Use(id=self.id, title=self.title, shows=self.shows)
 
     def asks(self, source: str, part: str) -> bool:
         """Whether a number is evidence for this use."""
@@ -49,8 +58,8 @@ class DeclaredUse(Model):
 class Uses(Model):
     """conf/trust/uses.yaml."""
 
-    rules: DeclaredRules
-    uses: tuple[DeclaredUse, ...]
+    rules: Rules
+    uses: tuple[Use, ...]
 
 
 class Battery(Model):

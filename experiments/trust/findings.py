@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from scipy import stats
 
+from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
+from metaeval.experiments.attack.statistics import CONTROLS, COPIED, fooled_key
+from metaeval.experiments.forced_choice.statistics import MEAN, measure_of
+from metaeval.experiments.pairs.statistics import key_of as pairs_key
+from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
 from metaeval.results.base import Estimate
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.comparison import Comparisons
+from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import RunResult
-from metaeval.results.trust import CaptionExample
 from metaeval.stats.significance.comparison import ALPHA
 
+Outcome = Literal["passes", "fails", "undecided", "not counted"]
+
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
-COPIED = "references copied"  # the search that starts from a reference
 BLIND = ("length", "random")  # of the scores that every attack runs on
 LONG = 30  # words of a mean caption from which battles are about long captions
+Example = Mapping[str, Any]  # image_id, better, worse, and the metric's score of both
 
 
-class ControlledFinding(NamedTuple):
+class Finding(NamedTuple):
     """One number of one metric against the best control on the same items.
 
-    `source` and `part` are what conf/trust/uses.yaml chooses by; `difference` is value minus
-    control with its interval.
+    Attributes
+    ----------
+    source, part
+        What conf/trust/uses.yaml chooses by; the part is a kind, a dimension, a category.
+    metric, measure
+        The metric, and what `value` is, in words.
+    value, control, control_value
+        The metric's value; the best control and its value.
+    difference
+        Value minus control, with its interval.
+    p, test
+        Of the difference, before any correction, and how it was computed.
+    ceiling, ceiling_is
+        The value that would be best, and what it is.
+    examples
+        Up to three captions.
+    corrupted
+        Whether the captions were corrupted by this tool.
+    why_not
+        Why it does not count; `None` where it counts.
+    item
+        The item of the battery.
+    p_adjusted, outcome
+        What the rules make of it: Holm's correction runs over metrics × parts of a use.
     """
 
     source: str
@@ -41,9 +68,30 @@ class ControlledFinding(NamedTuple):
     test: str
     ceiling: float = 1.0
     ceiling_is: str = "always right"
-    examples: tuple[CaptionExample, ...] = ()
-    corrupted: bool = False  # whether the captions were corrupted by this tool
-    why_not: str | None = None  # why it does not count, whatever the metric
+    examples: tuple[Example, ...] = ()
+    corrupted: bool = False
+    why_not: str | None = None
+    item: str = ""
+    p_adjusted: float | None = None
+    outcome: Outcome = "undecided"
+
+    @property
+    def name(self) -> str:
+        """ "sugarcrepe: replace_obj"."""
+        return f"{self.item}: {self.part}" if self.part else self.item
+
+    @property
+    def effect(self) -> Estimate:
+        """The difference on the scale from the control (0) to the ceiling (1)."""
+        room, difference = self.ceiling - self.control_value, self.difference
+        if room <= 0 or difference.value is None:
+            return Estimate(value=None)
+        low, high = difference.low, difference.high
+        return Estimate(
+            value=difference.value / room,
+            low=None if low is None else low / room,
+            high=None if high is None else high / room,
+        )
 
 
 class MetricTests(NamedTuple):
@@ -54,85 +102,107 @@ class MetricTests(NamedTuple):
     corrupted: bool = False
 
 
-def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
+def between_metrics(result: MeasuredResult) -> Iterator[MetricTests]:
     """The tests between metrics that an experiment makes, in its main measure."""
-    if isinstance(result, MeasuredResult) and result.experiment in GRADED:
-        pairs = result.comparisons.get("pairwise_accuracy")
-        if pairs is not None:
-            yield MetricTests("share of pairs of versions in order", pairs, corrupted=True)
-    elif isinstance(result, MeasuredResult) and result.experiment == "sensitivity":
+    experiment, pairs = result.experiment, result.comparisons
+    if experiment in GRADED and "pairwise_accuracy" in pairs:
+        measure = "share of pairs of versions in order"
+        yield MetricTests(measure, pairs["pairwise_accuracy"], corrupted=True)
+    elif experiment == "sensitivity":
         measure = "how often the human caption scores higher, mean over kinds that harm"
-        yield MetricTests(measure, result.comparisons["mean_auc"], corrupted=True)
-    elif isinstance(result, MeasuredResult) and result.experiment == "pairs":
-        if (pairs := result.comparisons.get("accuracy_true___false")) is not None:
-            measure = "share of pairs with the true caption higher, mean over kinds"
-            yield MetricTests(measure, pairs)
-    elif isinstance(result, MeasuredResult) and result.experiment == "forced_choice":
+        yield MetricTests(measure, pairs[MEAN_AUC], corrupted=True)
+    elif experiment == "pairs" and (key := pairs_key("true > false")) in pairs:
+        measure = "share of pairs with the true caption higher, mean over kinds"
+        yield MetricTests(measure, pairs[key])
+    elif experiment == "forced_choice":
         for n in _numbers_of_references(result):
-            measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
-            yield MetricTests(measure, result.comparisons[f"agreement_{n}"])
-    elif isinstance(result, MeasuredResult) and result.experiment == "judgments":
-        key = key_of(result, str(result.settings["statistic"]), main_dimension(result))
-        yield MetricTests(f"{result.settings['statistic']} with people", result.comparisons[key])
-    elif isinstance(result, MeasuredResult) and result.experiment == "arena":
-        yield MetricTests("agreement with the winners of battles", result.comparisons["agreement"])
+            yield MetricTests(_agreement(n), pairs[measure_of(n, MEAN).key])
+    elif experiment == "judgments":
+        statistic = str(result.settings["statistic"])
+        key = key_of(result, statistic, main_dimension(result))
+        yield MetricTests(f"{statistic} with people", pairs[key])
+    elif experiment == "arena":
+        yield MetricTests("agreement with the winners of battles", pairs[AGREEMENT.key])
 
 
-def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
+def findings(result: MeasuredResult) -> Iterator[Finding]:
     """All findings of a result that a use may need."""
-    if isinstance(result, MeasuredResult) and result.experiment in _MEASURED:
-        yield from _MEASURED[result.experiment](result)
+    if result.experiment in _FINDINGS:
+        yield from _FINDINGS[result.experiment](result)
 
 
-def _graded(result: MeasuredResult) -> Iterator[ControlledFinding]:
-    if (against := result.controls.get("pairwise_accuracy")) is None:
-        return
+def _against_control(
+    result: MeasuredResult,
+    key: str,
+    source: str,
+    part: str,
+    measure: str,
+    examples: Mapping[str, Sequence[Example]] | None = None,
+    **more: Any,
+) -> Iterator[Finding]:
+    """The comparison of every metric with the best control by a measure of a result.
+
+    `examples` are those of each metric; `more` are fields of the findings.
+    """
+    against = result.controls.get(key)
+    compared = {} if against is None else {c.a: c for c in against.comparisons}
     for metric in _metrics(result):
-        if tested := _from(against, metric.name, metric.numbers["pairwise_accuracy"]):
-            yield ControlledFinding(
-                "graded.order",
-                result.experiment,
-                metric.name,
-                "share of pairs of versions of one caption in order",
-                *tested,
-                ceiling_is="every pair in order",
-                corrupted=True,
-            )
+        if metric.name not in compared:
+            continue
+        value, one = metric.numbers[key], compared[metric.name]
+        if value.value is None or one.difference.value is None:
+            continue
+        yield Finding(
+            source,
+            part,
+            metric.name,
+            measure,
+            value,
+            one.b,
+            value.value - one.difference.value,
+            one.difference,
+            None if one.test is None else one.test.p,
+            "" if one.test is None else one.test.method,
+            examples=tuple((examples or {}).get(metric.name, ())),
+            **more,
+        )
 
 
-def _pairs(result: MeasuredResult) -> Iterator[ControlledFinding]:
+def _graded(result: MeasuredResult) -> Iterator[Finding]:
+    yield from _against_control(
+        result,
+        "pairwise_accuracy",
+        "graded.order",
+        result.experiment,
+        "share of pairs of versions of one caption in order",
+        ceiling_is="every pair in order",
+        corrupted=True,
+    )
+
+
+def _pairs(result: MeasuredResult) -> Iterator[Finding]:
     main = result.declared[0].key
-    kinds = {
-        key.removeprefix(f"{main}_"): key for key in result.controls if key.startswith(f"{main}_")
-    }
-    for metric in _metrics(result):
-        for kind, key in kinds.items():
-            if tested := _from(result.controls[key], metric.name, metric.numbers[key]):
-                measure = "share of pairs with the true caption higher"
-                yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
+    measure = "share of pairs with the true caption higher"
+    for key in result.controls:
+        if key.startswith(f"{main}_"):
+            kind = key.removeprefix(f"{main}_")
+            yield from _against_control(result, key, "pairs.kinds", kind, measure)
 
 
-def _forced_choice(result: MeasuredResult) -> Iterator[ControlledFinding]:
-    numbers = _numbers_of_references(result)
-    most = max(numbers, default=0)
+def _forced_choice(result: MeasuredResult) -> Iterator[Finding]:
+    most = max(_numbers_of_references(result), default=0)
     for measure in result.declared:
         key, _, category = measure.key.removeprefix("agreement_").partition("_")
-        against = result.controls.get(measure.key)
-        if against is None or not category:
+        if measure.key not in result.controls or not category:
             continue  # every category is evidence, so that their mean is none
         n = int(key)
-        for metric in _metrics(result):
-            if not (tested := _from(against, metric.name, metric.numbers[measure.key])):
-                continue
-            what = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
-            if n == most and n != 1:
-                yield ControlledFinding(
-                    "forced_choice.categories", category, metric.name, what, *tested
-                )
-            if n == 1:
-                yield ControlledFinding(
-                    "forced_choice.one_reference", category, metric.name, what, *tested
-                )
+        if n in (1, most):
+            source = "forced_choice.one_reference" if n == 1 else "forced_choice.categories"
+            yield from _against_control(result, measure.key, source, category, _agreement(n))
+
+
+def _agreement(n: int) -> str:
+    return f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
 
 
 def _numbers_of_references(result: MeasuredResult) -> list[int]:
@@ -141,22 +211,33 @@ def _numbers_of_references(result: MeasuredResult) -> list[int]:
     return [int(str(n)) for n in numbers] if isinstance(numbers, tuple) else []
 
 
-def _judgments(result: MeasuredResult) -> Iterator[ControlledFinding]:
+def _judgments(result: MeasuredResult) -> Iterator[Finding]:
     statistic = str(result.settings["statistic"])  # also the difference's and the ceiling's
     for dimension in dimensions(result):
         key = key_of(result, statistic, dimension)
-        people, against = result.people.get(key), result.controls.get(key)
+        people = result.people.get(key)
         ceiling, is_what = 1.0, "a correlation of 1"
         if people is not None and people.value is not None:
             ceiling, is_what = people.value, "the agreement of one rating with the others"
-        for metric in _metrics(result):
-            if against and (tested := _from(against, metric.name, metric.numbers[key])):
-                yield ControlledFinding(
-                    "judgments.correlation", dimension, metric.name,
-                    f"{statistic} with people", *tested, ceiling, is_what,
-                )  # fmt: skip
-        if dimension == main_dimension(result):
-            yield from _accuracies(result, dimension)
+        yield from _against_control(
+            result,
+            key,
+            "judgments.correlation",
+            dimension,
+            f"{statistic} with people",
+            ceiling=ceiling,
+            ceiling_is=is_what,
+        )
+    main, is_what = main_dimension(result), "every pair in order"
+    measure = "pairs of captions of an image in order, or tied as by people"
+    key = key_of(result, "accuracy", main)
+    yield from _against_control(result, key, "judgments.pairs", main, measure, ceiling_is=is_what)
+    measure = "share of pairs of systems in order"
+    key = key_of(result, "system_accuracy", main)
+    for one in _against_control(
+        result, key, "judgments.systems", main, measure, ceiling_is=is_what
+    ):
+        yield one._replace(why_not=_too_few_systems(one.value.n or 0))
 
 
 def dimensions(result: MeasuredResult) -> list[str]:
@@ -175,24 +256,6 @@ def key_of(result: MeasuredResult, name: str, dimension: str) -> str:
     return name if len(dimensions(result)) == 1 else f"{name}_{dimension}"
 
 
-def _accuracies(result: MeasuredResult, dimension: str) -> Iterator[ControlledFinding]:
-    for of, name, measure in (
-        ("pairs", "accuracy", "pairs of captions of an image in order, or tied as by people"),
-        ("systems", "system_accuracy", "share of pairs of systems in order"),
-    ):
-        key = key_of(result, name, dimension)
-        if (against := result.controls.get(key)) is None:
-            continue
-        for metric in _metrics(result):
-            value = metric.numbers[key]
-            if tested := _from(against, metric.name, value):
-                yield ControlledFinding(
-                    f"judgments.{of}", dimension, metric.name, measure, *tested,
-                    ceiling_is="every pair in order",
-                    why_not=_too_few_systems(value.n or 0) if of == "systems" else None,
-                )  # fmt: skip
-
-
 def _too_few_systems(n: int) -> str | None:
     """Whether a random order of this number of systems is correct too often to show anything.
 
@@ -204,67 +267,79 @@ def _too_few_systems(n: int) -> str | None:
     return f"a random order of {n} systems is right with probability {by_chance:.2f}"
 
 
-def _sensitivity(result: MeasuredResult) -> Iterator[ControlledFinding]:
-    kind_of = {one["set"]: one["kind"] for one in result.extra("sets").records}
-    examples = [(kind_of[one["set"]], one) for one in result.extra("examples").records]
-    for key, against in result.controls.items():
-        if key == "hard_positives":
-            source, kind = "sensitivity.rewrites", ""
+def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
+    kind_of = {one["set"]: one["kind"] for one in result.extra(SETS).records}
+    worst: dict[str, dict[str, list[Example]]] = {}
+    for one in result.extra(EXAMPLES).records:
+        example = _example(one, "changed")
+        worst.setdefault(kind_of[one["set"]], {}).setdefault(one["metric"], []).append(example)
+    for of_kind in worst.values():  # the changed caption scored highest
+        for metric, examples in of_kind.items():
+            examples.sort(key=lambda e: (e["score_better"] or 0.0) - (e["score_worse"] or 0.0))
+            of_kind[metric] = examples[:3]
+    of_changes: dict[str, Any] = {"ceiling_is": "always", "corrupted": True}
+    for key in result.controls:
+        if key == POSITIVES:
             measure = "how often a rewrite scores above a harmful near-copy"
-        elif key.startswith("kind_"):
-            source, kind = "sensitivity.kinds", key.removeprefix("kind_")
-            measure = "how often the human caption scores higher"
-        else:
-            continue
-        for metric in _metrics(result):
-            worst = [one for of, one in examples if (of, one["metric"]) == (kind, metric.name)]
-            if tested := _from(against, metric.name, metric.numbers[key]):
-                yield ControlledFinding(
-                    source, kind, metric.name, measure, *tested,
-                    ceiling_is="always", examples=_examples(worst), corrupted=True,
-                )  # fmt: skip
+            yield from _against_control(
+                result, key, "sensitivity.rewrites", "", measure, worst.get(""), **of_changes
+            )
+        elif key.startswith(KIND):
+            kind, measure = key.removeprefix(KIND), "how often the human caption scores higher"
+            yield from _against_control(
+                result, key, "sensitivity.kinds", kind, measure, worst.get(kind), **of_changes
+            )
 
 
-def _arena(result: MeasuredResult) -> Iterator[ControlledFinding]:
-    against = result.controls.get("agreement")
-    systems = [extra.records for extra in result.extras if extra.name == "systems"]
+def _example(record: Mapping[str, Any], what: str) -> Example:
+    """A caption that people wrote, another one, and the metric's scores of both."""
+    return {
+        "image_id": record["image_id"],
+        "better": record["human"],
+        "worse": record[what],
+        "score_better": record["score of the human caption"],
+        "score_worse": record[f"score of the {what} caption"],
+    }
+
+
+def _arena(result: MeasuredResult) -> Iterator[Finding]:
+    systems = [extra.records for extra in result.extras if extra.name == SYSTEMS]
     known = [s["words"] for records in systems for s in records if s["words"] is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG
-    for metric in _metrics(result):
-        tested = against and _from(against, metric.name, metric.numbers["agreement"])
-        if tested:
-            measure = "agreement with the winners of battles"
-            yield ControlledFinding("arena.agreement", "", metric.name, measure, *tested)
-            if is_long:
-                yield ControlledFinding("arena.long", "", metric.name, measure, *tested)
+    measure = "agreement with the winners of battles"
+    for source in ("arena.agreement", *(["arena.long"] if is_long else [])):
+        yield from _against_control(result, AGREEMENT.key, source, "", measure)
 
 
-def _attack(result: MeasuredResult) -> Iterator[ControlledFinding]:
-    gallery: dict[str, list[CaptionExample]] = {}
-    for one in result.extra("examples").records:
-        gallery.setdefault(one["metric"], []).append(
-            CaptionExample(
-                image_id=one["image_id"],
-                better=one["human"],
-                worse=one["false"],
-                scores=(one["score of the human caption"], one["score of the false caption"]),
-            )
-        )
+def _attack(result: MeasuredResult) -> Iterator[Finding]:
+    gallery: dict[str, list[Example]] = {}
+    for one in result.extra(EXAMPLES).records:
+        gallery.setdefault(one["metric"], []).append(_example(one, "false"))
     for metric in _metrics(result):
         for search in (str(metric.numbers.facts["search"]), COPIED):
-            key = f"fooled_{search.replace(' ', '_')}"
+            key = fooled_key(search)
             controls = _resistance_of_controls(result, search, key)
             if not controls or key not in metric.numbers.values:
                 continue
             best = max(controls, key=lambda name: controls[name].value or 0.0)
-            value = _complement(metric.numbers[key])
-            if (tested := _unpaired(value, best, controls[best])) is not None:
-                yield ControlledFinding(
-                    "attack.resists", search, metric.name,
-                    "share of images on which the search failed",
-                    *tested, ceiling_is="never fooled",
-                    examples=tuple(gallery.get(metric.name, ())[:3]),
-                )  # fmt: skip
+            value, control = _complement(metric.numbers[key]), controls[best]
+            if value.value is None or control.value is None:
+                continue
+            difference, p = _unpaired(value, control)
+            yield Finding(
+                "attack.resists",
+                search,
+                metric.name,
+                "share of images on which the search failed",
+                value,
+                best,
+                control.value,
+                difference,
+                p,
+                "" if difference.interval is None else "normal, as if independent",
+                ceiling_is="never fooled",
+                examples=tuple(gallery.get(metric.name, ())[:3]),
+            )
 
 
 def _resistance_of_controls(result: MeasuredResult, search: str, key: str) -> dict[str, Estimate]:
@@ -285,13 +360,13 @@ def _resistance_of_controls(result: MeasuredResult, search: str, key: str) -> di
                 high=one["images fooled_high"],
                 n=one["n"],
             )
-            for one in result.extra("controls").records
+            for one in result.extra(CONTROLS).records
             if one["score"] in BLIND
         }
     return {name: _complement(rate) for name, rate in rates.items() if rate.value is not None}
 
 
-_MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]] = {
+_FINDINGS: Mapping[str, Callable[[MeasuredResult], Iterator[Finding]]] = {
     "forced_choice": _forced_choice,
     "judgments": _judgments,
     "arena": _arena,
@@ -302,49 +377,27 @@ _MEASURED: Mapping[str, Callable[[MeasuredResult], Iterator[ControlledFinding]]]
 }
 
 
-def _metrics(result: RunResult[Any]) -> Iterator[MetricResult[Any]]:
+def _metrics(result: MeasuredResult) -> Iterator[MetricResult]:
     """The metrics with numbers: no controls, no parts of others."""
     for metric in result.metrics:
         if metric.statistics is not None and not metric.column.control and metric.column.headline:
             yield metric
 
 
-_Found = tuple[Estimate, str, float, Estimate, float | None, str]
-
-
-def _from(against: AgainstControl, metric: str, value: Estimate) -> _Found | None:
-    """The metric's comparison with the best control, as a `ControlledFinding` holds it."""
-    for compared in against.comparisons:
-        if compared.a == metric:
-            return _tested(compared, value)
-    return None
-
-
-def _tested(compared: Comparison, value: Estimate) -> _Found | None:
-    difference, test = compared.difference, compared.test
-    if value.value is None or difference.value is None:
-        return None
-    control = value.value - difference.value
-    p = None if test is None else test.p
-    return value, compared.b, control, difference, p, "" if test is None else test.method
-
-
-def _unpaired(value: Estimate, name: str, control: Estimate) -> _Found | None:
-    """A difference of two values by the widths of their intervals, as if they were independent.
+def _unpaired(value: Estimate, control: Estimate) -> tuple[Estimate, float | None]:
+    """A difference of two values by the widths of their intervals, as if they were independent,
+    and its p-value.
 
     For values whose items are not available; too strict where both succeed on the same images, too
     lenient where one succeeds on those on which the other fails.
     """
-    if value.value is None or control.value is None:
-        return None
-    difference = value.value - control.value
+    difference = (value.value or 0.0) - (control.value or 0.0)
     if value.interval is None or control.interval is None:
-        return value, name, control.value, Estimate(value=difference), None, ""
+        return Estimate(value=difference), None
     width = math.hypot(*(high - low for low, high in (value.interval, control.interval))) / 2
     sd = width / stats.norm.ppf(0.975)
     p = float(2 * stats.norm.sf(abs(difference) / sd)) if sd > 0 else None
-    interval = Estimate(value=difference, low=difference - width, high=difference + width)
-    return value, name, control.value, interval, p, "normal, as if independent"
+    return Estimate(value=difference, low=difference - width, high=difference + width), p
 
 
 def _complement(rate: Estimate) -> Estimate:
@@ -354,18 +407,3 @@ def _complement(rate: Estimate) -> Estimate:
     return Estimate(
         value=turned(rate.value), low=turned(rate.high), high=turned(rate.low), n=rate.n
     )
-
-
-def _examples(records: list[dict[str, Any]]) -> tuple[CaptionExample, ...]:
-    """The worst examples: the changed caption scored highest."""
-    examples = [
-        CaptionExample(
-            image_id=one["image_id"],
-            better=one["human"],
-            worse=one["changed"],
-            scores=(one["score of the human caption"], one["score of the changed caption"]),
-        )
-        for one in records
-    ]
-    examples.sort(key=lambda e: (e.scores[0] or 0.0) - (e.scores[1] or 0.0))
-    return tuple(examples[:3])

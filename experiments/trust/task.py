@@ -7,12 +7,9 @@ import copy
 import io
 import json
 import os
-import statistics as median_of
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
@@ -24,37 +21,20 @@ from metaeval.data.image_files import ImageFiles
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
+from metaeval.experiments.printout import not_run
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
-from metaeval.experiments.trust.across import across_benchmarks
-from metaeval.experiments.trust.declared import DeclaredUse, read_battery, read_uses
-from metaeval.experiments.trust.findings import between_metrics, findings
-from metaeval.experiments.trust.printout import printout
-from metaeval.experiments.trust.verdicts import (
-    UnjudgedEvidence,
-    Verdicts,
-    cells,
-    effect_of,
-    robustness,
-)
+from metaeval.experiments.text_table import text_table
+from metaeval.experiments.trust.declared import read_battery, read_uses
+from metaeval.experiments.trust.result import NAMED, SHOWN, ItemRun, gathered
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path
-from metaeval.results.comparison import Comparison
 from metaeval.results.files import read_info, read_result
-from metaeval.results.metric import MetricResult
-from metaeval.results.run import RunInfo, RunResult
-from metaeval.results.trust import (
-    BatteryItem,
-    Evidence,
-    KnownComparison,
-    MetricCost,
-    Rules,
-    TrustResult,
-    TrustStatistics,
-)
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import RunInfo
 from metaeval.runs import files
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.scoring import signatures_of
@@ -63,15 +43,6 @@ from metaeval.text.tokenizers.base import forget_texts
 ITEMS = "items"  # the folder of the runs of the battery
 KEY = "key"  # in the folder of an item: what its run follows from, as a digest
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRun:
-    """An item of the battery, and its finished run, where it has one."""
-
-    item: BatteryItem
-    result: RunResult[Any] | None
-    info: RunInfo | None
 
 
 class Trust(Streaming):
@@ -91,7 +62,6 @@ class Trust(Streaming):
 
     name: ClassVar[str] = "trust"
     title: ClassVar[str] = "Trust: which metric for what?"
-    report = "trust"
     question: ClassVar[str] = "Which metric can I trust, and for what?"
 
     def __init__(
@@ -110,7 +80,7 @@ class Trust(Streaming):
         for folder in self.runs:
             _finished(user_path(folder))
 
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> TrustResult:
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         config, out = record.config, record.out
         declared = read_uses(self.uses)
         battery = read_battery(self.battery)
@@ -126,16 +96,36 @@ class Trust(Streaming):
                 if seed != config.seed
             }
         for folder in self.runs:
-            given.append(_given(user_path(folder), [r.item.id for r in (*runs, *given)]))
+            given.append(_given(user_path(folder), [r.id for r in (*runs, *given)]))
             print(_line(given[-1]), flush=True)
         return gathered(
-            self.battery, declared.uses, Rules(**declared.rules.model_dump()), [*runs, *given],
-            own_metrics=_own(config), metrics=metrics,
-            reruns={seed: [*repeated, *given] for seed, repeated in reruns.items()},
-        )  # fmt: skip
+            self.battery,
+            declared.uses,
+            declared.rules,
+            [*runs, *given],
+            _own(config),
+            metrics,
+            {seed: [*repeated, *given] for seed, repeated in reruns.items()},
+        )
 
-    def printout(self, summary: Any, out: Path, file: Path) -> str:
-        return printout(summary, file)
+    def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
+        rows: dict[str, dict[str, str]] = {}
+        for cell in summary.extra("cells").records:
+            row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
+            row[cell["use"]] = SHOWN[cell["verdict"]]
+        lines = [*text_table(list(rows.values()), ""), ""]
+        for use in summary.extra("uses").records:
+            named = [f"{verdict}: {use[verdict]}" for verdict in NAMED[:3] if use[verdict]]
+            lines.append(f"{use['use']}: {'; '.join(named) or 'no evidence'}")
+        changes = [
+            {"metric": one["change"], "verdicts that change": f"{one['verdicts']} of {one['of']}"}
+            for one in summary.extra("robustness").records
+        ]
+        lines += ["", *text_table(changes, ""), ""]
+        for item in summary.extra("items").records:
+            if item["status"] == "missing":
+                lines.append(f"missing: {item['item']}: {item['reason']}; {item['command']}")
+        return "\n".join([*lines, *not_run(summary), f"{file.stem}: {file}"])
 
 
 def _battery_runs(
@@ -160,190 +150,12 @@ def _with_seed(config: DictConfig, seed: int) -> DictConfig:
     return reseeded
 
 
-def gathered(
-    battery: str,
-    uses: Sequence[DeclaredUse],
-    rules: Rules,
-    runs: Sequence[ItemRun],
-    own_metrics: Sequence[str] = (),
-    metrics: Mapping[str, Metric] | None = None,
-    reruns: Mapping[int, Sequence[ItemRun]] | None = None,
-) -> TrustResult:
-    """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds."""
-    columns = _columns(runs)
-    ran = [m.name for m in columns.values() if m.ok]
-    evidence = {use.id: list(_found(use, runs, columns)) for use in uses}
-
-    def judge(rules: Rules, without: str | None) -> Verdicts:
-        return {
-            use: cells([f for f in of if f.evidence.item != without], ran, rules)
-            for use, of in evidence.items()
-        }
-
-    def judge_runs(rerun: Sequence[ItemRun]) -> Verdicts:
-        return {use.id: cells(list(_found(use, rerun, columns)), ran, rules) for use in uses}
-
-    matrix = judge(rules, None)
-    seeds = {seed: judge_runs(again) for seed, again in (reruns or {}).items()}
-    costs = _costs(runs, columns)
-    items = [run.item.id for run in runs if run.result is not None]
-    entries = tuple(
-        MetricResult[TrustStatistics](
-            column=m.column, family=m.family, signature=m.signature, status=m.status,
-            citation=m.citation,
-            reason=m.reason, remedy=m.remedy, training=m.training,
-            statistics=TrustStatistics(
-                cells={use: row[name] for use, row in matrix.items()}, cost=costs[name],
-                **_takes((metrics or {}).get(m.family)),
-            ) if m.ok else None,
-        )
-        for name, m in columns.items()
-    )  # fmt: skip
-    mine = tuple(name for name, m in columns.items() if m.family in own_metrics)
-    datasets = sorted({run.result.dataset for run in runs if run.result is not None})
-    return TrustResult(
-        dataset=", ".join(datasets), battery=battery, rules=rules,
-        uses=tuple(use.shown() for use in uses), items=tuple(run.item for run in runs),
-        robustness=robustness(judge, rules, items, seeds), metrics=entries,
-        own=mine, against_known=tuple(_against_known(runs, mine)),
-        across=across_benchmarks((r.item.id, r.result) for r in runs if r.result is not None),
-    )  # fmt: skip
-
-
-def _takes(metric: Metric | None) -> Mapping[str, Any]:
-    """What a metric reads and whether it runs a network, where it is known."""
-    if metric is None:
-        return {}
-    return {"reads": tuple(sorted(metric.reads)), "runs_network": metric.runs_network}
-
-
-def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult[Any]]:
-    """Column → its entry in the first run in which it has numbers, else in any run."""
-    known: dict[str, MetricResult[Any]] = {}
-    for run in runs:
-        for metric in run.result.metrics if run.result is not None else ():
-            column = metric.column
-            if column.control or column.part_of is not None or not column.headline:
-                continue
-            if metric.name not in known or (metric.ok and not known[metric.name].ok):
-                known[metric.name] = metric
-    return known
-
-
-def _found(
-    use: DeclaredUse, runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]
-) -> list[UnjudgedEvidence]:
-    """All evidence for a use, before the rules."""
-    collected = []
-    for run in runs:
-        data = None if run.info is None else run.info.dataset
-        too_few = None if data is None else data.too_few
-        for f in findings(run.result) if run.result is not None else ():
-            if f.metric not in columns or not use.asks(f.source, f.part):
-                continue
-            assert run.result is not None
-            metric = run.result.metric(f.metric)
-            evidence = Evidence(
-                item=run.item.id, part=f.part, measure=f.measure, value=f.value,
-                control=f.control, control_value=f.control_value, ceiling=f.ceiling,
-                ceiling_is=f.ceiling_is,
-                effect=effect_of(f.difference, f.control_value, f.ceiling),
-                p=f.p, test=f.test, outcome="undecided", examples=f.examples,
-            )  # fmt: skip
-            collected.append(
-                UnjudgedEvidence(
-                    f.metric,
-                    evidence,
-                    f.why_not
-                    or too_few
-                    or _why_learned(metric, f.corrupted, run.result.experiment),
-                )
-            )
-    return collected
-
-
-def _against_known(
-    runs: Sequence[ItemRun], own_metrics: Sequence[str]
-) -> Iterator[KnownComparison]:
-    """The user's metrics against the best known metric of each item.
-
-    The best is the one that the user's metric is least above; those that were chosen on the
-    experiment, or trained on such captions, are left out.
-    """
-    for run in runs:
-        if run.result is None or not own_metrics:
-            continue
-        for tested in between_metrics(run.result):
-            usable = {
-                m.name
-                for m in run.result.metrics
-                if _why_learned(m, tested.corrupted, run.result.experiment) is None
-            }
-            for name in own_metrics:
-                compared = [
-                    c
-                    for pair in tested.pairs.pairs
-                    if name in (pair.a, pair.b)
-                    and (c := pair if pair.a == name else pair.reversed()).b
-                    in usable - set(own_metrics)
-                    and c.difference.value is not None
-                ]
-                if compared:
-                    best = min(compared, key=lambda c: (c.difference.value or 0.0, c.b))
-                    yield KnownComparison(
-                        item=run.item.id, measure=tested.measure, comparison=best,
-                        outcome=_outcome(best, tested.pairs.alpha),
-                    )  # fmt: skip
-
-
-def _outcome(
-    compared: Comparison, alpha: float
-) -> Literal["beats", "falls behind", "not separated"]:
-    if not compared.is_significant(alpha):
-        return "not separated"
-    return "beats" if (compared.difference.value or 0.0) > 0 else "falls behind"
-
-
-def _why_learned(metric: MetricResult[Any], corrupted: bool, experiment: str) -> str | None:
-    """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
-    training = metric.training
-    if training is not None and experiment in training.chosen_on:
-        return f"{metric.name} was chosen on experiment={experiment}"
-    if corrupted and metric.column.learned_from_corruptions:
-        return f"{metric.name} was trained on corrupted captions"
-    return None
-
-
-def _costs(
-    runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]
-) -> dict[str, MetricCost]:
-    """The cost of each column's metric, by the runs that computed at least 100 scores."""
-    rates: dict[str, list[float]] = {}
-    scored: dict[str, int] = {}
-    for run in runs:
-        for family in run.info.metrics if run.info is not None else ():
-            name = family.metric.partition(" (")[0]
-            scored[name] = scored.get(name, 0) + family.n_scored
-            if family.seconds is not None and family.n_scored >= 100:
-                rates.setdefault(name, []).append(1000 * family.seconds / family.n_scored)
-    return {
-        name: MetricCost(
-            seconds_per_1000=median_of.median(rates[m.family]) if m.family in rates else None,
-            n_scored=scored.get(m.family, 0),
-        )
-        for name, m in columns.items()
-    }
-
-
 def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:
     """The run of an item: an earlier finished one of the same key, or a new one."""
     config = item_config(overrides, outer)
     experiment = str(overrides[0]).partition("=")[2]
     arguments = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
-    item = partial(
-        BatteryItem, id=name, experiment=experiment, title=name.replace("_", " "),
-        overrides=tuple(overrides), command=f"python -m metaeval {arguments}",
-    )  # fmt: skip
+    command = f"python -m metaeval {arguments}"
     key = _key(config)
     if key is None or not _is_same(folder, key):
         from metaeval.experiments.run import run_configured  # which imports all experiments
@@ -356,11 +168,11 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
         except (StageError, StrictError):
             pass  # statistics are there: the report failed, or no metric has scores
         except MetaevalError as error:
-            return ItemRun(item(status="missing", reason=str(error)), None, None)
+            return ItemRun(name, experiment, command, reason=str(error))
         if key is not None:
             files.atomic(folder / KEY, lambda p: p.write_text(key, encoding="utf-8"))
     result, info = read_result(folder / files.STATISTICS), read_info(folder / files.RUN)
-    return ItemRun(_with_dataset(item, result, info, f"{ITEMS}/{name}"), result, info)
+    return ItemRun(name, experiment, command, result, info, f"{ITEMS}/{name}")
 
 
 def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
@@ -421,21 +233,11 @@ def _given(folder: Path, taken: Sequence[str]) -> ItemRun:
     result, info = _finished(folder)
     name = folder.resolve().name
     unique = name if name not in taken else str(folder)
-    item = partial(
-        BatteryItem, id=unique, experiment=result.experiment, title=name,
-        overrides=tuple(info.overrides), command=" ".join(info.command),
-    )  # fmt: skip
-    return ItemRun(_with_dataset(item, result, info, os.fspath(folder)), result, info)
+    command = " ".join(info.command)
+    return ItemRun(unique, result.experiment, command, result, info, os.fspath(folder))
 
 
-def _with_dataset(
-    item: partial[BatteryItem], result: RunResult[Any], info: RunInfo, directory: str
-) -> BatteryItem:
-    n_images = info.dataset.n_images if info.dataset is not None else None
-    return item(status="found", directory=directory, dataset=result.dataset, n_images=n_images)
-
-
-def _finished(folder: Path) -> tuple[RunResult[Any], RunInfo]:
+def _finished(folder: Path) -> tuple[MeasuredResult, RunInfo]:
     """The result of a finished run. Raises InputError where there is none."""
     info = read_info(folder / files.RUN)
     if info.status != "finished":
@@ -458,10 +260,10 @@ def _own(config: DictConfig) -> tuple[str, ...]:
 
 def _line(run: ItemRun) -> str:
     """One line for the console."""
-    if run.result is None or run.info is None:
-        return f"{run.item.id}: missing: {run.item.reason}"
+    if run.info is None:
+        return f"{run.id}: missing: {run.reason}"
     seconds = sum(stage.seconds for stage in run.info.stages)
-    ok = sum(m.ok for m in run.result.metrics)
-    n = run.item.n_images
+    n = run.info.dataset.n_images if run.info.dataset is not None else None
     of = f"{n:,} images, " if n else ""
-    return f"{run.item.id}: {of}{ok} of {len(run.result.metrics)} scores, {seconds:.0f} s"
+    ok = sum(m.ok for m in run.metrics)
+    return f"{run.id}: {of}{ok} of {len(run.metrics)} scores, {seconds:.0f} s"

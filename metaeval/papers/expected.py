@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -68,11 +68,9 @@ class PaperItem(Model):
         A function of `metaeval.reproduce.functions` that returns the values.
     missing
         Why it cannot be computed with what is published, and what would help.
-    entries
-        The field of the result that has the metrics.
     value
-        Where the value is in a metric's statistics, with dots; `{cell}` is the name of the cell,
-        `list[field=text]` the entry of a list in which the field has this value.
+        The value in a metric's result: `values.MEASURE`, `facts.NAME` or, where systems are ranked,
+        `systems.NAME`; `{cell}` is the name of the cell.
     scale
         The printed value is the computed one times this.
     rounding
@@ -105,7 +103,6 @@ class PaperItem(Model):
     example: PaperExample | None = None
     function: str = ""
     missing: str = ""
-    entries: Literal["metrics", "against_human"] = "metrics"
     value: str = ""
     scale: float = 1.0
     rounding: Annotated[float, Field(ge=0)] = 0.0

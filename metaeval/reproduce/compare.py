@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from metaeval.papers.expected import PaperItem
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.reproduction import ReproducedValue, Verdict
-from metaeval.results.run import RunResult
+
+Verdict = Literal[
+    "equal", "within", "differs", "other model", "other data", "not published", "not run"
+]
 
 _ROUNDING = 1e-9  # of a printed decimal number as a binary one
-_ENTRY = re.compile(r"(?P<name>\w+)\[(?P<field>\w+)=(?P<text>[^\]]*)\]")
 # column → cell → value; the cell is "" where a column has one value
 Values = Mapping[str, Mapping[str, float | None]]
+
+
+class ReproducedValue(NamedTuple):
+    """One cell of a table.
+
+    Attributes
+    ----------
+    paper, item, metric, cell
+        Where the value was printed; `cell` is empty where a column has one value.
+    published, ours
+        Both on the scale of the paper; `published` is `None` where the printed value is not known,
+        `ours` where nothing was computed.
+    difference
+        ours − published, in units of the declared uncertainty (of the rounding where none is).
+    verdict
+        "equal": the same printed digits. "within": inside the declared uncertainty. "differs":
+        outside. "other model": the metric ran with another model than the paper's. "other data":
+        on other images or references. "not published": no printed value is known. "not run".
+    reason
+        Why the value differs or was not computed, and what would help.
+    """
+
+    paper: str
+    item: str
+    metric: str
+    cell: str
+    published: float | None = None
+    ours: float | None = None
+    difference: float | None = None
+    verdict: Verdict = "not run"
+    reason: str = ""
+
+
+def counted(values: Sequence[ReproducedValue]) -> dict[str, int]:
+    """Verdict → how many values have it; verdicts without a value are left out."""
+    counts = Counter(value.verdict for value in values)
+    return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
 
 
 class _Cell(NamedTuple):
@@ -26,26 +64,27 @@ class _Cell(NamedTuple):
     printed: float | None
 
 
-def compare_run(paper: str, item: PaperItem, result: RunResult[Any]) -> list[ReproducedValue]:
+def compare_run(paper: str, item: PaperItem, result: MeasuredResult) -> list[ReproducedValue]:
     """The rows of an item, from the result of its run."""
-    entries: Sequence[MetricResult[Any]] = getattr(result, item.entries, ())
-    ran = {metric.name: metric for metric in entries if metric.ok}
-    skipped = reasons(result)
-    rows = []
-    for cell in map(_Cell._make, item.printed()):
-        name = stand_in(cell.column, ran)
-        if name is None:
-            rows.append(_not_run(paper, item, cell, _why_no_column(item, cell, skipped)))
-            continue
-        try:
-            ours = value_at(_numbers_of(result, ran[name]), item.value, cell.cell)
-        except LookupError as error:
-            reason = item.absent.get(cell.cell, f"the run has no {error}")
-            rows.append(_not_run(paper, item, cell, reason))
-            continue
-        row = _row(paper, item, cell, ours)
-        rows.append(row if name == cell.column else _of_model(row, name))
-    return rows
+    keys = {cell: item.value.replace("{cell}", cell) for _, cell, _ in item.printed()}
+    values = {}
+    for metric in result.metrics:
+        if metric.ok:
+            numbers = numbers_of(result, metric)
+            values[metric.name] = {c: numbers[key] for c, key in keys.items() if key in numbers}
+    return compare_values(paper, item, values, reasons(result))
+
+
+def numbers_of(result: MeasuredResult, metric: MetricResult) -> dict[str, float | None]:
+    """The numbers of a metric: "values.MEASURE", "facts.NAME" and, where it ranks systems,
+    "systems.NAME"."""
+    measured = metric.numbers
+    numbers = {f"values.{key}": estimate.value for key, estimate in measured.values.items()}
+    numbers |= {f"facts.{k}": v for k, v in measured.facts.items() if isinstance(v, int | float)}
+    if metric.name in result.systems:
+        scores = result.systems[metric.name].scores
+        numbers |= {f"systems.{name}": score.value for name, score in scores.items()}
+    return numbers
 
 
 def compare_values(
@@ -58,14 +97,15 @@ def compare_values(
         if name is None:
             rows.append(_not_run(paper, item, cell, _why_no_column(item, cell, skipped or {})))
         elif cell.cell not in values[name]:
-            rows.append(_not_run(paper, item, cell, f"the run has no '{cell.cell}'"))
+            missing = f"the run has no '{cell.cell or item.value}'"
+            rows.append(_not_run(paper, item, cell, item.absent.get(cell.cell, missing)))
         else:
             row = _row(paper, item, cell, values[name][cell.cell])
             rows.append(row if name == cell.column else _of_model(row, name))
     return rows
 
 
-def reasons(result: RunResult[Any]) -> dict[str, str]:
+def reasons(result: MeasuredResult) -> dict[str, str]:
     """Column → why it did not run, and what helps."""
     return {
         metric.name: "; ".join(filter(None, (metric.reason, metric.remedy)))
@@ -116,17 +156,8 @@ def _row(paper: str, item: PaperItem, cell: _Cell, value: float | None) -> Repro
         return _not_run(paper, item, cell, "the value is undefined")
     ours = item.scale * value
     verdict, reason, difference = _judged(item, cell, ours)
-    return ReproducedValue(
-        paper=paper,
-        item=item.item,
-        column=cell.column,
-        cell=cell.cell,
-        published=cell.printed,
-        ours=ours,
-        difference=difference,
-        verdict=verdict,
-        reason=reason,
-    )
+    place = (paper, item.item, cell.column, cell.cell)
+    return ReproducedValue(*place, cell.printed, ours, difference, verdict, reason)
 
 
 def _judged(item: PaperItem, cell: _Cell, ours: float) -> tuple[Verdict, str, float | None]:
@@ -153,51 +184,12 @@ def _of_model(row: ReproducedValue, name: str) -> ReproducedValue:
     if row.verdict == "not run":
         return row
     if row.verdict == "not published":
-        return row.model_copy(update={"reason": f"{row.reason}; here {name}"})
+        return row._replace(reason=f"{row.reason}; here {name}")
     known = row.reason if row.verdict in ("other model", "other data") else ""
     reason = "; ".join(filter(None, (name, known)))
-    return row.model_copy(update={"verdict": "other model", "reason": reason})
+    return row._replace(verdict="other model", reason=reason)
 
 
 def _not_run(paper: str, item: PaperItem, cell: _Cell, reason: str) -> ReproducedValue:
-    return ReproducedValue(
-        paper=paper,
-        item=item.item,
-        column=cell.column,
-        cell=cell.cell,
-        published=cell.printed,
-        verdict="not run",
-        reason=reason,
-    )
-
-
-def _numbers_of(result: RunResult[Any], metric: MetricResult[Any]) -> dict[str, Any]:
-    """The numbers of a metric; where systems are ranked, also its scores of them, as `systems`."""
-    numbers: dict[str, Any] = metric.numbers.model_dump()
-    if isinstance(result, MeasuredResult) and metric.name in result.systems:
-        numbers["systems"] = result.systems[metric.name].model_dump()["scores"]
-    return numbers
-
-
-def value_at(numbers: Mapping[str, Any], path: str, cell: str) -> float | None:
-    """The number at a path of a metric's statistics; an estimate gives its value.
-
-    Raises LookupError with the part of the path that is not there.
-    """
-    place: Any = numbers
-    for template in path.split("."):
-        key = template.replace("{cell}", cell)
-        chosen = _ENTRY.fullmatch(key)
-        if chosen is not None:
-            entries = place.get(chosen["name"]) or ()
-            field, text = chosen["field"], chosen["text"]
-            place = next((e for e in entries if str(e[field]) == text), None)
-        elif isinstance(place, list | tuple):
-            place = place[int(key)] if int(key) < len(place) else None
-        else:
-            place = place.get(key) if isinstance(place, dict) else None
-        if place is None:
-            raise LookupError(f"'{key}'")
-    if isinstance(place, dict):
-        place = place["value"]
-    return None if place is None else float(place)
+    place = (paper, item.item, cell.column, cell.cell)
+    return ReproducedValue(*place, cell.printed, reason=reason)

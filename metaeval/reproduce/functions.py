@@ -13,13 +13,14 @@ from metaeval.config import component, compose_config
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.experiments.scores import open_store
+from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.readers.values import read_number
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.compare import Values
 from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import SETS
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 
@@ -44,7 +45,6 @@ def human_above_machine(folder: Path) -> Values:
     scores strictly higher; pairs without both scores are left out.
     """
     result = load_run(folder).result
-    assert isinstance(result, MeasuredResult)
     columns = {
         str(metric.numbers.facts["sentence_column"]): metric.column
         for metric in result.metrics
@@ -75,13 +75,20 @@ def human_above_machine(folder: Path) -> Values:
     return values
 
 
+def below_human(folder: Path) -> Values:
+    """The rank-order ρ of people's captions against each system's, from a run of captioners."""
+    values: dict[str, dict[str, float | None]] = {}
+    for row in load_run(folder).result.extra(files.AGAINST_HUMAN).records:
+        values.setdefault(row["metric"], {})[row["system"]] = row["rank_order_rho"]
+    return values
+
+
 def components(folder: Path) -> Values:
     """TIGEr's Fig. 7 from a run of sensitivity: how often the true caption scores above the one
     with a wrong component, ties half; corruptions of a component weigh by their captions."""
     result = load_run(folder).result
-    assert isinstance(result, MeasuredResult)
-    of_name = {entry["name"]: entry["set"] for entry in result.extra("sets").records}
-    profile = {(c["metric"], c["set"]): c for c in result.extra("profile").records}
+    of_name = {entry["name"]: entry["set"] for entry in result.extra(SETS).records}
+    profile = {(c["metric"], c["set"]): c for c in result.extra(PROFILE_CELLS).records}
     values: dict[str, dict[str, float | None]] = {}
     for metric in result.metrics:
         if not metric.ok or metric.column.part_of is not None:
@@ -173,6 +180,7 @@ def _val2017(overrides: Sequence[str]) -> CaptionDataset:
 # name in a paper's file → function of the folder of the item's run, or of the run's options
 OF_RUN: Mapping[str, Callable[[Path], Values]] = {
     "human_above_machine": human_above_machine,
+    "below_human": below_human,
     "components": components,
     "thumb_scores": thumb_scores,
 }

@@ -17,10 +17,15 @@ from metaeval.compute.networks import release
 from metaeval.config import build, compose_config, override_texts
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.run import run_configured
-from metaeval.papers.expected import Paper, PaperItem
-from metaeval.reproduce.compare import compare_run, compare_values, not_run, reasons
+from metaeval.papers.expected import PaperItem
+from metaeval.reproduce.compare import (
+    ReproducedValue,
+    compare_run,
+    compare_values,
+    not_run,
+    reasons,
+)
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
-from metaeval.results.reproduction import ReproducedItem, ReproducedValue
 from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
@@ -66,20 +71,6 @@ class Reproduction:
     _folders: dict[str, Path] = field(default_factory=dict)
     _refused: dict[str, MetaevalError] = field(default_factory=dict)
 
-    def compute(self, paper: Paper, item: PaperItem) -> ReproducedItem:
-        """One item with its values."""
-        return ReproducedItem(
-            paper=paper.paper,
-            paper_title=paper.title,
-            source=paper.source,
-            item=item.item,
-            title=item.title,
-            note=item.note or (item.missing if not item.cells else ""),
-            axis=item.axis,
-            command=self._command(item),
-            values=tuple(self.values(paper.paper, item)),
-        )
-
     def values(self, paper: str, item: PaperItem) -> list[ReproducedValue]:
         """The values of an item; where it cannot be computed, each says why."""
         if item.missing:
@@ -110,7 +101,7 @@ class Reproduction:
             options["captions"] = self.captioners or CAPTIONERS
         return options
 
-    def _command(self, item: PaperItem) -> str:
+    def command(self, item: PaperItem) -> str:
         """The command of the item's run, as a user would type it; "" where it has none."""
         if not item.run:
             return ""

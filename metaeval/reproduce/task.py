@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -15,10 +16,12 @@ from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
-from metaeval.reports.reproduction.page import to_text, write_tables
+from metaeval.reports.paper.latex_layout import latex
+from metaeval.reproduce.compare import ReproducedValue, counted
 from metaeval.reproduce.items import Reproduction
-from metaeval.results.reproduction import ReproducedItem, ReproductionResult, summary
-from metaeval.results.run import RunResult
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.runs import files
+from metaeval.runs.csv_text import csv_text
 
 ITEMS = "items"  # the folder of the items' runs
 # of the run's configuration, for all items
@@ -42,7 +45,6 @@ class Reproduce(Streaming):
 
     name: ClassVar[str] = "reproduce"
     title: ClassVar[str] = "Papers reproduced"
-    report = "reproduction"
     question: ClassVar[str] = "Do the numbers of the papers come out?"
 
     def __init__(
@@ -60,27 +62,49 @@ class Reproduce(Streaming):
             raise ConfigError("metrics: each item has its own metrics; leave metrics=... out")
         self._chosen()
 
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> ReproductionResult:
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         chosen = self._chosen()
         record.begin(keep=ITEMS)
-        shared = {name: _value(record.config, name) for name in _SHARED}
+        shared = {name: OmegaConf.select(record.config, name) for name in _SHARED}
         computed = Reproduction(record.out / ITEMS, self.captioners, shared)
-        items: list[ReproducedItem] = []
+        values: list[ReproducedValue] = []
         with shared_java_services():
             for paper, item in chosen:
                 name = f"{paper.paper}/{item.item}"
                 with record.stage(name):
-                    items.append(computed.compute(paper, item))
+                    of_item = computed.values(paper.paper, item)
                 seconds = record.info.stages[-1].seconds
-                print(f"{name}: {summary(items[-1].values)} ({seconds:.0f} s)", flush=True)
-                write_tables(record.out / "tables", items)
-        return ReproductionResult(
-            experiment=self.name, dataset="several", metrics=(), items=tuple(items)
+                print(f"{name}: {_summary(of_item)} ({seconds:.0f} s)", flush=True)
+                values += of_item
+                write_tables(record.out / files.TABLES, values)
+        items = [
+            {
+                "paper": paper.paper,
+                "paper_title": paper.title,
+                "source": paper.source,
+                "item": item.item,
+                "title": item.title,
+                "note": item.note or (item.missing if not item.cells else ""),
+                "axis": item.axis,
+                "command": computed.command(item),
+            }
+            for paper, item in chosen
+        ]
+        return MeasuredResult(
+            experiment=self.name,
+            dataset="several",
+            metrics=(),
+            declared=(),
+            facts=counted(values),
+            extras=(
+                Extra.of("items", "Tables and figures of papers", items),
+                Extra.of("values", "Printed and computed values", [v._asdict() for v in values]),
+            ),
         )
 
-    def printout(self, summary: RunResult[Any], out: Path, file: Path) -> str:
-        assert isinstance(summary, ReproductionResult)
-        return f"{to_text(summary.items)}report: {file}"
+    def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
+        values = [ReproducedValue(**row) for row in summary.extra("values").records]
+        return f"{to_text(values)}{file.stem}: {file}"
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
         chosen = choose(papers(self.folder), self.items, quick=self.quick)
@@ -113,7 +137,47 @@ def choose(
     ]
 
 
-def _value(config: DictConfig, name: str) -> object:
-    """The value of a dotted name."""
-    value: object = OmegaConf.select(config, name)
-    return value
+def write_tables(folder: Path, values: Sequence[ReproducedValue]) -> None:
+    """Write the values as `reproduction.txt`, `.csv` and `.tex` into a folder."""
+    csv = csv_text([ReproducedValue._fields, *values])  # all numbers in full
+    for suffix, text in {"txt": to_text(values), "csv": csv, "tex": to_latex(values)}.items():
+        path = folder / f"reproduction.{suffix}"
+        files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8", newline="\n"))
+
+
+def to_text(values: Sequence[ReproducedValue]) -> str:
+    """Columns of equal width; the reason at the end of a line."""
+    lines = [ReproducedValue._fields, *map(_printed, values)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["  ".join(v.ljust(w) for v, w in zip(line, widths, strict=True)) for line in lines]
+    return "\n".join([*(line.rstrip() for line in text), _summary(values), ""])
+
+
+def to_latex(values: Sequence[ReproducedValue]) -> str:
+    """A longtable with booktabs' rules; reasons are left out."""
+    lines = [
+        r"% needs \usepackage{booktabs,longtable}",
+        r"\begin{longtable}{llllrrrl}",
+        r"\toprule",
+        " & ".join(ReproducedValue._fields[:-1]) + r" \\",
+        r"\midrule",
+        r"\endhead",
+    ]
+    lines += [" & ".join(map(latex, _printed(value)[:-1])) + r" \\" for value in values]
+    return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", ""])
+
+
+def _printed(value: ReproducedValue) -> tuple[str, ...]:
+    return (
+        *value[:4],
+        "" if value.published is None else f"{value.published:g}",
+        "" if value.ours is None else f"{value.ours:.6g}",
+        "" if value.difference is None else f"{value.difference:+.1f}",
+        value.verdict,
+        value.reason,
+    )
+
+
+def _summary(values: Sequence[ReproducedValue]) -> str:
+    named = [f"{n:,} {verdict}" for verdict, n in counted(values).items()]
+    return f"{len(values):,} value{'s' * (len(values) != 1)}: {', '.join(named) or 'none'}"

@@ -1,6 +1,6 @@
 """The results of a run as typed models: `statistics.json` and `run.json` are their dumps.
 
-An experiment builds a `RunResult`; the printout, the report, sweeps, the Python API and benchmarks
-read its attributes. `base` has what all results share, `metric`, `comparison` and `run` the parts
-of a result, and one module per experiment the rest. `files` writes and reads them.
+An experiment builds a `MeasuredResult` (`measured`); the printout, the report, sweeps, the Python
+API and benchmarks read its attributes. `metric` and `comparison` have its parts, `run` the facts of
+a run. `files` writes and reads them.
 """

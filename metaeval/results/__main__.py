@@ -1,6 +1,6 @@
 """`python -m metaeval.results FOLDER`: write the JSON schema of each file of a run's result.
 
-`run.schema.json` describes `run.json`, `EXPERIMENT.schema.json` the `statistics.json` of an
+`run.schema.json` describes `run.json`, `measured.schema.json` the `statistics.json` of every
 experiment. `make docs` puts them on the site.
 """
 
@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.results.files import RESULTS, result_class
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunInfo
 
 
 def schemas() -> dict[str, str]:
-    """Name of a file → its text. Experiments that share a result share a file."""
-    texts = {"run.schema.json": _text(RunInfo.model_json_schema(mode="serialization"))}
-    for experiment in ("measured", *RESULTS):
-        result = result_class(experiment)
-        schema = result.model_json_schema(mode="serialization")
-        texts[f"{result.__module__.rpartition('.')[2]}.schema.json"] = _text(schema)
-    return texts
+    """Name of a file → its text."""
+    return {
+        "run.schema.json": _text(RunInfo.model_json_schema(mode="serialization")),
+        "measured.schema.json": _text(MeasuredResult.model_json_schema(mode="serialization")),
+    }
 
 
 def _text(schema: dict[str, Any]) -> str:

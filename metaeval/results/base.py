@@ -20,6 +20,8 @@ def undefined_as_none(value: Any) -> Any:
 
 # A number that may be undefined: NaN when it is computed, `None` in the result and null in JSON.
 Number = Annotated[float | None, BeforeValidator(undefined_as_none)]
+# A single value of a table.
+Cell = Annotated[bool | int | float | str | None, BeforeValidator(undefined_as_none)]
 
 
 class Model(BaseModel):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -12,44 +11,28 @@ from metaeval.errors import InputError
 from metaeval.results.base import Model
 from metaeval.results.blocks import Manifest
 from metaeval.results.judge import JudgesFile
-from metaeval.results.run import SCHEMA, RunInfo, RunResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import SCHEMA, RunInfo
 from metaeval.runs import files
-
-# experiment → module and class of its result, where it is not a `MeasuredResult`
-RESULTS: dict[str, tuple[str, str]] = {
-    "reproduce": ("reproduction", "ReproductionResult"),
-    "trust": ("trust", "TrustResult"),
-}
 
 _SCHEMA = "schema"
 _Model = TypeVar("_Model", bound=Model)
 
 
-def result_class(experiment: str) -> type[RunResult[Any]]:
-    """The class of an experiment's result."""
-    module, name = RESULTS.get(experiment, ("measured", "MeasuredResult"))
-    result: type[RunResult[Any]] = getattr(import_module(f"metaeval.results.{module}"), name)
-    return result
-
-
-def dump(model: RunResult[Any] | RunInfo | Manifest) -> dict[str, object]:
+def dump(model: MeasuredResult | RunInfo | Manifest) -> dict[str, object]:
     """The model as JSON's values; "schema" comes first."""
     data = model.model_dump(mode="json")
     return {_SCHEMA: data.pop("schema_version"), **data}
 
 
-def write_result(path: Path, result: RunResult[Any]) -> None:
+def write_result(path: Path, result: MeasuredResult) -> None:
     """Write `statistics.json`."""
     files.write_json(path, dump(result))
 
 
-def read_result(path: Path) -> RunResult[Any]:
+def read_result(path: Path) -> MeasuredResult:
     """Read `statistics.json`; InputError names the file and the field that is wrong."""
-    data = _read(path)
-    experiment = data.get("experiment")
-    if not isinstance(experiment, str):
-        raise InputError(f"{experiment!r} is not a name", file=path, field="experiment")
-    return _validate(result_class(experiment), data, path)
+    return _validate(MeasuredResult, _read(path), path)
 
 
 def write_info(path: Path, info: RunInfo) -> None:

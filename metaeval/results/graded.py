@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Measured, MeasuredResult, ranked
+from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.columns import HUMAN
@@ -42,7 +42,7 @@ def rows_of(result: MeasuredResult, name: str) -> dict[str, dict[str, Any]]:
     return {str(row["metric"]): row for extra in extras for row in extra.records}
 
 
-def leading_column(metrics: Sequence[MetricResult[Measured]]) -> str | None:
+def leading_column(metrics: Sequence[MetricResult]) -> str | None:
     """The column with the best rank-order ρ, whose images a page shows first.
 
     Parts, untrained networks and controls are chosen only where nothing else ran; `None` where no

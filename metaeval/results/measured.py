@@ -7,39 +7,17 @@ every mark. What one page alone shows is an `Extra`: a plain table with a name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BeforeValidator, model_validator
+from pydantic import field_validator, model_validator
 
-from metaeval.results.base import Estimate, Model, undefined_as_none
+from metaeval.results.base import Cell, Estimate, Model
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import Measure, RunResult
+from metaeval.results.run import SCHEMA, Measure
 
-Cell = Annotated[bool | int | float | str | None, BeforeValidator(undefined_as_none)]
-
-
-class Measured(Model):
-    """The numbers of one metric.
-
-    Attributes
-    ----------
-    values
-        Key of a measure → its estimate; a measure that is not defined for the metric is left out.
-    facts
-        Other single values by name: how many ties, which direction.
-    """
-
-    values: Mapping[str, Estimate]
-    facts: Mapping[str, Cell] = {}
-
-    def __getitem__(self, key: str) -> Estimate:
-        return self.values[key]
-
-    def value(self, key: str) -> float | None:
-        """The value of a measure; `None` where the metric has none."""
-        return self.values[key].value if key in self.values else None
+SETS, EXAMPLES = "sets", "examples"  # extras of several experiments that other modules read
 
 
 class Extra(Model):
@@ -185,11 +163,17 @@ class SystemRanking(Model):
         return "better" if sign * (pair.difference.value or 0.0) > 0 else "worse"
 
 
-class MeasuredResult(RunResult[Measured]):
-    """A result that declares what it measures.
+class MeasuredResult(Model):
+    """The result of an experiment; it declares what it measures.
 
     Attributes
     ----------
+    schema_version
+        The version of the file's schema; "schema" in the file.
+    experiment, dataset
+        Their names.
+    metrics
+        One entry for each score column, in the order of the configuration.
     title
         What a reader calls the data: "Flickr8k-Expert".
     facts
@@ -217,6 +201,10 @@ class MeasuredResult(RunResult[Measured]):
         The one fact that would change a reader's decision; empty where there is none.
     """
 
+    schema_version: Literal[2] = SCHEMA
+    experiment: str
+    dataset: str
+    metrics: tuple[MetricResult, ...]
     title: str = ""
     facts: Mapping[str, Cell] = {}
     settings: Mapping[str, Cell | tuple[Cell, ...]] = {}
@@ -230,7 +218,38 @@ class MeasuredResult(RunResult[Measured]):
     notes: tuple[str, ...] = ()
     caveat: str = ""
 
-    def measures(self, metric: MetricResult[Measured]) -> Iterator[tuple[Measure, Estimate]]:
+    @field_validator("metrics")
+    @classmethod
+    def _each_once(cls, metrics: tuple[Any, ...]) -> tuple[Any, ...]:
+        seen = set()
+        for entry in metrics:
+            if entry.name in seen:
+                raise ValueError(f"the metric {entry.name!r} occurs twice")
+            seen.add(entry.name)
+        return metrics
+
+    def metric(self, name: str) -> MetricResult:
+        """The entry of a column. Raises KeyError where the run has no such column."""
+        for entry in self.metrics:
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    @property
+    def visible(self) -> tuple[MetricResult, ...]:
+        """The entries that a page shows: a part of a metric that did not run is left out."""
+        return tuple(m for m in self.metrics if m.ok or m.column.part_of is None)
+
+    def counted(self) -> list[tuple[str, str]]:
+        """(metric, what it counted) of every metric whose counts are not all 0: captions that were
+        cut, images that are not there. The columns of one metric have the same counts."""
+        lines: dict[tuple[str, str], str] = {}
+        for entry in self.metrics:
+            if text := "; ".join(str(count) for count in entry.counts if count.n):
+                lines.setdefault((entry.family, text), entry.name)
+        return [(name, text) for (_, text), name in lines.items()]
+
+    def measures(self, metric: MetricResult) -> Iterator[tuple[Measure, Estimate]]:
         """The declared measures that the metric has."""
         if metric.statistics is not None:
             for measure in self.declared:
@@ -273,10 +292,13 @@ class MeasuredResult(RunResult[Measured]):
             rows.append({"metric": entry.name, "status": entry.status, **numbers})
         return pd.DataFrame(rows)
 
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        table: str = self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
+        return table
 
-def ranked(
-    entries: Sequence[MetricResult[Measured]], measure: Measure
-) -> list[MetricResult[Measured]]:
+
+def ranked(entries: Sequence[MetricResult], measure: Measure) -> list[MetricResult]:
     """Those of the metrics that have this measure, best first; equal ones in the given order, and
     all where no value is better."""
     sign = 1 if measure.best == "lowest" else -1

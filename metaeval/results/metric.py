@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
-from metaeval.results.base import Model, Number
+from metaeval.results.base import Cell, Estimate, Model, Number
 from metaeval.runs.records import CaptionModel, DrawnCorruption, ScoreColumn, Tally
 
-Statistics = TypeVar("Statistics", bound=Model)
 Status = Literal["ok", "skipped", "failed"]
 NEW = "new"  # of a version in `TrainingRecord.versions`: the training drew nothing like it
 
@@ -55,7 +54,29 @@ class TrainingRecord(Model):
     own: str | None = None
 
 
-class MetricResult(Model, Generic[Statistics]):
+class Measured(Model):
+    """The numbers of one metric.
+
+    Attributes
+    ----------
+    values
+        Key of a measure → its estimate; a measure that is not defined for the metric is left out.
+    facts
+        Other single values by name: how many ties, which direction.
+    """
+
+    values: Mapping[str, Estimate]
+    facts: Mapping[str, Cell] = {}
+
+    def __getitem__(self, key: str) -> Estimate:
+        return self.values[key]
+
+    def value(self, key: str) -> float | None:
+        """The value of a measure; `None` where the metric has none."""
+        return self.values[key].value if key in self.values else None
+
+
+class MetricResult(Model):
     """One score column of a run.
 
     Attributes
@@ -90,7 +111,7 @@ class MetricResult(Model, Generic[Statistics]):
     on_request: bool = False
     counts: tuple[Tally, ...] = ()
     training: TrainingRecord | None = None
-    statistics: Statistics | None = None
+    statistics: Measured | None = None
 
     @property
     def name(self) -> str:
@@ -113,7 +134,7 @@ class MetricResult(Model, Generic[Statistics]):
         return experiment in self.training.chosen_on or bool(seen)
 
     @property
-    def numbers(self) -> Statistics:
+    def numbers(self) -> Measured:
         """The statistics of a metric that ran; a ValueError where it did not."""
         if self.statistics is None:
             raise ValueError(f"'{self.name}' has no statistics; its status is {self.status}")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Generic, Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
-import pandas as pd
-from pydantic import field_validator
 from pydantic.dataclasses import dataclass
 
-from metaeval.results.base import Estimate, Model, Number
-from metaeval.results.metric import MetricResult, Statistics
+from metaeval.results.base import Model, Number
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
 
 SCHEMA: Final = 2
@@ -49,92 +46,6 @@ class Measure:
     def full_title(self) -> str:
         """The title with the group, for where other groups are near."""
         return f"{self.title}, {self.group}" if self.group else self.title
-
-
-class RunResult(Model, Generic[Statistics]):
-    """The result of one experiment; a subclass for each experiment adds its own fields.
-
-    Attributes
-    ----------
-    schema_version
-        The version of the file's schema; "schema" in the file.
-    experiment, dataset
-        Their names.
-    metrics
-        One entry for each score column, in the order of the configuration.
-    """
-
-    schema_version: Literal[2] = SCHEMA
-    experiment: str
-    dataset: str
-    metrics: tuple[MetricResult[Statistics], ...]
-
-    @field_validator("metrics")
-    @classmethod
-    def _each_once(cls, metrics: tuple[Any, ...]) -> tuple[Any, ...]:
-        seen = set()
-        for entry in metrics:
-            if entry.name in seen:
-                raise ValueError(f"the metric {entry.name!r} occurs twice")
-            seen.add(entry.name)
-        return metrics
-
-    def metric(self, name: str) -> MetricResult[Statistics]:
-        """The entry of a column. Raises KeyError where the run has no such column."""
-        for entry in self.metrics:
-            if entry.name == name:
-                return entry
-        raise KeyError(name)
-
-    @property
-    def visible(self) -> tuple[MetricResult[Statistics], ...]:
-        """The entries that a page shows: a part of a metric that did not run is left out."""
-        return tuple(m for m in self.metrics if m.ok or m.column.part_of is None)
-
-    def counted(self) -> list[tuple[str, str]]:
-        """(metric, what it counted) of every metric whose counts are not all 0: captions that were
-        cut, images that are not there. The columns of one metric have the same counts."""
-        lines: dict[tuple[str, str], str] = {}
-        for entry in self.metrics:
-            if text := "; ".join(str(count) for count in entry.counts if count.n):
-                lines.setdefault((entry.family, text), entry.name)
-        return [(name, text) for (_, text), name in lines.items()]
-
-    def measures(self, metric: MetricResult[Statistics]) -> Iterator[tuple[Measure, Estimate]]:
-        """The numbers of a metric that a sweep compares; none by default."""
-        yield from ()
-
-    def table(self) -> pd.DataFrame:
-        """One row per score column: its status and every number of its statistics.
-
-        An estimate gives three columns: `NAME`, `NAME_low`, `NAME_high`. Statistics that are not
-        single numbers (by set, by pair) are left out: they are attributes of the result.
-        """
-        rows = []
-        for entry in self.metrics:
-            row: dict[str, object] = {"metric": entry.name, "status": entry.status}
-            if entry.statistics is not None:
-                row |= _numbers_of(entry.statistics)
-            rows.append(row)
-        return pd.DataFrame(rows)
-
-    def _repr_html_(self) -> str:
-        """The table, for a notebook."""
-        table: str = self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
-        return table
-
-
-def _numbers_of(statistics: Model) -> dict[str, object]:
-    numbers: dict[str, object] = {}
-    for name in type(statistics).model_fields:
-        value = getattr(statistics, name)
-        if isinstance(value, Estimate):
-            numbers[name] = value.value
-            if value.interval is not None:
-                numbers[f"{name}_low"], numbers[f"{name}_high"] = value.interval
-        elif isinstance(value, int | float | str | bool):
-            numbers[name] = value
-    return numbers
 
 
 class RecordCounts(Model):

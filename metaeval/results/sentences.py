@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
-from metaeval.results.measured import Measured, MeasuredResult, SystemRanking, ranked
+from metaeval.results.measured import MeasuredResult, SystemRanking, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 
@@ -19,9 +19,10 @@ MOST_NAMES = 6  # of a group that a sentence lists
 
 def sentences(result: MeasuredResult) -> list[str]:
     """At most three sentences on the measure that answers the question."""
+    answers = []
     if result.systems:
         answers = [leading_systems(result), against_baseline(result)]
-    else:
+    elif result.declared:
         answers = [leaders(result), above_control(result)]
     return [s for s in (*answers, result.caveat) if s]
 
@@ -142,7 +143,7 @@ def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:
     return frozenset([order[0], *equal])
 
 
-def ranked_metrics(result: MeasuredResult) -> list[MetricResult[Measured]]:
+def ranked_metrics(result: MeasuredResult) -> list[MetricResult]:
     """The metrics that sentences and bold rank: no part, no untrained weights, no control, and none
     that has learned from captions like those of the run."""
     return [

@@ -20,7 +20,7 @@ from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, in
 from metaeval.reports.shared.figure_style import GREY, STYLE, colours_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, MeasuredResult, ranked
+from metaeval.results.measured import Extra, ranked
 from metaeval.results.run import Measure
 from metaeval.results.sentences import with_interval
 
@@ -29,11 +29,10 @@ ROW = 0.23  # inches of one metric
 LONG_NAME = 20  # characters of a line's name, of which a narrow legend has one column
 MOST_TICKS = 8  # of an axis with a tick for each number
 FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
-Run = LoadedRun[MeasuredResult]
 Draw = Callable[[float], Figure]
 
 
-def ranking(run: Run, measure: Measure | None = None) -> Block:
+def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
     """Every metric with its interval, the band of the best control, and printed values."""
     result = run.result
     measure = measure or result.declared[0]
@@ -130,8 +129,8 @@ def curves(extra: Extra, note: str = "") -> Block:
     """Lines over x with their intervals: an extra of the kind "curves".
 
     With a column `panel` a panel each. Lines whose column `control` is true are dashed. `sd` is
-    drawn as bars. Where x is a text, points are not joined; where its numbers are far apart, the
-    axis is logarithmic.
+    drawn as bars, `printed` as crosses. Where x is a text, points are not joined; where its numbers
+    are far apart, the axis is logarithmic.
     """
     table = extra.frame()
     lines = list(dict.fromkeys(table["line"]))
@@ -194,6 +193,9 @@ def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> 
                 ecolor=colour,
                 elinewidth=0.8,
             )
+        if "printed" in rows:
+            printed = rows["printed"].astype(float)
+            axes.plot(rows["x"], printed, "x", color=colour, markersize=5)
         if "low" in rows and rows["low"].notna().all():
             low, high = rows["low"].astype(float), rows["high"].astype(float)
             if is_text:

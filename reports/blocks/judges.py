@@ -20,7 +20,6 @@ from metaeval.reports.shared.print_tables import PrintCell, PrintTable
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_judges
 from metaeval.results.judge import DOMINANT, EqualRatingEffects, JudgeDiagnostics
-from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
 DOMINATED = "†"
@@ -29,7 +28,7 @@ Agreement = Callable[[str], Mapping[str, float | None]]
 _Line = tuple[str, list[PrintCell]]
 
 
-def judges(run: LoadedRun[MeasuredResult]) -> Block:
+def judges(run: LoadedRun) -> Block:
     """Diagnostics of a run's judges, a column each; no block where the run has none.
 
     Raises InputError for a damaged file.

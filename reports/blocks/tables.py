@@ -24,7 +24,7 @@ from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.reports.shared.training import training_footnotes
 from metaeval.results.base import Estimate
-from metaeval.results.measured import Extra, Measured, MeasuredResult, ranked
+from metaeval.results.measured import Extra, MeasuredResult, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
@@ -38,10 +38,9 @@ from metaeval.runs.records import BATCH_DEPENDENT
 
 NOT_ABOVE = "†"
 UNITS = {"share": "per cent", "percent": "times 100"}
-Run = LoadedRun[MeasuredResult]
 
 
-def measures_tables(run: Run) -> list[Block]:
+def measures_tables(run: LoadedRun) -> list[Block]:
     """A table for each group of shown measures, then a folded one for each group of hidden ones.
 
     Hidden measures without a group are not shown.
@@ -62,7 +61,7 @@ def measures_tables(run: Run) -> list[Block]:
 
 
 def measures_table(
-    run: Run,
+    run: LoadedRun,
     measures: Sequence[Measure] | None = None,
     *,
     key: str = "table",
@@ -230,7 +229,7 @@ def matrix(extra: Extra, title: str = "") -> Block:
     )
 
 
-def differences(run: Run, measure: Measure | None = None) -> Block:
+def differences(run: LoadedRun, measure: Measure | None = None) -> Block:
     """The difference of every pair of metrics by a measure, with its tests; folded."""
     result = run.result
     measure = measure or result.declared[0]
@@ -270,20 +269,20 @@ def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
     return PrintTable(name, f"Differences of {measure.full_title}.", heads, [rows])
 
 
-def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult[Measured]]]:
+def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult]]:
     """Metrics best first with their parts under them, those that have learned from captions like
     those of the run, controls, and untrained ones."""
-    by_kind: dict[str, list[MetricResult[Measured]]] = {}
+    by_kind: dict[str, list[MetricResult]] = {}
     for metric in result.metrics:
         if metric.statistics is not None:
             kind = kind_of(metric)
             if kind == "result" and metric.has_learned_from(result.experiment):
                 kind = "learned"
             by_kind.setdefault(kind, []).append(metric)
-    groups: list[list[MetricResult[Measured]]] = []
+    groups: list[list[MetricResult]] = []
     parts = by_kind.get("part", [])
     for kind in ("result", "learned"):
-        group: list[MetricResult[Measured]] = []
+        group: list[MetricResult] = []
         for metric in _in_order(by_kind.get(kind, []), first):
             group += [metric, *(p for p in parts if p.column.part_of == metric.name)]
         groups.append(group)
@@ -292,16 +291,12 @@ def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult[Me
     return groups
 
 
-def _in_order(
-    metrics: list[MetricResult[Measured]], first: Measure
-) -> list[MetricResult[Measured]]:
+def _in_order(metrics: list[MetricResult], first: Measure) -> list[MetricResult]:
     known = ranked(metrics, first)
     return [*known, *(m for m in metrics if m not in known)]
 
 
-def _cell(
-    result: MeasuredResult, metric: MetricResult[Measured], measure: Measure, bold: bool
-) -> PrintCell:
+def _cell(result: MeasuredResult, metric: MetricResult, measure: Measure, bold: bool) -> PrintCell:
     estimate = metric.numbers.values.get(measure.key)
     if estimate is None or estimate.value is None:
         return PrintCell(DASH)

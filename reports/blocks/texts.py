@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from markupsafe import Markup
 
@@ -12,21 +11,20 @@ from metaeval.reports.paper.citations import cite as citation_of
 from metaeval.reports.shared.formatting import DASH, cut, number
 from metaeval.reports.shared.provenance import reproduction
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.measured import Extra
 from metaeval.results.sentences import sentences
 
 MOST_NOTES = 8
-Run = LoadedRun[MeasuredResult]
 
 
-def answer(run: Run) -> Block:
+def answer(run: LoadedRun) -> Block:
     """The page's sentences."""
     answers = sentences(run.result)
     html = rendered("answer.html.j2", sentences=answers) if answers else Markup("")
     return Block("answer", "Answer", html)
 
 
-def notes(run: Run) -> Block:
+def notes(run: LoadedRun) -> Block:
     """What a reader may look up: what metrics counted, published values that cannot be compared,
     and the notes of the result and of the dataset."""
     result = run.result
@@ -74,13 +72,13 @@ def examples(
     return Block(f"extra-{extra.name}", title, html, folded=extra.folded)
 
 
-def cite(run: LoadedRun[Any]) -> Block:
+def cite(run: LoadedRun) -> Block:
     """What a paper that uses this run cites."""
     return Block("cite", "Cite", rendered("cite_block.html.j2", citation=citation_of(run)))
 
 
 def reproduce(
-    run: LoadedRun[Any], settings: Mapping[str, object], further_files: Sequence[str] = ()
+    run: LoadedRun, settings: Mapping[str, object], further_files: Sequence[str] = ()
 ) -> Block:
     """The command, the signatures, the environment and the configuration of the run."""
     html = rendered(
@@ -88,8 +86,6 @@ def reproduce(
         run=run,
         provenance=reproduction(run, settings),
         further_files=further_files,
-        downloads={},
-        wide_times=False,
     )
     return Block("reproduce", "Reproduce", html)
 

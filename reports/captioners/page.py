@@ -12,7 +12,7 @@ from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block, rendered
-from metaeval.reports.measured import PageOptions, Run, closing_blocks, extra_block
+from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared.formatting import number
 from metaeval.reports.shared.photos import thumbnails
@@ -23,7 +23,7 @@ from metaeval.reports.shared.print_tables import (
     scaled,
     signed,
 )
-from metaeval.reports.shared.run import image_paths
+from metaeval.reports.shared.run import LoadedRun, image_paths
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.sentences import system_text
 from metaeval.runs import files
@@ -34,7 +34,7 @@ MATRICES = {"agreement-within-image": "Agreement", "human": "Human"}
 ARROWS = {"better": "↑", "worse": "↓", "": ""}
 
 
-def blocks(run: Run, options: PageOptions) -> list[Block]:
+def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """The blocks of the page, in order."""
     result = run.result
     extras = {extra.name: extra for extra in result.extras if extra.kind != "data" and extra.rows}
@@ -63,7 +63,7 @@ def _chart(result: MeasuredResult) -> Block:
     return Block("", "", Markup(""))
 
 
-def _systems(run: Run) -> list[Block]:
+def _systems(run: LoadedRun) -> list[Block]:
     """The systems by the scores that stand for their metrics, and, folded, by the others."""
     result = run.result
     if not result.systems:
@@ -79,7 +79,7 @@ def _systems(run: Run) -> list[Block]:
     return blocks
 
 
-def _of_scores(run: Run, names: Sequence[str], table: PrintTable | None) -> Markup:
+def _of_scores(run: LoadedRun, names: Sequence[str], table: PrintTable | None) -> Markup:
     """A row a system, best first; a column for each of these scores, with letters of all pairs."""
     result = run.result
     rankings = [result.systems[name] for name in names]
@@ -106,7 +106,7 @@ def _of_scores(run: Run, names: Sequence[str], table: PrintTable | None) -> Mark
     )
 
 
-def systems_table(run: Run) -> PrintTable:
+def systems_table(run: LoadedRun) -> PrintTable:
     """The same for a paper, with intervals. Means of sentences are in the CSV alone where the
     metric has a corpus score."""
     result = run.result
@@ -127,7 +127,7 @@ def systems_table(run: Run) -> PrintTable:
     return chosen_columns(signed([table], result)[0])
 
 
-def _caption(run: Run) -> str:
+def _caption(run: LoadedRun) -> str:
     result = run.result
     settings = result.settings
     text = f"{run.title} on {result.facts['Images']:,} images of {result.dataset}"
@@ -148,7 +148,7 @@ def _caption(run: Run) -> str:
     return f"{text}."
 
 
-def _examples(run: Run, options: PageOptions) -> Block:
+def _examples(run: LoadedRun, options: PageOptions) -> Block:
     """All systems' captions of an image side by side, most disagreement of metrics first."""
     result = run.result
     if not result.systems:
@@ -202,7 +202,7 @@ def _fitting(
         kept = max(1, int(kept * 0.97 * options.max_bytes / size))
 
 
-def _disagreement(run: Run, images: list[int | str]) -> pd.Series[float]:
+def _disagreement(run: LoadedRun, images: list[int | str]) -> pd.Series[float]:
     """The disagreement of each image, NaN where the file has none."""
     file = run.directory / files.DISAGREEMENT
     if not file.is_file():

@@ -14,15 +14,15 @@ import pandas as pd
 from metaeval.errors import InputError
 from metaeval.reports.blocks.block import Block, rendered
 from metaeval.reports.graded.diff_markup import marked
-from metaeval.reports.measured import PageOptions, Run, html_of
+from metaeval.reports.measured import PageOptions, html_of
 from metaeval.reports.shared import page
 from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut
 from metaeval.reports.shared.payload import fit, pack_json, pack_scores
 from metaeval.reports.shared.photos import thumbnails
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.shared.run import cell_indices, image_paths
+from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths
 from metaeval.results.graded import leading_column
-from metaeval.results.measured import Measured, ranked
+from metaeval.results.measured import SETS, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.columns import (
@@ -96,7 +96,7 @@ def histogram_table(
     return table.sort_values("metric", key=lambda column: column.map(place), kind="stable")
 
 
-def examples_block(run: Run, options: PageOptions, others: Sequence[Block]) -> Block:
+def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Block:
     """The browser of captions, with as many images as fit into the page with the `others`."""
     content = read_captions(run)
     order = content.worst_first()
@@ -132,7 +132,7 @@ def examples_block(run: Run, options: PageOptions, others: Sequence[Block]) -> B
     return block(*embed(content, order, options.explanations, room, leading_column(metrics)))
 
 
-def opening_column(metrics: Sequence[MetricResult[Measured]], run: Run) -> str | None:
+def opening_column(metrics: Sequence[MetricResult], run: LoadedRun) -> str | None:
     """The metric by which the examples are sorted first: the best one of the user's own, which
     nothing published is known of; else the best."""
     result = [m for m in metrics if m.column.is_ranked]
@@ -141,7 +141,7 @@ def opening_column(metrics: Sequence[MetricResult[Measured]], run: Run) -> str |
     return best[0].name if best else leading_column(metrics)
 
 
-def read_captions(run: Run) -> Captions:
+def read_captions(run: LoadedRun) -> Captions:
     """Read captions, references and scores; `InputError` names the file that is wrong."""
     directory = run.directory
     explanations = directory / files.EXPLANATIONS
@@ -153,7 +153,7 @@ def read_captions(run: Run) -> Captions:
         raise InputError(
             "an image occurs twice", file=directory / files.REFERENCES, field="image_id"
         )
-    names = pd.Index([row["set"] for row in run.result.extra("sets").records])
+    names = pd.Index([row["set"] for row in run.result.extra(SETS).records])
     columns = tuple(m.name for m in run.result.visible if m.ok)
 
     shape = (len(names), len(images))

@@ -9,21 +9,22 @@ from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
 from metaeval.reports.dose import dose_blocks
 from metaeval.reports.graded.browser import examples_block, histogram_table
-from metaeval.reports.measured import PageOptions, Run, closing_blocks, extra_block
+from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared import palette
+from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate
 from metaeval.results.graded import CEILING, rows_of
-from metaeval.results.measured import Extra, Measured, ranked
+from metaeval.results.measured import SETS, Extra, ranked
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
 FOLDED = ("sets", "steps", "applied", "degrees", "seeds")  # extras that are shown as they are
 
 
-def blocks(run: Run, options: PageOptions) -> list[Block]:
+def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """Answer, ranking, scores by version, table; the rest folded; examples of captions."""
     result = run.result
-    names = [row["set"] for row in result.extra("sets").records]
+    names = [row["set"] for row in result.extra(SETS).records]
     closing = closing_blocks(run)
     others = [
         texts.answer(run),
@@ -43,14 +44,14 @@ def blocks(run: Run, options: PageOptions) -> list[Block]:
     return [*others, examples_block(run, options, [*others, *closing[-2:]]), *closing[-2:]]
 
 
-def _folded(run: Run) -> Iterator[Extra]:
+def _folded(run: LoadedRun) -> Iterator[Extra]:
     """The tables that a reader may look up."""
     yield from (extra for extra in run.result.extras if extra.name in FOLDED)
     yield ties(_shown(run))
     yield from group_tables(run)
 
 
-def histograms(run: Run, names: Sequence[str]) -> Block:
+def histograms(run: LoadedRun, names: Sequence[str]) -> Block:
     """The scores of each metric by version."""
     metrics = [m.name for m in _shown(run) if m.family != CEILING]
     table = histogram_table(files.read_table(run.directory / files.SCORES), metrics, names)
@@ -58,7 +59,7 @@ def histograms(run: Run, names: Sequence[str]) -> Block:
     return charts.histograms("histograms", "Scores by version", table, colours)
 
 
-def ties(metrics: Sequence[MetricResult[Measured]]) -> Extra:
+def ties(metrics: Sequence[MetricResult]) -> Extra:
     """How much of each metric's rank-order ρ is due to how ties are broken, and to offset."""
     rows = []
     for metric in metrics:
@@ -82,7 +83,7 @@ def ties(metrics: Sequence[MetricResult[Measured]]) -> Extra:
     return Extra.of("ties", title, rows, folded=True)
 
 
-def group_tables(run: Run) -> Iterator[Extra]:
+def group_tables(run: LoadedRun) -> Iterator[Extra]:
     """The rank-order ρ within an image by group of images: a table for each respect."""
     records = [
         row for extra in run.result.extras if extra.name == "groups" for row in extra.records
@@ -104,7 +105,7 @@ def group_tables(run: Run) -> Iterator[Extra]:
         yield Extra.of(f"groups-{place}", title, rows, folded=True)
 
 
-def _shown(run: Run) -> list[MetricResult[Measured]]:
+def _shown(run: LoadedRun) -> list[MetricResult]:
     """The metrics that ran, best first, then the others."""
     ran = [metric for metric in run.result.metrics if metric.statistics is not None]
     metrics = [metric for metric in ran if metric.column.is_ranked]
@@ -113,13 +114,13 @@ def _shown(run: Run) -> list[MetricResult[Measured]]:
     return [*ranked(metrics, first), *ranked(controls, first)]
 
 
-def _dose(run: Run) -> list[Block]:
+def _dose(run: LoadedRun) -> list[Block]:
     """The curves of a run with several rates."""
     if not (summary := rows_of(run.result, "dose")):
         return []
     names = [metric.name for metric in _shown(run)]
     points = run.result.extra("dose_points").records
-    corruption = run.result.extra("sets").records[-2]["set"]
+    corruption = run.result.extra(SETS).records[-2]["set"]
     corruption = corruption.rpartition(" ")[0] or corruption
     return dose_blocks(
         [{"corruption": corruption, **point} for point in points if point["metric"] in names],

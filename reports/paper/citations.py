@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import yaml
 
@@ -29,7 +29,7 @@ class Citation(NamedTuple):
     missing: tuple[str, ...]
 
 
-def cite(run: LoadedRun[Any]) -> Citation:
+def cite(run: LoadedRun) -> Citation:
     """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
     version = run.info.metaeval
     metrics = [m for m in run.result.visible if m.ok]

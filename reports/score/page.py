@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.block import Block
-from metaeval.reports.measured import PageOptions, Run
+from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE
 from metaeval.reports.shared.formatting import number
+from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_manifest
 from metaeval.results.measured import Extra
 from metaeval.runs import files
@@ -21,7 +22,7 @@ from metaeval.runs.columns import CAPTION, IMAGE_ID
 AT_A_TIME = 24
 
 
-def blocks(run: Run, options: PageOptions) -> list[Block]:
+def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """The blocks of the page, in order."""
     further = [f"{files.BLOCKS}/{files.MANIFEST}", f"{files.BLOCKS}/part-*.parquet"]
     return [
@@ -35,7 +36,7 @@ def blocks(run: Run, options: PageOptions) -> list[Block]:
     ]
 
 
-def _histograms(run: Run) -> Block:
+def _histograms(run: LoadedRun) -> Block:
     bins = run.result.extra("histogram")
     if not bins.rows:
         return Block("", "", Markup(""))
@@ -45,7 +46,7 @@ def _histograms(run: Run) -> Block:
     return charts.histograms("distributions", "Distributions", table, {"captions": BLUE})
 
 
-def _captions(run: Run) -> Block:
+def _captions(run: LoadedRun) -> Block:
     """The captions of the rows that the run has chosen, read from the parts that hold them."""
     reasons: dict[int, list[str]] = {}
     for record in run.result.extra("shown").records:

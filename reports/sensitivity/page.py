@@ -8,14 +8,15 @@ from pathlib import Path
 from metaeval.errors import InputError
 from metaeval.reports.blocks.block import Block
 from metaeval.reports.blocks.tables import extra_table
-from metaeval.reports.measured import PageOptions, Run, default_blocks
+from metaeval.reports.measured import PageOptions, default_blocks
+from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_result
 from metaeval.results.measured import Extra
 from metaeval.results.sentences import with_interval
 from metaeval.runs import files
 
 
-def blocks(run: Run, options: PageOptions) -> list[Block]:
+def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """The blocks of any result; after the table, with `report.judgments`, people's agreement."""
     listed = default_blocks(run, options)
     if options.judgments:

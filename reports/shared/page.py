@@ -5,22 +5,31 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from metaeval.reports.paper.citations import cite
 from metaeval.reports.shared import formatting, palette
-from metaeval.reports.shared.elements import Header
-from metaeval.reports.shared.provenance import language_date_and_version, reproduction
-from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
 
 _REPORTS = Path(__file__).resolve().parents[1]
+
+
+class Header(NamedTuple):
+    """The head of a page: what it is about, and short facts as (what, value).
+
+    `fallback` says why the dataset is another than the requested one, if so.
+    """
+
+    kicker: str
+    title: str
+    question: str
+    facts: Sequence[tuple[str, str]]
+    fallback: str | None = None
 
 
 def render(
@@ -49,42 +58,6 @@ def render(
             style=Markup(_levels(levels) + _joined("style", room, "*.css")),
             script=Markup(script),
         )
-    )
-
-
-def render_run(
-    template: str,
-    run: LoadedRun[Any],
-    facts: Sequence[tuple[str, str]],
-    settings: Mapping[str, object],
-    *,
-    title: str = "",
-    kicker: str = "Meta-evaluation of captioning metrics",
-    scripts: str = "[01]-*.js",
-    **context: Any,
-) -> str:
-    """The page of a run, with its header, its citation and how to reproduce it.
-
-    `facts` stand in the header before language, date and version; `settings` are those of the
-    statistics.
-    """
-    return render(
-        template,
-        1,
-        scripts=scripts,
-        run=run,
-        header=Header(
-            kicker,
-            title or run.title,
-            run.question,
-            [*facts, *language_date_and_version(run.info)],
-            fallback=run.dataset.fallback,
-        ),
-        citation=cite(run),
-        provenance=reproduction(run, settings),
-        downloads={},
-        wide_times=False,
-        **context,
     )
 
 

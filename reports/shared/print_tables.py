@@ -11,12 +11,12 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from metaeval.errors import ConfigError
 from metaeval.reports.paper import latex_layout
 from metaeval.reports.shared.formatting import DASH
-from metaeval.results.run import RunResult
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.csv_text import csv_text
 from metaeval.runs.print_style import style
@@ -73,7 +73,7 @@ def _column_key(head: str) -> str:
     return re.sub(r"[\s_-]+", "", spelt.partition(" (")[0].lower())
 
 
-def signed(tables: Iterable[PrintTable], result: RunResult[Any]) -> list[PrintTable]:
+def signed(tables: Iterable[PrintTable], result: MeasuredResult) -> list[PrintTable]:
     """The tables with the signatures of their scores: those of metrics whose names they contain."""
     known = {m.name: m.signature for m in result.metrics if m.signature and not m.column.control}
     made = []

@@ -17,7 +17,7 @@ BLEU = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 
 class Provenance(NamedTuple):
     """The section on reproduction: a command, and tables of (what, value).
 
-    `metrics` is (family, time, scored, from the cache), `versions` one row per set of captions.
+    `metrics` is (family, time, scored, from the cache).
     """
 
     command: str
@@ -28,7 +28,6 @@ class Provenance(NamedTuple):
     sources: Sequence[tuple[str, str]]
     signatures: Sequence[tuple[str, str]]
     metrics: Sequence[tuple[str, str, str, str]]
-    versions: Sequence[tuple[str, ...]] = ()
 
 
 def command(arguments: Sequence[Any]) -> str:
@@ -74,7 +73,7 @@ def _print(value: Any) -> str:
     return number(value, 2) if isinstance(value, float) else str(value)
 
 
-def reproduction(run: LoadedRun[Any], settings: Mapping[str, object]) -> Provenance:
+def reproduction(run: LoadedRun, settings: Mapping[str, object]) -> Provenance:
     """The facts of run.json; `settings` are those of the statistics, by name."""
     info = run.info
     dirty = " (with uncommitted changes)" if info.git and info.git.dirty else ""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from metaeval.results.metric import MetricResult
 
 
-def kind_of(metric: MetricResult[Any]) -> str:
+def kind_of(metric: MetricResult) -> str:
     """The kind of a metric's row.
 
     "result"; "part" (SPICE-object of SPICE); "control" (a score that metrics must exceed);

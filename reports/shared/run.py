@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,14 @@ import pandas as pd
 from metaeval.errors import InputError
 from metaeval.readers.files import read_text
 from metaeval.results.files import read_info, read_result
-from metaeval.results.run import DatasetInfo, RunInfo, RunResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import DatasetInfo, RunInfo
 from metaeval.runs import files
 from metaeval.runs.columns import IMAGE_PATH
 
-Result = TypeVar("Result", bound=RunResult[Any])
-
 
 @dataclass(frozen=True)
-class LoadedRun(Generic[Result]):
+class LoadedRun:
     """The files that every run has, read and checked.
 
     Attributes
@@ -37,7 +36,7 @@ class LoadedRun(Generic[Result]):
     """
 
     directory: Path
-    result: Result
+    result: MeasuredResult
     info: RunInfo
     config: str
 
@@ -58,20 +57,9 @@ class LoadedRun(Generic[Result]):
         return self.info.experiment.question if self.info.experiment is not None else ""
 
 
-def load_run_files(directory: Path, expected: type[Result]) -> LoadedRun[Result]:
-    """Read the files that every run has.
-
-    Raises InputError where a file is missing or damaged, and where the result is of another class
-    than `expected`.
-    """
-    path = directory / files.STATISTICS
-    result = read_result(path)
-    if not isinstance(result, expected):
-        raise InputError(
-            f"is a run of experiment={result.experiment}; this page is for other experiments",
-            file=path,
-            field="experiment",
-        )
+def load_run_files(directory: Path) -> LoadedRun:
+    """Read the files that every run has. Raises InputError where one is missing or damaged."""
+    result = read_result(directory / files.STATISTICS)
     config = directory / files.CONFIG
     text = read_text(config).text if config.is_file() else ""
     return LoadedRun(directory, result, read_info(directory / files.RUN), text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from metaeval.reports.shared.formatting import count, listed, number
 from metaeval.reports.shared.row_kind import kind_of
@@ -19,7 +19,7 @@ class Footnote(NamedTuple):
     metrics: tuple[str, ...]
 
 
-def training_footnotes(metrics: Sequence[MetricResult[Any]], experiment: str) -> list[Footnote]:
+def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list[Footnote]:
     """One footnote for each fact about training, in the order of the metrics; parts have none."""
     bearers: dict[str, list[str]] = {}
     results = [metric for metric in metrics if kind_of(metric) == "result"]
@@ -58,7 +58,7 @@ def _training_texts(training: TrainingRecord, learned: bool, experiment: str) ->
         yield f"Of the versions here {'; '.join(parts)}."
 
 
-def _seed_text(metrics: Sequence[MetricResult[Any]]) -> str | None:
+def _seed_text(metrics: Sequence[MetricResult]) -> str | None:
     """The footnote on training seeds; `None` where none were measured on this run."""
     spreads = [(m.name, m.training.seeds) for m in metrics if m.training and m.training.seeds]
     if not spreads:

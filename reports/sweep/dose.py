@@ -13,7 +13,7 @@ import pandas as pd
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.sweep.jobs import SEED, SweepJob
 from metaeval.results.graded import CEILING, dose_rows, floor_of
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.columns import HUMAN
 from metaeval.stats.dose import dose_record
@@ -45,10 +45,10 @@ def dose_records(
     together: dict[tuple[Any, ...], Curves] = {}
     for job in jobs:
         result = job.statistics
-        if isinstance(result, MeasuredResult) and (rated := _rated(result)):
+        if result is not None and (rated := _rated(result)):
             title = rated[0]["set"].rpartition(" ")[0] or rated[0]["set"]
             rest = tuple(sorted((k, v) for k, v in job.overrides.items() if k not in (RATES, SEED)))
-            key = (title, rest, result.dataset, floor_of(result.extra("sets").records))
+            key = (title, rest, result.dataset, floor_of(result.extra(SETS).records))
             together.setdefault(key, Curves(title, rest, [])).jobs.append((job, result))
     titles = [curves.title for curves in together.values()]
     points, summary = [], []
@@ -70,7 +70,7 @@ def _rated(result: MeasuredResult) -> list[dict[str, Any]]:
     return [
         row
         for extra in result.extras
-        if extra.name == "sets"
+        if extra.name == SETS
         for row in extra.records
         if row["requested_rate"] is not None
     ]
@@ -91,7 +91,7 @@ def _curves(
     if len(doses) < FEWEST:
         return []
     first = jobs[0][1]
-    floor = floor_of(first.extra("sets").records)
+    floor = floor_of(first.extra(SETS).records)
     order = [HUMAN, *(names[dose][0] for dose in doses), *([floor] if floor else [])]
     tables = [_tables(directory, members) for _, members in sorted(by_seed.items())]
     whole = [t for t in tables if t and all(set(order) <= set(sets) for sets in t.values())]

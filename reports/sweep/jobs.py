@@ -7,12 +7,13 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from metaeval.reports.shared.formatting import count, percent
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.results.files import read_result
-from metaeval.results.run import Measure, RunResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import Measure
 from metaeval.runs import files
 
 SEED = "seed"
@@ -31,7 +32,7 @@ class SweepJob(NamedTuple):
 
     name: str
     overrides: Mapping[str, str]
-    statistics: RunResult[Any] | None
+    statistics: MeasuredResult | None
     error: str = ""
     seed: int = 0
     has_page: bool = False
@@ -123,7 +124,7 @@ class Value(NamedTuple):
     ci: tuple[float, float] | None = None
 
 
-def values_of(statistics: RunResult[Any]) -> dict[Measure, dict[str, Value]]:
+def values_of(statistics: MeasuredResult) -> dict[Measure, dict[str, Value]]:
     """Measure → metric → value of one job.
 
     Metrics that did not run, parts and random weights are left out, controls are not.

@@ -22,7 +22,6 @@ from metaeval.reports.dose import dose_blocks
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, page
-from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import known, number
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from metaeval.reports.sweep.dose import dose_records
@@ -138,7 +137,7 @@ def _html(sweep: Sweep, blocks: Sequence[Block]) -> str:
         1,
         room="sweep",
         scripts="[01]-*.js",
-        header=Header(
+        header=page.Header(
             f"Sweep over {len(sweep.jobs)} jobs",
             f"Sweep of {formatting.listed(list(experiments))}",
             "",

@@ -1,185 +1,243 @@
-"""The report of experiment=trust: one self-contained HTML file."""
+"""The page of experiment=trust: the matrix of uses and metrics, and the evidence of each cell.
+
+Each metric has a card for print, as wide as a column of a two-column paper (7.7 cm):
+`figures/METRIC-trust.svg` and `.pdf`, `tables/METRIC-trust.tex`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import Any
 from urllib.parse import quote
 
-from metaeval.reports.shared import page
-from metaeval.reports.shared.formatting import count, number, p_value
-from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.reports.trust.card import card_files, write_cards
-from metaeval.results.metric import MetricResult
-from metaeval.results.trust import (
-    SHOWN,
-    BatteryItem,
-    Evidence,
-    KnownComparison,
-    TrustCell,
-    TrustResult,
-    TrustStatistics,
-    Use,
-)
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from metaeval.reports.blocks import texts
+from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.blocks.tables import extra_table
+from metaeval.reports.measured import PageOptions
+from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
+from metaeval.reports.shared.figure_style import STYLE
+from metaeval.reports.shared.formatting import file_stem, number, p_value, with_interval
+from metaeval.reports.shared.print_tables import PrintTable, plain_table
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.csv_text import spreadsheet_cell
+from metaeval.runs.csv_text import csv_text
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
+SHOWN = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "?", "no evidence": "–"}
+TABLES = ("own", "known")  # extras that follow the matrix, where they have rows
+FOLDED = ("across", "benchmarks", "robustness")  # extras that follow the evidence
+
+WIDTH = 3.03  # inches: a column of the ACL style
+_LEFT, _RIGHT, _LINE, _HEAD, _FOOT = 1.38, 0.52, 0.27, 0.6, 0.26  # inches
+_TEXT = 6.5  # points
+_LOWEST = -0.5  # effects below are drawn here
+_LEGEND = "filled: passes; red: fails; grey: undecided; dashed: least effect"
+_COLOURS = {"passes": BLUE, "fails": RED, "undecided": SOFT}
+Record = Mapping[str, Any]
+Row = tuple[Record, str, Sequence[Record]]  # use, verdict, counted evidence
 
 
-class EvidenceRow(NamedTuple):
-    """A piece of evidence as the page shows it; `link` leads to the page of its run."""
-
-    evidence: Evidence
-    link: str
-    value: str
-    effect: str
-    p: str
-
-
-class ShownCell(NamedTuple):
-    """A cell of the matrix; `anchor` is the id of its evidence, `takes` what its metric does."""
-
-    metric: str
-    cell: TrustCell
-    text: str
-    anchor: str
-    takes: str
-    more_data: str
-    rows: tuple[EvidenceRow, ...]
-
-
-class UseRow(NamedTuple):
-    """A use, its sentence, and its cells in the order of the metrics."""
-
-    use: Use
-    sentence: str
-    cells: tuple[ShownCell, ...]
-
-
-class KnownRow(NamedTuple):
-    """A metric of the user's against the best known one of an item."""
-
-    compared: KnownComparison
-    known: str
-    difference: str
-    p: str
-
-
-def write_report(run_dir: Path | str, figures: bool = True) -> Path:
-    """Write `report.html` and `tables/cells.csv` into a run's directory, from its files.
-
-    With `figures`, each metric's card is also written for print (`card`).
-    The same run files give the same bytes. Raises InputError for a missing or damaged file.
-    """
-    run = load_run_files(Path(run_dir), TrustResult)
-    folder = run.directory / "tables"
-    folder.mkdir(exist_ok=True)
-    table = run.result.table().map(spreadsheet_cell)
-    files.atomic(folder / CELLS, lambda p: table.to_csv(p, index=False, lineterminator="\n"))
-    if figures:
-        write_cards(run)
-    return page.write_page(run.directory / files.REPORT, render(run, figures))
-
-
-def render(run: LoadedRun[TrustResult], figures: bool) -> str:
-    """The page as text."""
+def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
+    """The blocks of the page, in order."""
     result = run.result
-    return page.render_run(
-        "trust.html.j2",
-        run,
-        [
-            ("Battery", result.battery),
-            ("Experiments", count(sum(i.status == "found" for i in result.items))),
-            ("Metrics", count(len(result.judged))),
-        ],
-        {"battery": result.battery, **result.rules.model_dump()},
-        title="Which metric for what",
-        room="trust",
-        metrics={m.name: _takes(m) for m in result.judged},
-        costs={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
-        uses=list(_uses(result)),
-        rules=result.rules,
-        robustness=result.robustness_sentence,
-        across=result.across,
-        across_sentence=result.across_sentence,
-        own={name: result.standing(name).to_dict("records") for name in _own(result)},
-        known={name: list(_known(result, name)) for name in _own(result)},
-        known_sentences={name: result.known_sentence(name) for name in _own(result)},
-        found=[item for item in result.items if item.status == "found"],
-        missing=[item for item in result.items if item.status == "missing"],
-        links={item.id: _link(item) for item in result.items},
-        absent=[m for m in result.metrics if not m.ok],
-        cards=card_files(result) if figures else [],
-        cells_file=f"tables/{CELLS}",
-        further_files=[f"tables/{CELLS}"],
-    )
+    context = _context(result)
+    evidence = result.extra("evidence")
+    matrix = rendered("trust_matrix.html.j2", file=CELLS, shown=SHOWN, **context)
+    extras = {extra.name: extra for extra in result.extras if extra.rows}
+    return [
+        Block(
+            "matrix",
+            "Uses and metrics",
+            matrix,
+            data={CELLS: csv_text([evidence.columns, *evidence.rows])},
+        ),
+        Block("uses", "Metrics by use", rendered("trust_uses.html.j2", **context)),
+        *(extra_table(None, extras[name]) for name in TABLES if name in extras),
+        Block("evidence", "Evidence", rendered("trust_evidence.html.j2", **context)),
+        *(extra_table(None, extras[name]) for name in FOLDED if name in extras),
+        Block("battery", "Battery", rendered("trust_battery.html.j2", **context)),
+        *(cards(run) if options.figures else []),
+        texts.notes(run),
+        texts.cite(run),
+        texts.reproduce(run, result.settings, [f"{files.TABLES}/{CELLS}"]),
+    ]
 
 
-def _uses(result: TrustResult) -> Iterator[UseRow]:
-    items = {item.id: item for item in result.items}
-    for u, use in enumerate(result.uses):
-        shown = []
-        for k, metric in enumerate(result.judged):
-            cell = metric.numbers.cells[use.id]
-            more = "" if cell.more_data is None else f"{cell.more_data:,.1f} ×"
-            rows = tuple(_row(e, items[e.item]) for e in cell.evidence)
-            shown.append(
-                ShownCell(
-                    metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", _takes(metric), more, rows
-                )
+def _context(result: MeasuredResult) -> dict[str, Any]:
+    """What the templates read: cells, evidence and examples by their keys."""
+    metrics = [m for m in result.metrics if m.statistics is not None]
+    takes = {}  # what the page's filters look at: "image references network"
+    for m in metrics:
+        facts = m.numbers.facts
+        takes[m.name] = f"{facts['reads'] or ''} {'network' if facts['runs_network'] else ''}"
+    evidence, examples = defaultdict(list), defaultdict(list)
+    for one in result.extra("evidence").records:
+        evidence[one["use"], one["metric"]].append(one)
+    for one in result.extra("examples").records:
+        examples[one["item"], one["part"], one["metric"]].append(one)
+    items = result.extra("items").records
+    inside = {item["item"]: str(item["directory"] or "") for item in items}
+    return {
+        "metrics": metrics,
+        "absent": [m for m in result.metrics if not m.ok],
+        "places": {m.name: k for k, m in enumerate(metrics)},
+        "takes": takes,
+        "uses": result.extra("uses").records,
+        "cells": {(c["use"], c["metric"]): c for c in result.extra("cells").records},
+        "evidence": evidence,
+        "examples": examples,
+        "items": items,
+        "links": {
+            item: f"{quote(folder)}/{files.REPORT}" if folder.startswith("items/") else ""
+            for item, folder in inside.items()
+        },
+        "with_interval": with_interval,
+        "p_value": p_value,
+    }
+
+
+def cards(run: LoadedRun) -> list[Block]:
+    """A block with the card of every metric that has evidence that counts."""
+    names = [m.name for m in run.result.metrics if _rows(run.result, m.name)]
+    stems = {name: _stem(name) for name in names}
+    if not names:
+        return []
+    return [
+        Block(
+            "cards",
+            "Cards for print",
+            rendered("trust_cards.html.j2", cards=stems),
+            tables=tuple(card_table(run.result, name) for name in names),
+            figures={stem: card(run.result, name) for name, stem in stems.items()},
+        )
+    ]
+
+
+def card(result: MeasuredResult, metric: str) -> Figure:
+    """A line for each use, a mark for each test on the scale from the control to the ceiling."""
+    rows = _rows(result, metric)
+    least = result.settings["minimal_effect"]
+    height = _HEAD + _LINE * len(rows) + _FOOT
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, height))
+        axes = figure.add_axes(
+            (
+                _LEFT / WIDTH,
+                _FOOT / height,
+                1 - (_LEFT + _RIGHT) / WIDTH,
+                1 - (_HEAD + _FOOT) / height,
             )
-        yield UseRow(use, result.sentence(use), tuple(shown))
+        )
+        _scale(axes, len(rows), least if isinstance(least, float) else 0.0)
+        beside = axes.get_yaxis_transform()
+        for y, (use, verdict, tests) in enumerate(rows):
+            title = "\n".join(wrap(use["use"], 26))
+            axes.text(
+                -0.04,
+                y,
+                title,
+                transform=beside,
+                ha="right",
+                va="center",
+                fontsize=_TEXT,
+                color=INK,
+                linespacing=0.95,
+            )
+            weight = "bold" if verdict == "yes" else "normal"
+            axes.text(
+                1.05,
+                y,
+                verdict,
+                transform=beside,
+                va="center",
+                fontsize=_TEXT,
+                color=INK,
+                weight=weight,
+            )
+            _marks(axes, y, tests)
+        figure.text(0.02, 1 - 0.14 / height, metric, fontsize=8.5, weight="bold", va="center")
+        for below, text in ((0.31, _about(rows)), (0.45, _LEGEND)):
+            figure.text(0.02, 1 - below / height, text, fontsize=_TEXT - 1, color=SOFT, va="center")
+    return figure
 
 
-def _takes(metric: MetricResult[TrustStatistics]) -> str:
-    """What the page's filters look at: "references image network"."""
-    numbers = metric.numbers
-    return " ".join([*(numbers.reads or ()), *(["network"] if numbers.runs_network else [])])
-
-
-def _own(result: TrustResult) -> list[str]:
-    """The user's metrics that ran."""
-    return [m.name for m in result.judged if m.name in result.own]
-
-
-def _known(result: TrustResult, metric: str) -> Iterator[KnownRow]:
-    for one in result.against_known:
-        compared, test = one.comparison, one.comparison.test
-        if compared.a == metric:
-            d = compared.difference
-            yield KnownRow(
-                one, compared.b, _with_interval(d.value, d.interval),
-                _p(None if test is None else test.p_adjusted),
-            )  # fmt: skip
-
-
-def _p(p: float | None) -> str:
-    return "" if p is None else p_value(p, 3)
-
-
-def _row(evidence: Evidence, item: BatteryItem) -> EvidenceRow:
-    value, effect = evidence.value, evidence.effect
-    return EvidenceRow(
-        evidence,
-        _link(item),
-        _with_interval(value.value, value.interval),
-        _with_interval(effect.value, effect.interval),
-        _p(evidence.p_adjusted),
+def card_table(result: MeasuredResult, metric: str) -> PrintTable:
+    """The same in numbers: a row per use."""
+    rows = _rows(result, metric)
+    caption = (
+        f"{metric} by use: verdict, tests passed, and the least effect of a test on the scale from "
+        f"the best control (0) to the ceiling (1). {_about(rows)}."
     )
+    lines = []
+    for use, verdict, tests in rows:
+        effects = [e["effect"] for e in tests if e["effect"] is not None]
+        least = number(min(effects), 2) if effects else ""
+        lines.append([use["id"].replace("_", " "), verdict, _passed(tests), least])
+    return plain_table(_stem(metric), caption, ("Use", "Verdict", "Tests", "Least"), lines)
 
 
-def _with_interval(value: float | None, interval: tuple[float, float] | None) -> str:
-    text = "–" if value is None else number(value)
-    return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
+def _stem(metric: str) -> str:
+    return f"{file_stem(metric)}-trust"
 
 
-def _cost(seconds: float | None) -> str:
-    return "cached" if seconds is None else f"{seconds:.2g} s"
+def _rows(result: MeasuredResult, metric: str) -> list[Row]:
+    """The uses for which some evidence of the metric counts: use, verdict, counted evidence."""
+    counted: dict[str, list[Record]] = defaultdict(list)
+    for one in result.extra("evidence").records:
+        if one["metric"] == metric and one["outcome"] != "not counted":
+            counted[one["use"]].append(one)
+    return [
+        (use, counted[use["id"]][0]["verdict"], counted[use["id"]])
+        for use in result.extra("uses").records
+        if use["id"] in counted
+    ]
 
 
-def _link(item: BatteryItem) -> str:
-    """The page of an item's run, if it is inside this run's folder."""
-    inside = item.directory is not None and item.directory.startswith("items/")
-    return f"{quote(item.directory or '')}/{files.REPORT}" if inside else ""
+def _scale(axes: Axes, rows: int, least: float) -> None:
+    axes.set_xlim(_LOWEST - 0.05, 1.05)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.set_xticks([0, 0.5, 1], ["control", "0.5", "ceiling"], fontsize=_TEXT - 0.5)
+    axes.tick_params(axis="x", length=2, pad=2, colors=SOFT)
+    axes.spines["left"].set_visible(False)
+    axes.axvline(0, color=RULE, linewidth=0.8, zorder=0)
+    axes.axvline(least, color=RULE, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+
+
+def _marks(axes: Axes, y: int, tests: Sequence[Record]) -> None:
+    """A mark a test, in rows of their own around the line of the use, and its interval."""
+    for k, one in enumerate(tests):
+        effect, low, high = one["effect"], one["effect_low"], one["effect_high"]
+        if effect is None:
+            continue
+        at = y + (0 if len(tests) < 2 else 0.62 * (k / (len(tests) - 1) - 0.5))
+        colour = _COLOURS[one["outcome"]]
+        if low is not None and high is not None:
+            ends = [min(1.0, max(_LOWEST, end)) for end in (low, high)]
+            axes.plot(ends, [at, at], color=colour, linewidth=0.7, solid_capstyle="butt")
+        axes.plot(
+            [max(_LOWEST, effect)],
+            [at],
+            "<" if effect < _LOWEST else "o",
+            markersize=2.3,
+            color=colour,
+            markeredgewidth=0.6,
+            markerfacecolor=colour if one["outcome"] == "passes" else PAPER,
+        )
+
+
+def _about(rows: Sequence[Row]) -> str:
+    evidence = [one for _, _, tests in rows for one in tests]
+    experiments = len({one["item"] for one in evidence})
+    return f"{_passed(evidence)} tests passed, {experiments} experiment{'s' * (experiments != 1)}"
+
+
+def _passed(tests: Sequence[Record]) -> str:
+    return f"{sum(one['outcome'] == 'passes' for one in tests)} of {len(tests)}"

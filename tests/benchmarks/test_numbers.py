@@ -20,8 +20,8 @@ from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN,
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result, write_result
-from metaeval.results.measured import Extra, Measured, MeasuredResult, PublishedValues
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (
@@ -204,7 +204,6 @@ def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
     )
     carry_out(component(config.task, "task"), config, tmp_path / "OUT")
     run = read_result(tmp_path / "OUT" / files.STATISTICS)
-    assert isinstance(run, MeasuredResult)
     rouge, fluency = (run.metric(name).numbers for name in ("ROUGE-L", FLUENCY))
     lines = sees(["ROUGE-L"])([Result(tmp_path / "OUT", "")]).splitlines()
     n = sum(entry["kind"] == "attributes" for entry in run.extra("sets").records)
@@ -224,7 +223,7 @@ def test_a_kind_that_does_not_occur_has_no_column(tmp_path: Path) -> None:
         changed_set("b", kind="sentences", n_applied=0),
         changed_set("c", kind="order", experimental=True),
     )
-    metric = MetricResult[Measured](
+    metric = MetricResult(
         column=ScoreColumn("CIDEr"), family="cider", statistics=Measured(values={})
     )
     write_result(tmp_path / files.STATISTICS, sensitivity_result(sets, [], metric))
@@ -266,7 +265,7 @@ def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, 
         if not (control and kind == SHOWN)
     ]
     metrics = [
-        MetricResult[Measured](
+        MetricResult(
             column=ScoreColumn(name, control=control),
             family=name,
             statistics=Measured(

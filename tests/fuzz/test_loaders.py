@@ -129,7 +129,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "experiments/explanations.py": ({"json.loads"}, "explanations of metaeval's metrics"),
     "experiments/sensitivity/suite.py": ({"OmegaConf.load"}, "the package's own configuration"),
     "reports/shared/page.py": ({"p.read_text"}, "the package's own styles and scripts"),
-    "reports/shared/figure_style.py": ({"path.read_bytes"}, "a figure that was just drawn"),
 }
 
 # modules whose `metaeval.readers` calls read no user input: why they need no loader

@@ -7,14 +7,14 @@ from typing import Any
 
 from metaeval.results.base import Estimate
 from metaeval.results.graded import SWEEP_MEASURES
-from metaeval.results.measured import Measured, MeasuredResult
-from metaeval.results.metric import MetricResult, TrainingRecord, TrainingSpread
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.metric import Measured, MetricResult, TrainingRecord, TrainingSpread
 from metaeval.runs.records import ScoreColumn, Tally
 
 COLUMN = tuple(f for f in ScoreColumn.__dataclass_fields__ if f != "name")
 
 
-def graded_metric(record: Mapping[str, Any]) -> MetricResult[Measured]:
+def graded_metric(record: Mapping[str, Any]) -> MetricResult:
     """The metric of a flat record; what it leaves out is undefined."""
     training, seeds = record.get("training"), record.get("training_seeds")
     if training is not None or seeds is not None or record.get("versions_in_training"):
@@ -28,7 +28,7 @@ def graded_metric(record: Mapping[str, Any]) -> MetricResult[Measured]:
     for measure in SWEEP_MEASURES:
         low, high = record.get(f"{measure.key}_ci") or (None, None)
         values[measure.key] = Estimate(value=record.get(measure.key), low=low, high=high)
-    return MetricResult[Measured](
+    return MetricResult(
         column=ScoreColumn(record["metric"], **{k: record[k] for k in COLUMN if k in record}),
         family=record.get("family", record["metric"].lower()),
         citation=("paper",),
@@ -42,7 +42,7 @@ def graded_metric(record: Mapping[str, Any]) -> MetricResult[Measured]:
     )
 
 
-def graded_result(metrics: Sequence[MetricResult[Measured]], **fields: Any) -> MeasuredResult:
+def graded_result(metrics: Sequence[MetricResult], **fields: Any) -> MeasuredResult:
     """A result with these metrics."""
     defaults: dict[str, Any] = {
         "experiment": "replace",

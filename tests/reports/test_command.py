@@ -46,7 +46,7 @@ def test_what_is_no_run_is_one_clear_line(
     statistics = files.read_json(run / files.STATISTICS)
     files.write_json(run / files.STATISTICS, statistics | {"experiment": 7})
     assert main([str(run)]) == 2
-    assert "field 'experiment': 7 is not a name" in capsys.readouterr().err
+    assert "statistics.json, field 'experiment': " in capsys.readouterr().err
     del statistics["metrics"][0]["family"]
     files.write_json(run / files.STATISTICS, statistics)
     assert main([str(run)]) == 2

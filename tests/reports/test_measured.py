@@ -81,7 +81,7 @@ def test_what_did_not_run_and_what_papers_print_is_on_the_page(tmp_path: Path) -
             PublishedValues(source="Other", why_not="other images"),
         )
     )
-    absent: MetricResult[Any] = MetricResult(
+    absent: MetricResult = MetricResult(
         column=ScoreColumn("SPICE"),
         family="spice",
         status="skipped",

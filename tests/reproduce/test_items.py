@@ -46,7 +46,7 @@ def test_an_item_has_its_values_or_says_what_is_missing(
     assert len(rows) == len(list(item.printed()))
     for row in rows:
         if row.verdict == "not run":  # data or weights: not a wrong name in the paper's file
-            assert "the run has no" not in row.reason, (row.column, row.cell)
+            assert "the run has no" not in row.reason, (row.metric, row.cell)
             assert "Error" not in row.reason
         elif row.verdict in ("within", "other model", "other data"):
             assert row.reason
@@ -80,5 +80,5 @@ def test_printed_values_come_out_on_all_data(
 ) -> None:
     paper, _, short = name.partition("/")
     rows = computed.values(paper, item_of(paper, short))
-    differing = {(name, r.column, r.cell) for r in rows if r.verdict == "differs"}
+    differing = {(name, r.metric, r.cell) for r in rows if r.verdict == "differs"}
     assert differing == {entry for entry in DIFFER if entry[0] == name}

@@ -18,59 +18,54 @@ from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import FOLDER, PaperItem, Uncertainty, papers, values_of
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.__main__ import main as write_again
-from metaeval.reports.reproduction.page import render, to_csv, to_latex, to_text, write_figure
+from metaeval.reports.measured import write_report
 from metaeval.reproduce.__main__ import main
-from metaeval.reproduce.compare import compare_run, compare_values, not_run, value_at
+from metaeval.reproduce.compare import ReproducedValue, compare_run, compare_values, not_run
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.reproduce.items import Reproduction
-from metaeval.reproduce.task import choose
-from metaeval.results.base import Estimate, Model
-from metaeval.results.metric import MetricResult
-from metaeval.results.reproduction import (
-    ReproducedItem,
-    ReproducedValue,
-    ReproductionResult,
-)
-from metaeval.results.run import RunResult
+from metaeval.reproduce.task import choose, write_tables
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import Comparisons
+from metaeval.results.files import write_info, write_result
+from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
+from metaeval.results.metric import Measured, MetricResult
+from metaeval.results.run import RunInfo
 from metaeval.runs.records import ScoreColumn
 
 
-class Numbers(Model):
-    rho: Estimate
-    parts: dict[str, Estimate]
+def metric(column: ScoreColumn, value: float) -> MetricResult:
+    numbers = Measured(
+        values={"rho": Estimate(value=value), "part_a": Estimate(value=value / 2)},
+        facts={"n": 3, "search": "fluent", "undefined": float("nan")},
+    )
+    return MetricResult(column=column, family="m", statistics=numbers)
 
 
-def metric(column: ScoreColumn, value: float) -> MetricResult[Numbers]:
-    parts = {"a": Estimate(value=value / 2)}
-    numbers = Numbers(rho=Estimate(value=value), parts=parts)
-    return MetricResult[Numbers](column=column, family="m", statistics=numbers)
+def skipped(column: ScoreColumn, reason: str, remedy: str | None) -> MetricResult:
+    return MetricResult(column=column, family="m", status="skipped", reason=reason, remedy=remedy)
 
 
 HEAD = "paper: p\ntitle: t\nsource: s\nitems:\n"
 ONE = "  - {item: one, title: T, value: v, run: {experiment: judgments},\n     cells: {A: 1}}\n"
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9}]\n" for k in range(1, 11))
-RESULT = RunResult[Numbers](
+RESULT = MeasuredResult(
     experiment="test",
     dataset="d",
+    declared=(),
     metrics=(
         metric(ScoreColumn("Same"), 0.12344),
         metric(ScoreColumn("Near"), 0.130),
         metric(ScoreColumn("Far"), 0.2),
         metric(ScoreColumn("BERTScore (small)", variant_of="BERTScore"), 0.4),
-        MetricResult[Numbers](
-            column=ScoreColumn("SPICE"),
-            family="spice",
-            status="skipped",
-            reason="no parser",
-            remedy="install it",
-        ),
-        MetricResult[Numbers](
-            column=ScoreColumn("TIGEr (gold objects)", variant_of="TIGEr"),
-            family="tiger",
-            status="skipped",
-            reason="no objects",
-        ),
+        skipped(ScoreColumn("SPICE"), "no parser", "install it"),
+        skipped(ScoreColumn("TIGEr (gold objects)", variant_of="TIGEr"), "no objects", None),
     ),
+    systems={
+        "Far": SystemRanking(
+            scores={"M2": Estimate(value=0.5)},
+            comparisons=Comparisons(measure="", alpha=0.05, pairs=()),
+        )
+    },
 )
 
 
@@ -79,7 +74,7 @@ def item(**changes: object) -> PaperItem:
         "item": "t1",
         "title": "Table 1",
         "run": {"experiment": "replace"},
-        "value": "rho",
+        "value": "values.rho",
         "scale": 100,
         "rounding": 0.05,
         "cells": {"Same": 12.3},
@@ -119,12 +114,12 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
 
 
 def test_a_difference_without_a_known_cause_is_marked_and_cells_have_paths() -> None:
-    rows = compare_run("p", item(cells={"Far": {"a": 9.0}}, value="parts.{cell}"), RESULT)
-    assert [(r.column, r.cell, r.ours, r.verdict) for r in rows] == [
+    rows = compare_run("p", item(cells={"Far": {"a": 9.0}}, value="values.part_{cell}"), RESULT)
+    assert [(r.metric, r.cell, r.ours, r.verdict) for r in rows] == [
         ("Far", "a", pytest.approx(10.0), "within")
     ]
     cells, absent = {"Far": {"b": 9.0, "c": 9.0}}, {"b": "get b"}
-    rows = compare_run("p", item(cells=cells, value="parts.{cell}", absent=absent), RESULT)
+    rows = compare_run("p", item(cells=cells, value="values.part_{cell}", absent=absent), RESULT)
     assert [(r.verdict, r.reason) for r in rows] == [
         ("not run", "get b"),
         ("not run", "the run has no 'c'"),
@@ -145,26 +140,26 @@ def test_other_models_and_other_data_are_never_called_equal() -> None:
     assert rows[1].reason.endswith("here BERTScore (small)")
 
 
-class Counted(Model):
-    n: int
-    of: dict[str, float]
-
-
-class Listed(Model):
-    by_count: tuple[Counted, ...]
-    undefined: Estimate
-
-
-def test_a_path_names_fields_cells_and_entries_of_lists() -> None:
-    listed = (Counted(n=1, of={"a.b": 2.0}), Counted(n=5, of={"a.b": 7.0}))
-    numbers = Listed(by_count=listed, undefined=Estimate(value=float("nan"))).model_dump()
-    assert value_at(numbers, "by_count[n=5].of.{cell}", "a.b") == 7
-    assert value_at(numbers, "by_count[n={cell}].n", "1") == 1
-    assert value_at(numbers, "by_count.0.of.{cell}", "a.b") == 2
-    assert value_at(numbers, "undefined", "") is None
-    for path in ("by_count[n=9].n", "by_count.7", "nothing.at.all", "by_count[m=1].n"):
-        with pytest.raises(LookupError):
-            value_at(numbers, path, "a.b")
+@pytest.mark.parametrize(
+    ("value", "cell", "ours"),
+    [
+        ("values.rho", "", 20.0),
+        ("values.part_{cell}", "a", 10.0),
+        ("facts.{cell}", "n", 300.0),
+        ("systems.{cell}", "M2", 50.0),
+        ("values.{cell}", "no", "the run has no 'no'"),
+        ("rho", "", "the run has no 'rho'"),
+        ("facts.{cell}", "search", "the run has no 'search'"),
+        ("systems.{cell}", "GAT", "the run has no 'GAT'"),
+    ],
+)
+def test_a_value_is_a_measure_a_fact_or_the_score_of_a_system(
+    value: str, cell: str, ours: float | str
+) -> None:
+    cells = {"Far": {cell: 1.0} if cell else 1.0}
+    (row,) = compare_run("p", item(cells=cells, value=value), RESULT)
+    assert (row.ours is None) == (row.verdict == "not run")
+    assert (row.reason if row.ours is None else row.ours) == pytest.approx(ours)
 
 
 def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
@@ -177,61 +172,65 @@ def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
     assert rows[3].reason == "no weights"
 
 
-def reproduced(*values: ReproducedValue) -> list[ReproducedItem]:
-    one = ReproducedItem(
-        paper="p<q>",
-        paper_title="A <paper>",
-        source="S",
-        item="t1",
-        title="Table 1",
-        note="A note",
-        command="python -m metaeval",
-        values=values,
+def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
+    """The page of a run with these values of one item."""
+    of_item = {
+        "paper": "p<q>",
+        "paper_title": "A <paper>",
+        "source": "S",
+        "item": "t1",
+        "title": "Table 1",
+        "note": "A note",
+        "axis": "",
+        "command": "python -m metaeval",
+        **more,
+    }
+    extras = (
+        Extra.of("items", "", [of_item]),
+        Extra.of("values", "", [value._asdict() for value in values]),
     )
-    return [one]
+    result = MeasuredResult(
+        experiment="reproduce", dataset="several", metrics=(), declared=(), extras=extras
+    )
+    write_result(folder / "statistics.json", result)
+    write_info(folder / "run.json", RunInfo(status="finished"))
+    return write_report(folder).read_text(encoding="utf-8")
 
 
-def test_the_tables_hold_every_row_in_full() -> None:
-    rows = compare_run("p<q>", item(cells={"Near": 12.3}), RESULT)
-    rows += not_run("p<q>", item(cells={"Near": 12.3}), "no data; get it at a < b")
-    rows += compare_run("p<q>", item(cells={"Near": None}), RESULT)
-    items = reproduced(*rows)
-    assert "3 values: 1 within, 1 not published, 1 not run" in to_text(items)
-    lines = list(csv.DictReader(to_csv(items).splitlines()))
+def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
+    values = compare_run("p<q>", item(cells={"Near": 12.3}), RESULT)
+    values += not_run("p<q>", item(cells={"Near": 12.3}), "no data; get it at a < b")
+    values += compare_run("p<q>", item(cells={"Near": None}), RESULT)
+    formula = ReproducedValue("p", "i", "=cmd()|A0", "@x", -1.5, reason="+1 metric")
+    write_tables(tmp_path, [*values, formula])
+    texts = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert "4 values: 1 within, 1 not published, 2 not run" in texts[".txt"]
+    lines = list(csv.DictReader(texts[".csv"].splitlines()))
     assert float(lines[0]["ours"]) == 13.0
     assert lines[1]["reason"] == "no data; get it at a < b"
     assert lines[2]["published"] == ""
-    assert r"\bottomrule" in to_latex(items)
-    rows += not_run("p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both")
-    items = reproduced(*rows)
-    page = render(items)
+    expected = ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "'+1 metric"]
+    assert list(lines[3].values()) == expected, "no cell is a formula"
+    assert r"\bottomrule" in texts[".tex"]
+    values += not_run("p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both")
+    page = page_of(tmp_path / "run", values)
     assert page.count("one reason for both") == 1
-    assert '<td class="reason" rowspan="2">one reason' in page
-    assert "A &lt;paper&gt;" in page
-    assert "a &lt; b" in page
-    assert "python -m metaeval" in page
+    for part in ("A &lt;paper&gt;", "a &lt; b", "python -m metaeval"):
+        assert part in page
     assert page.count('class="not-run"') == 3
 
 
 def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
     cells = {"A": {"0": 50.0, "4": None}, "B": {"4": 1.0}}
     one = item(cells=cells, axis="references", uncertainty=None)
-    rows = compare_values("p", one, {"A": {"0": 0.2, "4": 0.7}, "B": {"4": 0.3}})
-    drawn = reproduced(*rows)[0].model_copy(update={"paper": "p", "axis": one.axis})
-    svg, pdf = write_figure(tmp_path, drawn)
-    assert (svg.name, pdf.name) == ("p-t1.svg", "p-t1.pdf")
-    text = svg.read_text(encoding="utf-8")
-    assert ">references<" in text
-    assert ">A<" in text
-    assert ">B<" not in text, "one value is no line"
-    before = svg.read_bytes(), pdf.read_bytes()
-    write_figure(tmp_path, drawn)
-    assert (svg.read_bytes(), pdf.read_bytes()) == before
-    page = render([drawn], {("p", "t1"): "data:image/svg+xml;base64,AAAA"})
+    values = compare_values("p", one, {"A": {"0": 0.2, "4": 0.7}, "B": {"4": 0.3}})
+    page = page_of(tmp_path / "a", values, paper="p", axis=one.axis)
+    text = (tmp_path / "a" / "figures" / "p-t1.svg").read_text(encoding="utf-8")
+    for part, drawn in ((">references<", True), (">A<", True), (">B<", False)):
+        assert (part in text) == drawn, "one value is no line"
     assert 'href="figures/p-t1.svg"' in page
-    assert "<figure" not in render([drawn])
-    for less in (drawn.model_copy(update={"axis": ""}), reproduced(*rows[1:])[0]):
-        assert write_figure(tmp_path / "none", less) == []
+    assert "<figure" not in page_of(tmp_path / "b", values, paper="p")
+    assert "<figure" not in page_of(tmp_path / "c", values[1:], paper="p", axis=one.axis)
     with pytest.raises(ValidationError, match="'axis' needs numbers as cells; A has 'HC'"):
         item(cells={"A": {"HC": 1.0}}, axis="references")
 
@@ -268,6 +267,8 @@ def test_the_shipped_papers_are_valid_and_experiments_read_them() -> None:
     assert values_of("gonzalez2022metrics", "replace")["CIDEr"] == 0.708320
     chosen = choose(known, ["wang2021faier"], quick=True)
     assert [i.item for _, i in chosen] == ["figure5", "figure5-bleu", "figure5-spice"]
+    runs = [i for p in known.values() for i in p.items if i.run and not i.function]
+    assert {i.value.partition(".")[0] for i in runs} == {"values", "facts", "systems"}
     functions = {i.function for p in known.values() for i in p.items if i.function}
     assert functions == {*OF_RUN, *OF_DATA}
     with pytest.raises(ConfigError, match="unknown item 'nobody'; choose from"):
@@ -374,20 +375,6 @@ def test_merges_and_aliases_are_read_as_the_shipped_papers_write_them(tmp_path: 
     assert read_yaml(tmp_path / "m.yaml")["b"] == {"x": 3, "y": 2}
 
 
-def test_no_cell_of_the_table_is_a_formula() -> None:
-    row = ReproducedValue(
-        paper="p",
-        item="i",
-        column="=cmd()|A0",
-        cell="@x",
-        published=-1.5,
-        verdict="not run",
-        reason="+1 metric",
-    )
-    (*_, table) = csv.reader(to_csv(reproduced(row)).splitlines())
-    assert table == ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "'+1 metric"]
-
-
 @pytest.mark.parametrize("paper", ["gonzalez2022metrics", "wang2021faier"])
 def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None:
     known = papers()
@@ -395,7 +382,7 @@ def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None
         computed = Reproduction(tmp_path).values(paper, entry)
         if entry.item == "example-models":
             continue  # depends on weights and on val2017
-        verdicts = {(r.column, r.cell): r.verdict for r in computed}
+        verdicts = {(r.metric, r.cell): r.verdict for r in computed}
         assert verdicts.pop(("BLEU-4", ""), "differs") == "differs"
         assert set(verdicts.values()) <= {"equal", "other model"}
 
@@ -410,12 +397,13 @@ def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
     )
     run_configured(config, tmp_path / "run")
     read = load_run(tmp_path / "run").result
-    assert isinstance(read, ReproductionResult)
-    table = read.table()
+    table = read.extra("values").frame()
     assert list(table["verdict"]) == ["equal"] * 8 + ["not run"]
-    before = (tmp_path / "run" / "report.html").read_bytes()
-    assert write_again([str(tmp_path / "run")]) == 0
-    assert (tmp_path / "run" / "report.html").read_bytes() == before
+    pages = []
+    for _ in range(2):
+        assert write_again([str(tmp_path / "run")]) == 0
+        pages.append((tmp_path / "run" / "report.html").read_bytes())
+    assert pages[0] == pages[1]
     with pytest.raises(ConfigError, match="each item has its own metrics"):
         run_configured(compose_config(["experiment=reproduce", "metrics=[bleu]"]), tmp_path / "no")
 

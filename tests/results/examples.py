@@ -7,8 +7,8 @@ from typing import Any
 
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.measured import Extra, Measured, MeasuredResult
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.significance.comparison import Shows
@@ -71,7 +71,7 @@ def measured_result(
         **{"experiment": "retrieval", "dataset": "scenes"} | fields,
         declared=tuple(declared),
         metrics=tuple(
-            MetricResult[Measured](
+            MetricResult(
                 column=ScoreColumn(name), family=name.lower(), statistics=Measured(values=of_metric)
             )
             for name, of_metric in values.items()
@@ -120,7 +120,7 @@ def changed_set(label: str, **fields: Any) -> dict[str, Any]:
 def sensitivity_result(
     sets: Sequence[Mapping[str, Any]],
     profile: Sequence[Mapping[str, Any]],
-    *metrics: MetricResult[Measured],
+    *metrics: MetricResult,
 ) -> MeasuredResult:
     """What these metrics see of these sets; `profile` has a record a metric and set."""
     return MeasuredResult(

@@ -8,8 +8,8 @@ from typing import Any
 
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.measured import Measured, MeasuredResult
-from metaeval.results.metric import MetricResult
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 
@@ -54,7 +54,7 @@ def measured_result(
 ) -> MeasuredResult:
     """A result with one measure, `accuracy`."""
     entries = [
-        MetricResult[Measured](
+        MetricResult(
             column=ScoreColumn(name, control=name in (control_values or {})),
             family=name.lower(),
             signature=f"{name}|v1",

@@ -14,8 +14,9 @@ from metaeval.errors import InputError
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import dump, read_info, write_info
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import RunInfo, RunResult
+from metaeval.results.run import RunInfo
 from metaeval.runs.records import ScoreColumn, Tally
 from tests.shared import write_json
 
@@ -36,7 +37,7 @@ def test_a_field_that_is_not_declared_is_an_error_and_results_are_frozen() -> No
 
 def test_a_metric_comes_back_from_json_as_it_was() -> None:
     column = ScoreColumn("CIDEr", bounds=(0.0, math.inf), variant_of="CIDEr-D")
-    metric = MetricResult[Estimate](
+    metric = MetricResult(
         column=column,
         family="cider",
         signature="cider|v:1",
@@ -44,16 +45,16 @@ def test_a_metric_comes_back_from_json_as_it_was() -> None:
         statistics=Estimate(value=0.1 + 0.2, low=0.25, high=0.35),
     )
     text = json.dumps(json.loads(metric.model_dump_json()))
-    assert MetricResult[Estimate].model_validate_json(text) == metric
+    assert MetricResult.model_validate_json(text) == metric
 
 
 def test_a_metric_that_is_there_twice_is_refused() -> None:
-    metrics = [
-        MetricResult[Estimate](column=ScoreColumn(name), family="x") for name in ("A", "B", "A")
-    ]
-    assert RunResult(experiment="x", dataset="y", metrics=metrics[:2]).metric("B") is metrics[1]
+    metrics = [MetricResult(column=ScoreColumn(name), family="x") for name in ("A", "B", "A")]
+    assert (
+        MeasuredResult(experiment="x", dataset="y", metrics=metrics[:2]).metric("B") is metrics[1]
+    )
     with pytest.raises(ValidationError, match="the metric 'A' occurs twice"):
-        RunResult(experiment="x", dataset="y", metrics=metrics)
+        MeasuredResult(experiment="x", dataset="y", metrics=metrics)
 
 
 def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:

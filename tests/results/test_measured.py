@@ -11,8 +11,8 @@ from metaeval.errors import InputError
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.files import read_result, write_result
-from metaeval.results.measured import Extra, Measured
-from metaeval.results.metric import TrainingRecord
+from metaeval.results.measured import Extra
+from metaeval.results.metric import Measured, TrainingRecord
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
     above_control,

@@ -226,7 +226,6 @@ def judged(tmp_path: Path, url: str, calls: int) -> MeasuredResult:
     )  # fmt: skip
     run_configured(config, tmp_path / "OUT")
     result = read_result(tmp_path / "OUT" / "statistics.json")
-    assert isinstance(result, MeasuredResult)
     return result
 
 

@@ -332,7 +332,7 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
         (
             "captions={0}/parrot.json",
             "task.baseline=parot",
-            "task.baseline: there is no system 'parot'; choose from parrot",
+            "task.baseline: unknown system 'parot'; choose from parrot",
         ),
     ],
 )

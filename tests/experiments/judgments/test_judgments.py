@@ -33,7 +33,6 @@ from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import RunResult
 from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -46,7 +45,7 @@ SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
 
 def run_any(
     folder: Path, *overrides: str, out: str = "OUT", experiment: str = "judgments"
-) -> RunResult[Any]:
+) -> MeasuredResult:
     """The experiment as the command composes it, in this process; its result as written."""
     if experiment == "judgments":
         overrides = ("task.fitted=false", *overrides)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return run_command("metaeval", *given, cwd=cwd)
 
 
-def by_metric(out: Path) -> dict[str, MetricResult[Any]]:
+def by_metric(out: Path) -> dict[str, MetricResult]:
     """The metrics of a run by their names."""
     return {m.name: m for m in read_result(out / files.STATISTICS).metrics}
 

@@ -57,7 +57,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(run: Path) -> MeasuredResult:
-    return load_run_files(run, MeasuredResult).result
+    return load_run_files(run).result
 
 
 def profile(result: MeasuredResult, metric: str) -> dict[str, dict[str, Any]]:

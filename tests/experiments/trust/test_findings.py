@@ -11,10 +11,9 @@ from scipy import stats
 
 from metaeval.config import build, compose_config
 from metaeval.experiments.trust.findings import between_metrics, findings
-from metaeval.experiments.trust.task import ItemRun, _against_known, gathered
+from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.results.comparison import Comparison
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.trust import BatteryItem
 from tests.experiments.trust.trust_cases import RULES
 from tests.forked import run_experiment
 
@@ -26,7 +25,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
         "sensitivity", metrics=["bleu", "rouge_l", "cider", "controls"], dataset="scenes",
         task__images=60, stats__replicates=200, report="none", out=out,
     )  # fmt: skip
-    assert isinstance(run.result, MeasuredResult)
     return run.result
 
 
@@ -47,25 +45,20 @@ def test_every_finding_is_the_experiments_own_paired_comparison(result: Measured
 
 
 def test_the_best_known_metric_is_the_highest_of_the_others(result: MeasuredResult) -> None:
-    item = BatteryItem(
-        id="scenes", experiment="sensitivity", title="scenes", status="found", command="",
-        overrides=(),
-    )  # fmt: skip
-    run = ItemRun(item, result, None)
-    cited = {m.name: m.citation for m in gathered("quick", (), RULES, [run]).metrics}
-    assert cited["CIDEr"] == ("vedantam2015cider",)  # as in the run that it comes from
-    (against,) = _against_known([run], ["ROUGE-L"])
+    run = ItemRun("scenes", "sensitivity", "", result)
+    made = gathered("quick", (), RULES, [run], ["rouge_l"])
+    assert made.metric("CIDEr").citation == ("vedantam2015cider",)  # as in the run it comes from
+    (against,) = made.extra("known").records
     harm = {m.name: m.numbers.value("mean_auc") or 0 for m in result.metrics if m.statistics}
     known = max(("BLEU-4", "CIDEr"), key=harm.__getitem__)
-    compared = against.comparison
-    assert (compared.a, compared.b) == ("ROUGE-L", known)
-    assert compared.difference.value == pytest.approx(harm["ROUGE-L"] - harm[known], abs=1e-12)
+    assert (against["metric"], against["best known"]) == ("ROUGE-L", known)
+    assert against["difference"] == pytest.approx(harm["ROUGE-L"] - harm[known], abs=1e-12)
     (tested,) = between_metrics(result)
     pair = tested.pairs.between("ROUGE-L", known)
     assert isinstance(pair, Comparison)
     significant = pair.is_significant(tested.pairs.alpha)
-    assert (against.outcome == "not separated") == (not significant)
-    assert list(_against_known([run], [])) == []
+    assert (against["outcome"] == "not separated") == (not significant)
+    assert gathered("quick", (), RULES, [run]).extra("known").rows == ()
 
 
 @pytest.mark.parametrize(

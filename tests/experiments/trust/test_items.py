@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from metaeval.api import TrustRun
 from tests.forked import run_command
 
 BATTERY = """
@@ -89,9 +90,7 @@ def test_the_controls_are_the_batterys_and_nothing_is_added(listed: str, tmp_pat
     assert {name for name, m in columns.items() if m["column"]["control"]} == controls
     others = {"score", "ROUGE-L"} if "rouge_l" in listed else {"score"}
     assert set(columns) - controls == others
-    metrics = json.loads((tmp_path / "OUT/statistics.json").read_text())["metrics"]
-    cells = [cell for m in metrics for cell in m["statistics"]["cells"].values()]
-    evidence = [e for cell in cells for e in cell["evidence"]]
+    evidence = TrustRun(tmp_path / "OUT").table().to_dict("records")
     reasons = {e["why_not"] for e in evidence if e["item"] == "mine"}
     assert reasons == {"too few images (3 < 10)"}
     assert "too few" not in str({e["why_not"] for e in evidence if e["item"] == "drawn"})

@@ -3,99 +3,155 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 from scipy import stats
 
-from metaeval.experiments.trust.verdicts import UnjudgedEvidence, cells, effect_of, robustness
-from metaeval.results.base import Estimate
-from metaeval.results.metric import MetricResult
-from metaeval.results.trust import (
-    BatteryItem,
-    CaptionExample,
-    Evidence,
-    MetricCost,
-    Rules,
-    TrustResult,
-    TrustStatistics,
-    Use,
-)
+from metaeval.experiments.trust.declared import Rules, Use
+from metaeval.experiments.trust.findings import Finding
+from metaeval.experiments.trust.result import ItemRun, gathered
+from metaeval.results.base import Estimate, Test
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured, MetricResult, TrainingRecord
 from metaeval.runs.records import ScoreColumn
 
 RULES = Rules(minimal_effect=0.1, alpha=0.05, least_room=0.1)
 USES = (
-    Use(id="pairs", title="choose the better of two captions", shows="prefers what people prefer"),
-    Use(id="long", title="compare long captions", shows="prefers the better long caption"),
+    Use(
+        id="pairs",
+        title="choose the better of two captions",
+        shows="prefers what people prefer",
+        evidence={"arena.agreement": None},
+    ),
+    Use(id="long", title="compare long captions", shows="prefers the longer one", evidence={}),
 )
 
 
-def evidence(
-    value: float, control: float = 0.5, sd: float = 0.01, item: str = "a", **more: object
-) -> Evidence:
+def finding(
+    value: float,
+    control: float = 0.5,
+    sd: float = 0.01,
+    item: str = "a",
+    metric: str = "M",
+    **more: Any,
+) -> Finding:
     """Evidence of a metric with this value, tested by the normal distribution."""
-    difference = value - control
     width = 1.96 * sd
-    change = Estimate(value=difference, low=difference - width, high=difference + width)
-    p = float(2 * stats.norm.sf(abs(difference) / sd)) if sd else None
-    fields: dict[str, object] = {
-        "item": item, "part": "", "measure": "accuracy", "control": "Length",
+    difference = value - control
+    fields: dict[str, Any] = {
+        "source": "arena.agreement",
+        "part": "",
+        "metric": metric,
+        "measure": "accuracy",
         "value": Estimate(value=value, low=value - width, high=value + width, n=100),
-        "control_value": control, "ceiling": 1.0, "ceiling_is": "always right",
-        "effect": effect_of(change, control, 1.0), "p": p, "test": "normal",
-        "outcome": "undecided", **more,
-    }  # fmt: skip
-    return Evidence.model_validate(fields)
+        "control": "Length",
+        "control_value": control,
+        "difference": Estimate(value=difference, low=difference - width, high=difference + width),
+        "p": float(2 * stats.norm.sf(abs(difference) / sd)) if sd else None,
+        "test": "normal",
+        "item": item,
+        **more,
+    }
+    return Finding(**fields)
 
 
-def found(metric: str, one: Evidence, why_not: str | None = None) -> UnjudgedEvidence:
-    return UnjudgedEvidence(metric, one, why_not)
+def item_run(item: str, found: Sequence[Finding], **fields: Any) -> ItemRun:
+    """A run of battles in which each metric has its finding."""
+    comparisons = tuple(
+        Comparison(
+            a=f.metric,
+            b=f.control,
+            measure="agreement",
+            difference=f.difference,
+            tests=(Test(p=f.p, p_adjusted=f.p, method=f.test),),
+        )
+        for f in found
+    )
+    best = max(found, key=lambda f: f.value.value or 0.0)
+    against = AgainstControl(
+        control="Length",
+        control_value=best.control_value,
+        best=best.metric,
+        best_value=best.value.value,
+        comparisons=comparisons,
+        shows="unsure",
+    )
+    metrics = tuple(
+        MetricResult(
+            column=ScoreColumn(f.metric),
+            family=f.metric.lower(),
+            signature=f"{f.metric}|v:1",
+            statistics=Measured(values={"agreement": f.value}),
+            training=None if f.why_not is None else TrainingRecord(chosen_on=("arena",)),
+        )
+        for f in found
+    )
+    fields = {"comparisons": {"agreement": Comparisons(measure="", alpha=0.05, pairs=())}} | fields
+    result = MeasuredResult(
+        experiment="arena",
+        dataset="battles",
+        declared=(),
+        controls={"agreement": against},
+        metrics=metrics,
+        **fields,
+    )
+    command = "python -m metaeval experiment=arena"
+    return ItemRun(item, "arena", command, result, directory=f"items/{item}")
+
+
+MISSING = ItemRun(
+    "caparena",
+    "arena",
+    "python -m metaeval experiment=arena dataset=caparena",
+    reason="its file is not on this machine",
+)
 
 
 def trust_result(
-    rows: Mapping[str, Sequence[Evidence]],
-    uncounted: Mapping[str, str] | None = None,
+    *found: Finding,
+    own: Sequence[str] = (),
     reads: Mapping[str, tuple[str, ...]] | None = None,
-) -> TrustResult:
-    """A result on two uses: evidence of each metric for the first; nothing for the second."""
-    of = [
-        UnjudgedEvidence(name, one, (uncounted or {}).get(name)) for name, several in rows.items()
-        for one in several
-    ]  # fmt: skip
+    known: Mapping[str, Sequence[Comparison]] | None = None,
+) -> MeasuredResult:
+    """A result on two uses: the findings are evidence for the first; nothing is for the second.
 
-    def judge(rules: Rules, without: str | None):  # type: ignore[no-untyped-def]
-        kept = [f for f in of if f.evidence.item != without]
-        return {"pairs": cells(kept, list(rows), rules), "long": cells([], list(rows), rules)}
-
-    matrix = judge(RULES, None)
-    items = sorted({one.item for several in rows.values() for one in several})
-    battery = [
-        BatteryItem(id=item, experiment="pairs", title=item, overrides=("experiment=pairs",),
-                    status="found", command="python -m metaeval experiment=pairs",
-                    directory=f"items/{item}", dataset="sugarcrepe", n_images=100)
-        for item in items
-    ]  # fmt: skip
-    missing = BatteryItem(
-        id="caparena", experiment="arena", title="caparena", status="missing",
-        reason="its file is not on this machine", overrides=("experiment=arena",),
-        command="python -m metaeval experiment=arena dataset=caparena",
-    )  # fmt: skip
-    metrics = tuple(
-        MetricResult[TrustStatistics](
-            column=ScoreColumn(name), family=name.lower(), signature=f"{name}|v:1",
-            statistics=TrustStatistics(
-                cells={use: row[name] for use, row in matrix.items()},
-                cost=MetricCost(seconds_per_1000=1.5, n_scored=1000),
-                reads=(reads or {}).get(name), runs_network=name in (reads or {}),
-            ),
-        )
-        for name in rows
-    )  # fmt: skip
-    return TrustResult(
-        dataset="sugarcrepe", battery="quick", rules=RULES, uses=USES,
-        items=(*battery, missing), robustness=robustness(judge, RULES, items), metrics=metrics,
-    )  # fmt: skip
+    A finding with a reason why it does not count has it because its metric was chosen there.
+    `reads` is metric → what it reads, `known` is item → its tests between metrics.
+    """
+    runs = []
+    for item in sorted({f.item for f in found}):
+        pairs = tuple((known or {}).get(item, ()))
+        tested = Comparisons(measure="agreement", alpha=0.05, pairs=pairs)
+        of_item = [f for f in found if f.item == item]
+        runs.append(item_run(item, of_item, comparisons={"agreement": tested}))
+    metrics: dict[str, Any] = {
+        name.lower(): SimpleNamespace(reads=of_metric, runs_network=True)
+        for name, of_metric in (reads or {}).items()
+    }
+    families = [name.lower() for name in own]
+    return gathered("quick", USES, RULES, [*runs, MISSING], families, metrics)
 
 
-def example(image: int = 1) -> CaptionExample:
-    return CaptionExample(
-        image_id=image, better="a <dog> runs", worse="a cat runs", scores=(0.5, 0.7)
-    )
+def rows(result: MeasuredResult, extra: str, **where: object) -> list[dict[str, Any]]:
+    """The rows of an extra with these values."""
+    records = result.extra(extra).records
+    return [r for r in records if all(r[key] == value for key, value in where.items())]
+
+
+def with_example(result: MeasuredResult) -> MeasuredResult:
+    """The result with a caption of metric A on item a."""
+    example = {
+        "item": "a",
+        "part": "",
+        "metric": "A",
+        "image_id": 1,
+        "better": "a <dog> runs",
+        "worse": "a cat runs",
+        "score_better": 0.5,
+        "score_worse": 0.7,
+    }
+    others = tuple(extra for extra in result.extras if extra.name != "examples")
+    examples = Extra.of("examples", "Captions", [example], kind="data")
+    return result.model_copy(update={"extras": (*others, examples)})

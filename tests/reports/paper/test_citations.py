@@ -22,7 +22,6 @@ from metaeval.reports.paper.citations import (
     software,
 )
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 from tests.reports.run_files import write_run
 
@@ -40,11 +39,11 @@ WITHOUT = OWN | {
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> LoadedRun[MeasuredResult]:
-    return load_run_files(write_run(tmp_path / "OUT"), MeasuredResult)
+def run(tmp_path: Path) -> LoadedRun:
+    return load_run_files(write_run(tmp_path / "OUT"))
 
 
-def changed(run: LoadedRun[MeasuredResult], control: bool = False, **fields: Any) -> Any:
+def changed(run: LoadedRun, control: bool = False, **fields: Any) -> Any:
     """The run with other fields in its first metric."""
     first, *others = run.result.metrics
     column = replace(first.column, control=control)
@@ -95,7 +94,7 @@ def test_metaeval_is_cited_as_its_citation_file_says() -> None:
     assert "{The metaeval authors}" in own
 
 
-def test_scores_are_named_by_their_signatures(run: LoadedRun[MeasuredResult]) -> None:
+def test_scores_are_named_by_their_signatures(run: LoadedRun) -> None:
     metrics = run.result.metrics
     sentence = cite(run).sentence
     for metric in metrics:
@@ -104,7 +103,7 @@ def test_scores_are_named_by_their_signatures(run: LoadedRun[MeasuredResult]) ->
     assert "(" not in failed.split(";")[0].split(metrics[1].name)[0]
 
 
-def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[MeasuredResult]) -> None:
+def test_what_ran_is_cited_and_nothing_else(run: LoadedRun) -> None:
     first = changed(run, citation=("vedantam2015cider",))
     assert "vedantam2015cider" in keys(cite(first).bibtex)
     assert "vedantam2015cider" not in keys(
@@ -119,14 +118,14 @@ def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[MeasuredResult]) -> N
     assert len(cited) == len(set(cited))
 
 
-def test_a_users_metric_is_named_as_missing(run: LoadedRun[MeasuredResult]) -> None:
+def test_a_users_metric_is_named_as_missing(run: LoadedRun) -> None:
     name = run.result.metrics[0].name
     assert name in cite(changed(run, citation=())).missing
     assert name in cite(changed(run, citation=("a2026key",))).missing  # of no entry in our file
     assert name not in cite(changed(run, citation=("vedantam2015cider",))).missing
 
 
-def test_protocol_and_data(run: LoadedRun[MeasuredResult]) -> None:
+def test_protocol_and_data(run: LoadedRun) -> None:
     assert PROTOCOL in keys(cite(run).bibtex)
     other = replace(run, result=run.result.model_copy(update={"experiment": "graded"}))
     assert PROTOCOL not in keys(cite(other).bibtex)
@@ -136,7 +135,7 @@ def test_protocol_and_data(run: LoadedRun[MeasuredResult]) -> None:
     assert "hodosh2013framing" not in keys(cite(run).bibtex)
 
 
-def test_an_entry_may_stand_in_the_configuration(run: LoadedRun[MeasuredResult]) -> None:
+def test_an_entry_may_stand_in_the_configuration(run: LoadedRun) -> None:
     """A metric of three files has no line in citations.bib."""
     whole = "@misc{mine2026,\n  title = {Mine},\n}"
     cited = cite(changed(run, citation=(whole,)))
@@ -150,7 +149,7 @@ def test_an_entry_may_stand_in_the_configuration(run: LoadedRun[MeasuredResult])
     [("sugarcrepe", "hsieh2023sugarcrepe"), ("coco_of_mine", "chen2015microsoft"), ("mine", None)],
 )
 def test_data_are_cited_by_the_beginning_of_their_name(
-    run: LoadedRun[MeasuredResult], name: str, key: str | None
+    run: LoadedRun, name: str, key: str | None
 ) -> None:
     info = run.info.model_copy(update={"dataset": DatasetInfo(name=name)})
     found = set(keys(cite(replace(run, info=info)).bibtex)) & {

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.results.base import Estimate
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult, Status
-from metaeval.results.run import RunResult
 from metaeval.runs.records import ScoreColumn
 
 
-def metric(name: str, status: Status = "ok", **fields: Any) -> MetricResult[Estimate]:
-    return MetricResult[Estimate](column=ScoreColumn(name, **fields), family="x", status=status)
+def metric(name: str, status: Status = "ok", **fields: Any) -> MetricResult:
+    return MetricResult(column=ScoreColumn(name, **fields), family="x", status=status)
 
 
-def visible(metrics: list[MetricResult[Estimate]]) -> list[str]:
-    result = RunResult[Estimate](experiment="x", dataset="y", metrics=metrics)
+def visible(metrics: list[MetricResult]) -> list[str]:
+    result = MeasuredResult(experiment="x", dataset="y", metrics=metrics)
     return [m.name for m in result.visible]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from metaeval.reports.shared.training import training_footnotes
-from metaeval.results.base import Estimate
 from metaeval.results.metric import (
     MetricResult,
     Spread,
@@ -20,16 +19,14 @@ MINILM = CaptionModel("MiniLM", {"COCO": 828395, "Flickr30k": 317695})
 
 def metric(
     name: str, training: dict[str, Any] | None = None, status: Status = "ok", **column: Any
-) -> MetricResult[Estimate]:
-    return MetricResult[Estimate](
+) -> MetricResult:
+    return MetricResult(
         column=ScoreColumn(name, **column), family="x", status=status,
         training=None if training is None else TrainingRecord(**training),
     )  # fmt: skip
 
 
-def texts(
-    *metrics: MetricResult[Estimate], experiment: str = "replace"
-) -> list[tuple[str, tuple[str, ...]]]:
+def texts(*metrics: MetricResult, experiment: str = "replace") -> list[tuple[str, tuple[str, ...]]]:
     return [(note.text, note.metrics) for note in training_footnotes(metrics, experiment)]
 
 

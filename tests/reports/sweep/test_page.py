@@ -29,7 +29,7 @@ from metaeval.reports.sweep.jobs import (
 )
 from metaeval.reports.sweep.page import chart_points, overview, read_sweep, write_sweep
 from metaeval.results.files import read_info, read_result, write_info
-from metaeval.results.measured import Measured
+from metaeval.results.metric import Measured
 from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
 from tests.reports.graded_results import graded_metric, graded_result

@@ -1,0 +1,400 @@
+"""The result of a battery: for every use and metric a cell, and all that the cells rest on."""
+
+from __future__ import annotations
+
+import statistics as median_of
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from metaeval.experiments.trust.declared import Rules, Use
+from metaeval.experiments.trust.findings import (
+    Finding,
+    between_metrics,
+    findings,
+    key_of,
+    main_dimension,
+)
+from metaeval.experiments.trust.verdicts import Cell, Verdict, Verdicts, cells, robustness
+from metaeval.metrics.base import Metric
+from metaeval.results.comparison import Comparison
+from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.metric import Measured, MetricResult
+from metaeval.results.run import RunInfo
+from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
+
+NAMED: tuple[Verdict, ...] = ("yes", "partly", "undecided", "no")  # whose metrics a use lists
+SHOWN = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "?", "no evidence": "–"}
+Metrics = Sequence[MetricResult]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRun:
+    """An item of the battery, and its finished run, where it has one.
+
+    Attributes
+    ----------
+    id, experiment
+        Its name, and the experiment that it runs.
+    command
+        What adds the item.
+    result, info
+        Of its run; `None` where its data are not on this machine, or it failed.
+    directory
+        The folder of its run, relative to this run's folder if inside it.
+    reason
+        Why it has no run.
+    """
+
+    id: str
+    experiment: str
+    command: str
+    result: MeasuredResult | None = None
+    info: RunInfo | None = None
+    directory: str | None = None
+    reason: str | None = None
+
+    @property
+    def metrics(self) -> Metrics:
+        """The score columns of its run; none without a run."""
+        return () if self.result is None else self.result.metrics
+
+
+def gathered(
+    battery: str,
+    uses: Sequence[Use],
+    rules: Rules,
+    runs: Sequence[ItemRun],
+    own_metrics: Sequence[str] = (),
+    metrics: Mapping[str, Metric] | None = None,
+    reruns: Mapping[int, Sequence[ItemRun]] | None = None,
+) -> MeasuredResult:
+    """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds.
+
+    Its extras are "cells" (a row a use and metric), "evidence" (every finding behind them) and
+    "examples", "uses", "robustness", "items" and "missing" ones; of the user's metrics "own" and
+    "known"; and with several benchmarks of ratings "across" and "benchmarks".
+    """
+    columns = _columns(runs)
+    ran = [name for name, m in columns.items() if m.ok]
+    found = {use.id: _found(use, runs, columns) for use in uses}
+
+    def judge(rules: Rules, without: str | None) -> Verdicts:
+        return {
+            use: cells([f for f in several if f.item != without], ran, rules)
+            for use, several in found.items()
+        }
+
+    def judge_runs(rerun: Sequence[ItemRun]) -> Verdicts:
+        return {use.id: cells(_found(use, rerun, columns), ran, rules) for use in uses}
+
+    verdicts = judge(rules, None)
+    seeds = {seed: judge_runs(again) for seed, again in (reruns or {}).items()}
+    items = [run.id for run in runs if run.result is not None]
+    own = [name for name in ran if columns[name].family in own_metrics]
+    extras = [
+        Extra.of("uses", "Metrics by use", _uses(uses, verdicts)),
+        Extra.of("own", "Your metric", _own(uses, verdicts, own)),
+        Extra.of("known", "Your metric and the best known one", _known(runs, own)),
+        *across_benchmarks({run.id: run.result for run in runs if run.result is not None}),
+        Extra.of(
+            "robustness",
+            "Verdicts that change",
+            robustness(judge, rules, items, seeds),
+            folded=True,
+        ),
+        Extra.of("items", "Battery", [_item(run) for run in runs], folded=True),
+        Extra.of("cells", "Verdicts and tests", _cells(verdicts), kind="data"),
+        Extra.of("evidence", "Evidence", _evidence(verdicts), kind="data"),
+        Extra.of("examples", "Captions", _examples(found), kind="data"),
+    ]
+    return MeasuredResult(
+        experiment="trust",
+        dataset=", ".join(sorted({run.result.dataset for run in runs if run.result is not None})),
+        facts={"Battery": battery, "Experiments": len(items), "Metrics": len(ran)},
+        settings={"battery": battery, **rules.model_dump()},
+        metrics=_entries(runs, columns, metrics or {}),
+        declared=(),
+        extras=tuple(extras),
+        notes=_notes(rules),
+    )
+
+
+def _notes(rules: Rules) -> tuple[str, ...]:
+    return (
+        "An effect is a value on the scale from the best control on the same items (0) to the "
+        f"ceiling (1). A test passes where it is at least {rules.minimal_effect:g} and the metric "
+        f"is significantly above the control (p < {rules.alpha:g}, Holm over the metrics and tests "
+        "of a use); it fails where the effect is not above 0, or its interval is below "
+        f"{rules.minimal_effect:g}.",
+        f"A test does not count where the ceiling is less than {rules.least_room:g} above the "
+        "control, or where the metric was chosen or trained on such a test. A metric that does not "
+        f"come within {rules.least_room:g} of that ceiling is “partly” at best.",
+        "Verdicts of two metrics are not compared by a test.",
+    )
+
+
+def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult]:
+    """Column → its entry in the first run in which it has numbers, else in any run."""
+    known: dict[str, MetricResult] = {}
+    for run in runs:
+        for metric in run.metrics:
+            column = metric.column
+            if column.control or column.part_of is not None or not column.headline:
+                continue
+            if metric.name not in known or (metric.ok and not known[metric.name].ok):
+                known[metric.name] = metric
+    return known
+
+
+def _entries(
+    runs: Sequence[ItemRun],
+    columns: Mapping[str, MetricResult],
+    metrics: Mapping[str, Metric],
+) -> tuple[MetricResult, ...]:
+    """The columns, each with its cost and with what its metric takes, as far as it is known.
+
+    The cost is the median over the runs that computed at least 100 scores.
+    """
+    rates: dict[str, list[float]] = {}
+    scored: dict[str, int] = {}
+    for run in runs:
+        for family in run.info.metrics if run.info is not None else ():
+            name = family.metric.partition(" (")[0]
+            scored[name] = scored.get(name, 0) + family.n_scored
+            if family.seconds is not None and family.n_scored >= 100:
+                rates.setdefault(name, []).append(1000 * family.seconds / family.n_scored)
+    entries = []
+    for m in columns.values():
+        metric, known = metrics.get(m.family), rates.get(m.family)
+        facts = {
+            "seconds_per_1000": median_of.median(known) if known else None,
+            "n_scored": scored.get(m.family, 0),
+            "reads": None if metric is None else " ".join(sorted(metric.reads)),
+            "runs_network": None if metric is None else metric.runs_network,
+        }
+        numbers = Measured(values={}, facts=facts) if m.ok else None
+        entries.append(m.model_copy(update={"statistics": numbers, "counts": ()}))
+    return tuple(entries)
+
+
+def _found(use: Use, runs: Sequence[ItemRun], columns: Mapping[str, MetricResult]) -> list[Finding]:
+    """All findings for a use, before the rules."""
+    collected = []
+    for run in runs:
+        if run.result is None:
+            continue
+        data = None if run.info is None else run.info.dataset
+        too_few = None if data is None else data.too_few
+        for finding in findings(run.result):
+            if finding.metric in columns and use.asks(finding.source, finding.part):
+                metric = run.result.metric(finding.metric)
+                learned = _why_learned(metric, finding.corrupted, run.result.experiment)
+                why = finding.why_not or too_few or learned
+                collected.append(finding._replace(item=run.id, why_not=why))
+    return collected
+
+
+def _why_learned(metric: MetricResult, corrupted: bool, experiment: str) -> str | None:
+    """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
+    training = metric.training
+    if training is not None and experiment in training.chosen_on:
+        return f"{metric.name} was chosen on experiment={experiment}"
+    if corrupted and metric.column.learned_from_corruptions:
+        return f"{metric.name} was trained on corrupted captions"
+    return None
+
+
+def _uses(uses: Sequence[Use], verdicts: Verdicts) -> Iterator[dict[str, Any]]:
+    """The metrics with each verdict, in the order of the columns: they are not ranked."""
+    for use in uses:
+        row: dict[str, Any] = {"use": use.title, "id": use.id}
+        for verdict in NAMED:
+            row[verdict] = ", ".join(_with_verdict(verdicts[use.id], verdict)) or None
+        yield {**row, "what it takes": use.shows}
+
+
+def _with_verdict(row: Mapping[str, Cell], verdict: Verdict) -> list[str]:
+    return [name for name, cell in row.items() if cell.verdict == verdict]
+
+
+def _cells(verdicts: Verdicts) -> Iterator[dict[str, Any]]:
+    for use, row in verdicts.items():
+        for metric, cell in row.items():
+            yield {"use": use, "metric": metric, "verdict": cell.verdict, **_tests(cell)}
+
+
+def _tests(cell: Cell) -> dict[str, Any]:
+    """The tests of a cell by their outcome."""
+    return {
+        "passes": cell.names("passes"),
+        "fails": cell.names("fails"),
+        "undecided": cell.names("undecided"),
+        "not counted": cell.names("not counted"),
+        "not solved": ", ".join(f.name for f in cell.unsolved),
+        "more data": cell.more_data,
+    }
+
+
+def _evidence(verdicts: Verdicts) -> Iterator[dict[str, Any]]:
+    for use, row in verdicts.items():
+        for metric, cell in row.items():
+            for f in cell.evidence:
+                yield {
+                    "use": use,
+                    "metric": metric,
+                    "verdict": cell.verdict,
+                    "item": f.item,
+                    "part": f.part,
+                    "measure": f.measure,
+                    "value": f.value,
+                    "n": f.value.n,
+                    "control": f.control,
+                    "control_value": f.control_value,
+                    "ceiling": f.ceiling,
+                    "ceiling_is": f.ceiling_is,
+                    "effect": f.effect,
+                    "p": f.p,
+                    "p_adjusted": f.p_adjusted,
+                    "test": f.test,
+                    "outcome": f.outcome,
+                    "why_not": f.why_not,
+                }
+
+
+def _examples(found: Mapping[str, Sequence[Finding]]) -> Iterator[dict[str, Any]]:
+    """The captions of each item, part and metric, once."""
+    every = {(f.item, f.part, f.metric): f for several in found.values() for f in several}
+    for (item, part, metric), finding in every.items():
+        for example in finding.examples:
+            yield {"item": item, "part": part, "metric": metric, **example}
+
+
+def _item(run: ItemRun) -> dict[str, Any]:
+    data = None if run.info is None else run.info.dataset
+    return {
+        "item": run.id,
+        "experiment": run.experiment,
+        "status": "missing" if run.result is None else "found",
+        "dataset": None if run.result is None else run.result.dataset,
+        "images": None if data is None else data.n_images,
+        "reason": run.reason,
+        "command": run.command,
+        "directory": run.directory,
+    }
+
+
+def _own(
+    uses: Sequence[Use], verdicts: Verdicts, own_metrics: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """The user's metrics, a row for each use that has evidence for them."""
+    for name in own_metrics:
+        for use in uses:
+            row = verdicts[use.id]
+            if row[name].counted:
+                others = [n for n in _with_verdict(row, "yes") if n not in own_metrics]
+                yield {
+                    "metric": name,
+                    "use": use.title,
+                    "verdict": row[name].verdict,
+                    **_tests(row[name]),
+                    "others with yes": ", ".join(others),
+                }
+
+
+def _known(runs: Sequence[ItemRun], own_metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The user's metrics against the best known metric of each item, by the item's own tests.
+
+    The best is the one that the user's metric is least above; those that were chosen on the
+    experiment, or trained on such captions, are left out.
+    """
+    for run in runs:
+        if run.result is None or not own_metrics:
+            continue
+        for tested in between_metrics(run.result):
+            usable = {
+                m.name
+                for m in run.result.metrics
+                if _why_learned(m, tested.corrupted, run.result.experiment) is None
+            }
+            usable -= set(own_metrics)
+            for name in own_metrics:
+                pairs = [
+                    pair if pair.a == name else pair.reversed()
+                    for pair in tested.pairs.pairs
+                    if name in (pair.a, pair.b) and pair.difference.value is not None
+                ]
+                pairs = [pair for pair in pairs if pair.b in usable]
+                if pairs:
+                    best = min(pairs, key=lambda pair: (pair.difference.value or 0.0, pair.b))
+                    yield {
+                        "metric": name,
+                        "item": run.id,
+                        "measure": tested.measure,
+                        "best known": best.b,
+                        "difference": best.difference,
+                        "p after Holm": None if best.test is None else best.test.p_adjusted,
+                        "n": best.n,
+                        "outcome": _outcome(best, tested.pairs.alpha),
+                    }
+
+
+def _outcome(compared: Comparison, alpha: float) -> str:
+    if not compared.is_significant(alpha):
+        return "not separated"
+    return "higher" if (compared.difference.value or 0.0) > 0 else "lower"
+
+
+class _Pair(NamedTuple):
+    a: str
+    b: str
+    significant: bool
+
+
+def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:
+    """Metrics that every benchmark of ratings ranks, by their average rank (as WMT's metrics task):
+    a table of ranks, and one of benchmarks; nothing for fewer than two of either.
+
+    A rank is that of a cluster, within which no test separates neighbours. A benchmark on which no
+    test separates two of these metrics ranks nothing and is left out. On a benchmark with several
+    dimensions the last one stands for it where it is their "total", else the first.
+    """
+    ranks: dict[str, Mapping[str, int]] = {}
+    for item, result in results.items():
+        if result.experiment != "judgments":
+            continue
+        statistic, dimension = str(result.settings["statistic"]), main_dimension(result)
+        key = key_of(result, statistic, dimension)
+        on_common = key_of(result, f"{statistic}_common", dimension)
+        family = result.comparisons[key]
+        values = {}
+        for m in result.metrics:
+            if m.ok and m.column.headline and not m.column.control:
+                name = on_common if on_common in m.numbers.values else key
+                if (value := m.numbers.value(name)) is not None:
+                    values[m.name] = value
+        order = sorted(values, key=lambda name: (-values[name], name))
+        pairs = [_Pair(c.a, c.b, c.is_significant(family.alpha)) for c in family.pairs]
+        ranks[item] = rank_clusters(order, pairs)
+    common = set.intersection(*map(set, ranks.values())) if ranks else set()
+    silent = [item for item, of in ranks.items() if len({of[name] for name in common}) < 2]
+    ranks = {item: of for item, of in ranks.items() if item not in silent}
+    if len(ranks) < 2 or len(common) < 2:
+        return []
+    made = average_rank(ranks)
+    rows = [
+        {"metric": name, "average rank": mean, **{item: of[name] for item, of in ranks.items()}}
+        for name, mean in zip(made.names, made.average.tolist(), strict=True)
+    ]
+    benchmarks: list[dict[str, Any]] = [
+        *(
+            {"benchmark": item, "τ-b of the order without it": made.stability[item]}
+            for item in ranks
+        ),
+        *({"benchmark": item, "status": "separates no two metrics"} for item in silent),
+    ]
+    title = f"Benchmarks of ratings: Kendall's W {made.concordance:.2f}, p = {made.p:.3f}"
+    return [
+        Extra.of("across", "Ratings, over benchmarks", rows, folded=True),
+        Extra.of("benchmarks", title, benchmarks, folded=True),
+    ]
