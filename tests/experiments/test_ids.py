@@ -18,6 +18,7 @@ import pytest
 from metaeval import installation
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
+from tests.data.judgments.test_audiocaps import RECORDS
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import IMAGES, SAID
 from tests.fuzz import loaders, pairs_and_own
@@ -89,10 +90,10 @@ CASES: dict[str, tuple[Callable[[Path], object], Sequence[str], set[Any]]] = {
         {"2008_000.jpg", "2008_001.jpg"},
     ),
     "audiocaps_eval": (
-        _records("a.json", [pairs_and_own.CLIP]), (*CHOICE, "dataset.file={}/a.json"), {"x1"},
+        _records("a.json", RECORDS[:1]), (*CHOICE, "dataset.file={}/a.json"), {"x1"},
     ),
     "fense_pairs": (
-        _records("a.json", [pairs_and_own.CLIP]), (*CHOICE, "dataset.file={}/a.json"), {"x1"},
+        _records("a.json", RECORDS[:1]), (*CHOICE, "dataset.file={}/a.json"), {"x1"},
     ),
     "battles": (
         _records("b.json", pairs_and_own.BATTLES), (*ARENA, "dataset.file={}/b.json"),
