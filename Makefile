@@ -19,13 +19,14 @@ BIN    := $(VENV)/bin
 ARGS   ?= experiment=replace
 EXTRAS ?= dev
 WORKERS ?= 2
+RESOLUTION ?= lowest-direct
 N ?= 5000
 CHROMIUM ?= chromium --headless --no-sandbox --disable-gpu --hide-scrollbars
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers tables jar docs notebook matrix picture gpu clean
+.PHONY: run test slow fuzz lint bench numbers tables jar docs installed notebook matrix picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -59,6 +60,7 @@ docs: $(READY) $(SITE)/.ready
 	rm -rf build/docs
 	$(BIN)/python -m metaeval.results build/docs/schemas
 	$(BIN)/python -m metaeval list options > build/docs/options.md
+	$(BIN)/python -m tests.docs.generated build/docs/metrics
 	$(BIN)/python -m benchmarks.corruption_audit examples build/docs/corruption_examples.md
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 
@@ -67,6 +69,14 @@ $(SITE)/.ready: pyproject.toml
 	$(SITE)/bin/python -m pip install --quiet --upgrade pip
 	$(SITE)/bin/python -m pip install --quiet --group docs
 	touch $@
+
+# Installs the oldest versions that pyproject.toml allows (or RESOLUTION=highest, PYTHON=python3.13) in an
+# environment of their own, without constraints.txt, and runs every default metric.
+installed:
+	$(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv
+	build/uv/bin/uv venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" build/$(RESOLUTION)
+	build/uv/bin/uv pip install --quiet --python build/$(RESOLUTION) --resolution $(RESOLUTION) .
+	build/$(RESOLUTION)/bin/python -m metaeval experiment=replace dataset=scenes dataset.limit=20 strict=true hydra.run.dir=build/$(RESOLUTION)/run
 
 notebook: $(READY)
 	$(BIN)/python -m tests.docs.notebook

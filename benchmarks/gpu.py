@@ -3,59 +3,67 @@
     make gpu                                    # runs this file by the Python that is there
     python -m benchmarks.gpu --cpu              # the same on the processor, in tiny sizes
 
-runs the tests marked `gpu`, then each benchmark in a process of its own (a dry run: all in one):
-BERTScore with roberta-large's size, CLIPScore with images, TIGEr, FAIEr's scoring and training,
-VIFIDEL, and exact transport on the device against POT on the processor. Scenes, shipped and random
-weights serve: nothing is downloaded. Each benchmark checks its scores against the same metric on
-the processor. What cannot run is a row with its reason. Writes gpu.json and gpu.md into `--out`.
+runs the tests marked `gpu`, then each benchmark: BERTScore with roberta-large's size, CLIPScore
+with images, TIGEr, FAIEr's scoring and training, VIFIDEL, and exact transport on the device against
+POT on the processor. Scenes, shipped and random weights serve: nothing is downloaded. Each
+benchmark checks its scores against the same metric on the processor. What cannot run is a row with
+its reason. Writes build/gpu/gpu.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import os
 import platform
 import re
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from metaeval.compute import transport as exact
+from metaeval.config import build, compose_config
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.data import image_files
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
+from metaeval.runs.store import MemoryStore
+from metaeval.text.word_vectors.learn import write_vectors
 
 MINUTES = 9.0
 # float32 in another order of summation, by other kernels; TIGEr-RRS ranks, so ties may turn
 TOLERANCE = 2e-3
 HALF = 5e-2  # bfloat16 keeps three digits
-CHECKED = 256  # images whose captions the processor scores too, by a large network
 ALL = 10**6
 
 Row = dict[str, Any]
 
 
-def scenes(n: int, cache: str | None = None) -> tuple[Any, list[str], Any]:
-    """n scenes with four caption sets: the dataset, the captions, the image of each."""
-    from metaeval.corruptions.graded.random import Random
-    from metaeval.corruptions.graded.replace import Replace
-    from metaeval.data.scenes import load_scenes
+class Scoring(NamedTuple):
+    """A metric to time: how many scenes, of how many the processor scores the captions too, its
+    options, and those that `--cpu` has instead. {folder} is a folder with `prepare`'s files."""
 
-    dataset = load_scenes(n=n, cache=cache)
-    captions = list(dataset.human)
-    for corruption in (Replace(0.25), Replace(0.5), Random()):
-        captions += [each.text for each in corruption.apply(dataset, seed=0)]
-    return dataset, captions, np.tile(np.arange(n), 4)
+    metric: str
+    images: int
+    checked: int
+    options: tuple[str, ...] = ()
+    tiny: tuple[str, ...] = ()
+    dtype: str = "float32"
 
 
 def timed(device: str, work: Callable[[], Any]) -> tuple[Any, float]:
     """What `work` returns, and its seconds, the device's included."""
-    import torch
 
     def clock() -> float:
         if device == "cuda":
@@ -69,83 +77,78 @@ def timed(device: str, work: Callable[[], Any]) -> tuple[Any, float]:
 
 def kernel_seconds(work: Callable[[], Any]) -> float:
     """The seconds that the device's kernels and copies take in `work`, by torch's profiler."""
-    from torch.profiler import ProfilerActivity, profile
-
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         work()
     return sum(event.self_device_time_total for event in profiler.key_averages()) / 1e6
 
 
-def score(
-    make: Callable[[str], Any],
-    device: str,
-    data: tuple[Any, list[str], Any],
-    checked: int = CHECKED,
-    tolerance: float = TOLERANCE,
-) -> Row:
-    """Prepare and score captions of `scenes`; the second time counts, the first chooses kernels.
+def prepare(
+    case: Scoring, folder: str, dataset: CaptionDataset, texts: list[str], tiny: bool
+) -> None:
+    """Random weights and word vectors, and pictures that are drawn beforehand."""
+    if case.metric == "bertscore":
+        random_roberta(Path(folder, "roberta"), 2 if tiny else 24, texts)
+    elif case.metric == "vifidel":
+        names = {label for each in dataset.part("objects").values() for label in each.labels}
+        words = sorted({w for text in [*texts, *names] for w in re.findall("[a-z]+", text)})
+        rows = np.random.default_rng(0).standard_normal((len(words), 300))
+        write_vectors(Path(folder, "vectors.txt"), words, rows)
+    elif case.metric == "clipscore":
+        image_files.paths_of(dataset)
 
-    The processor scores the captions of `checked` of the images too.
+
+def score(case: Scoring, device: str, tiny: bool) -> Row:
+    """Prepare and score captions of scenes; the second time counts, the first chooses kernels.
+
+    Four captions an image: the human one, two corrupted ones, and that of another image.
     """
-    from metaeval.data.dataset import Absent
-    from metaeval.runs.store import MemoryStore
-
-    dataset, captions, index = data
-
-    def once(where: str, data: Any, texts: list[str], images: Any) -> Any:
-        scorer = make(where).bind(data, MemoryStore())
-        if isinstance(scorer, Absent):
-            raise SystemExit(str(scorer))
-        scorer.prepare()
-        scores = scorer.score(texts, images)
-        scorer.close()
-        return scores
-
-    few = min(len(dataset), checked)
-    some = np.flatnonzero(index < few)
-    part = (dataset.limited(few), [captions[k] for k in some], index[some])
-    once(device, *part)
-    scores, seconds = timed(device, lambda: once(device, dataset, captions, index))
-    expected, slow = timed("cpu", lambda: once("cpu", *part))
-    difference = float(np.nanmax(np.abs(scores[some] - expected)))
-    row = {
-        "n": len(captions),
-        "unit": "captions",
-        "seconds": seconds,
-        "difference": difference,
-        "agrees": bool(difference <= tolerance),
-        "reference": f"the processor ({len(some):,})",
-        "ratio": (slow / len(some)) / (seconds / len(captions)),
-    }
-    if device == "cuda":
-        row["kernels"] = kernel_seconds(lambda: once(device, dataset, captions, index))
-    return row
-
-
-def bertscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
-    """BERTScore with roberta-large's architecture and random weights, as fast as real ones."""
-    from metaeval.metrics.bertscore.metric import BertScore
-
-    data = scenes(16 if tiny else 2000)
+    n = 16 if tiny else case.images
     with tempfile.TemporaryDirectory() as folder:
-        model = random_roberta(Path(folder), 2 if tiny else 24, data[1])
-        layer = 2 if tiny else 17
-        return score(
-            lambda where: BertScore(
-                model=model, layer=layer, device=where, dtype="float32" if where == "cpu" else dtype
-            ),
-            device,
-            data,
-            checked=32,
-            tolerance=TOLERANCE if dtype == "float32" else HALF,
-        )
+        dataset = load_scenes(n=n, cache=folder)
+        captions = list(dataset.human)
+        for corruption in (Replace(0.25), Replace(0.5), Random()):
+            captions += [each.text for each in corruption.apply(dataset, seed=0)]
+        index = np.tile(np.arange(n), 4)
+        prepare(case, folder, dataset, captions, tiny)
+
+        def once(where: str, data: CaptionDataset, texts: list[str], images: Any) -> Any:
+            options = [*case.options, *(case.tiny if tiny else ())]
+            if where != "cpu" and case.dtype != "float32":
+                options.append(f"metric.{case.metric}.dtype={case.dtype}")
+            options = [option.format(folder=folder) for option in options]
+            own = [f"device={where}", f"paths.cache={folder}", f"metrics=[{case.metric}]"]
+            config = compose_config(["dataset=scenes", *own, *options])
+            scorer = build(case.metric, config).bind(data, MemoryStore())
+            if isinstance(scorer, Absent):
+                raise RuntimeError(str(scorer))
+            with closing(scorer):
+                scorer.prepare()
+                return scorer.score(texts, images)
+
+        some = np.flatnonzero(index < case.checked)
+        part = (dataset.limited(min(n, case.checked)), [captions[k] for k in some], index[some])
+        once(device, *part)
+        scores, seconds = timed(device, lambda: once(device, dataset, captions, index))
+        expected, slow = timed("cpu", lambda: once("cpu", *part))
+        difference = float(np.nanmax(np.abs(scores[some] - expected)))
+        row = {
+            "n": len(captions),
+            "unit": "captions",
+            "seconds": seconds,
+            "difference": difference,
+            "agrees": difference <= (TOLERANCE if case.dtype == "float32" else HALF),
+            "reference": f"the processor ({len(some):,})",
+            "ratio": (slow / len(some)) / (seconds / len(captions)),
+        }
+        if device == "cuda":
+            row["kernels"] = kernel_seconds(lambda: once(device, dataset, captions, index))
+        return row
 
 
 def random_roberta(
     folder: Path, layers: int = 24, texts: Iterable[str] = ("two dogs in the park",)
 ) -> str:
     """A folder with roberta-large's architecture, random weights, and a vocabulary of the texts."""
-    import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import RobertaConfig, RobertaModel
 
@@ -164,46 +167,6 @@ def random_roberta(
     tokenizer.train_from_iterator(texts, vocab_size=5000, special_tokens=special)
     tokenizer.save_model(str(folder))
     return str(folder)
-
-
-def clipscore(device: str, tiny: bool, dtype: str = "float32") -> Row:
-    """CLIPScore with ViT-B/32 and random weights, from image files to scores."""
-    from metaeval.data import image_files
-    from metaeval.metrics.clipscore.metric import ClipScore
-
-    model, n = ("ViT-S-32-alt", 8) if tiny else ("ViT-B-32", 3000)
-    with tempfile.TemporaryDirectory() as folder:
-        data = scenes(n, folder)
-        image_files.paths_of(data[0])  # drawn beforehand
-        return score(
-            lambda where: ClipScore(
-                model=model,
-                pretrained="random",
-                device=where,
-                dtype="float32" if where == "cpu" else dtype,
-            ),
-            device,
-            data,
-            tolerance=TOLERANCE if dtype == "float32" else HALF,
-        )
-
-
-def tiger(device: str, tiny: bool) -> Row:
-    """TIGEr with the shipped weights for scenes, on gold regions."""
-    from metaeval.metrics.scan.metric import Tiger
-    from metaeval.vision.regions.gold import GoldRegions
-
-    data = scenes(16 if tiny else 5000)
-    return score(lambda where: Tiger(GoldRegions(), device=where), device, data, ALL)
-
-
-def faier(device: str, tiny: bool) -> Row:
-    """FAIEr with the shipped weights for scenes, on gold regions, four references."""
-    from metaeval.metrics.faier.metric import Faier
-    from metaeval.vision.regions.gold import GoldRegions
-
-    data = scenes(16 if tiny else 5000)
-    return score(lambda where: Faier(GoldRegions(), device=where), device, data, ALL)
 
 
 def faier_training(device: str, tiny: bool) -> Row:
@@ -230,10 +193,6 @@ def faier_training(device: str, tiny: bool) -> Row:
 
 def transport(device: str, tiny: bool) -> Row:
     """Exact transport of VIFIDEL, WMD and MoverScore by the device solver, against POT."""
-    import torch
-
-    from metaeval.compute import transport as exact
-
     n, rng = 64 if tiny else 20_000, np.random.default_rng(0)
     cost, supply, demand = (rng.random(shape) for shape in ((4, 8, n), (4, n), (8, n)))
     supply, demand = supply / supply.sum(axis=0), demand / demand.sum(axis=0)
@@ -258,189 +217,111 @@ def transport(device: str, tiny: bool) -> Row:
     }
 
 
-def vifidel(device: str, tiny: bool) -> Row:
-    """VIFIDEL of gold objects, both columns, random vectors of 300 numbers in GloVe's format."""
-    from metaeval.metrics.vifidel.metric import Vifidel
-    from metaeval.text.word_vectors.base import VectorFile
-    from metaeval.text.word_vectors.learn import write_vectors
-
-    with tempfile.TemporaryDirectory() as folder:
-        dataset, captions, _ = data = scenes(80 if tiny else 5000, folder)
-        names = {label for each in dataset.part("objects").values() for label in each.labels}
-        words = sorted({w for text in [*captions, *names] for w in re.findall("[a-z]+", text)})
-        rows = np.random.default_rng(0).standard_normal((len(words), 300))
-        write_vectors(Path(folder, "vectors.txt"), words, rows)
-        vectors = VectorFile(Path(folder, "vectors.txt"), cache=folder)
-        return score(lambda where: Vifidel(vectors, device=where), device, data, ALL)
-
-
-BENCHMARKS: dict[str, tuple[Callable[[str, bool], Row], tuple[str, ...]]] = {
-    "exact transport": (transport, ("ot",)),
-    "VIFIDEL": (vifidel, ("ot", "sklearn")),
-    "TIGEr": (tiger, ("safetensors",)),
-    "FAIEr, scoring": (faier, ("safetensors",)),
-    "CLIPScore, ViT-B/32, with images": (clipscore, ("open_clip", "safetensors")),
-    "CLIPScore, the same in bfloat16": (
-        lambda device, tiny: clipscore(device, tiny, "bfloat16"),
-        ("open_clip", "safetensors"),
+CLIP = Scoring(
+    "clipscore",
+    3000,
+    256,
+    ("metric.clipscore.pretrained=random", "metric.clipscore.model=ViT-B-32"),
+    ("metric.clipscore.model=ViT-S-32-alt",),
+)
+BERT = Scoring(
+    "bertscore",
+    2000,
+    32,
+    ("metric.bertscore.model={folder}/roberta", "metric.bertscore.layer=17"),
+    ("metric.bertscore.layer=2",),
+)
+BENCHMARKS: dict[str, Callable[[str, bool], Row]] = {
+    "exact transport": transport,
+    "VIFIDEL": partial(
+        score, Scoring("vifidel", 5000, ALL, ("vectors=file", "vectors.path={folder}/vectors.txt"))
     ),
-    "BERTScore, roberta-large": (bertscore, ("transformers", "tokenizers", "bert_score")),
-    "BERTScore, the same in bfloat16": (
-        lambda device, tiny: bertscore(device, tiny, "bfloat16"),
-        ("transformers", "tokenizers", "bert_score"),
-    ),
-    "FAIEr, training, one epoch": (faier_training, ("hydra", "safetensors", "pyarrow")),
+    "TIGEr": partial(score, Scoring("tiger", 5000, ALL)),
+    "FAIEr, scoring": partial(score, Scoring("faier", 5000, ALL)),
+    "CLIPScore, ViT-B/32, with images": partial(score, CLIP),
+    "CLIPScore, the same in bfloat16": partial(score, CLIP._replace(dtype="bfloat16")),
+    "BERTScore, roberta-large": partial(score, BERT),
+    "BERTScore, the same in bfloat16": partial(score, BERT._replace(dtype="bfloat16")),
+    "FAIEr, training, one epoch": faier_training,
 }
 
 
 def measure(name: str, device: str, tiny: bool) -> Row:
-    """One benchmark in this process."""
-    import torch
-
-    row = BENCHMARKS[name][0](device, tiny)
-    if device == "cuda":
-        row["device_mib"] = torch.cuda.max_memory_allocated() >> 20
-    row["process_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    return row
-
-
-def run_apart(name: str, device: str, tiny: bool, seconds: float) -> Row:
-    """One benchmark in a process of its own, ended when its time is over."""
-    modules = ("torch", "hydra", *BENCHMARKS[name][1])
-    if missing := sorted({m for m in modules if importlib.util.find_spec(m) is None}):
-        return {"problem": f"{', '.join(missing)} not installed"}
-    if seconds < 1:
-        return {"problem": "no time was left"}
-    command = [sys.executable, "-m", "benchmarks.gpu", "--only", name]
-    command += ["--cpu"] if device == "cpu" else []
-    command += ["--tiny"] if tiny else []
+    """One benchmark; a row with the reason where it cannot run."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return {"problem": f"not done after {seconds:.0f} s"}
-    lines = done.stdout.strip().splitlines()
-    if done.returncode != 0 or not lines:
-        said = done.stderr.strip().splitlines()
-        return {"problem": said[-1] if said else f"exit code {done.returncode}"}
-    row: Row = json.loads(lines[-1])
-    return row
-
-
-def run_here(name: str, tiny: bool) -> Row:
-    """One benchmark of a dry run, in this process: what it imports is imported once."""
-    try:
-        return measure(name, "cpu", tiny)
+        if device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        row = BENCHMARKS[name](device, tiny)
+        if device == "cuda":
+            row["mib"] = torch.cuda.max_memory_allocated() >> 20
+        return row
     except (Exception, SystemExit) as error:
         return {"problem": f"{type(error).__name__}: {error}"}
 
 
 def run_tests(seconds: float) -> Row:
     """The tests marked `gpu`: how it ended, in pytest's last line."""
-    if importlib.util.find_spec("pytest") is None:
-        return {"problem": "pytest not installed"}
+    paths = [p for p in Path("tests").rglob("*.py") if "mark.gpu" in p.read_text(encoding="utf-8")]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider"]
-    paths = sorted({str(path) for path in Path("tests").rglob("*.py") if "mark.gpu" in read(path)})
+    command += sorted(map(str, paths))
     try:
-        done = subprocess.run(
-            [*command, *paths], capture_output=True, text=True, timeout=seconds, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return {"problem": f"not done after {seconds:.0f} s"}
-    lines = done.stdout.strip().splitlines() or done.stderr.strip().splitlines() or [""]
-    if done.returncode != 0:
-        return {"problem": lines[-1], "output": lines[-30:]}
-    return {"outcome": lines[-1]}
+    last = (done.stdout.strip() or done.stderr.strip()).splitlines()[-1]
+    return {"problem" if done.returncode else "outcome": last}
 
 
-def read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-def machine(device: str) -> Row:
-    """What it ran on."""
-    import torch
-
-    cuda = torch.cuda.get_device_name() if device == "cuda" else None
-    return {
-        "device": cuda or "the processor",
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-        "torch": str(torch.__version__),
-        "cores": os.cpu_count(),
-    }
-
-
-def table(record: Row) -> str:
+def table(about: str, tests: Row, rows: Mapping[str, Row]) -> str:
     """The record as a Markdown page."""
-    about = record["machine"]
     lines = [
-        f"Measured on {about['date']} on {about['device']} ({about['cores']} cores), "
-        f"Python {about['python']}, torch {about['torch']}"
-        + (", **in tiny sizes: a dry run, no measurement**." if record["tiny"] else ".")
-    ]
-    tests = record["tests"]
-    lines += ["", f"Tests marked `gpu`: {tests.get('outcome') or tests['problem']}.", ""]
-    lines += [
+        f"{about}\n",
+        f"Tests marked `gpu`: {tests.get('outcome') or tests['problem']}.\n",
         "| | n | seconds | of which kernels | a second | against the processor | MiB |",
         "|---|---:|---:|---:|---:|---|---:|",
     ]
-    for name, row in record["benchmarks"].items():
+    for name, row in rows.items():
         if "problem" in row:
             lines.append(f"| {name} | | | | | not measured: {row['problem']} | |")
             continue
-        ratio = f", {row['ratio']:.1f} × {row['reference']}" if "ratio" in row else ""
         off = f"off by {row['difference']:.0e}" if "difference" in row else ""
+        off += "" if row.get("agrees", True) else " **too much**"
+        off += f", {row['ratio']:.1f} × {row['reference']}" if "ratio" in row else ""
         kernels = f"{row['kernels']:.2f}" if "kernels" in row else ""
-        refused = "" if row.get("agrees", True) else " **too much**"
         lines.append(
             f"| {name} | {row['n']:,} {row['unit']} | {row['seconds']:.2f} | {kernels} "
-            f"| {row['n'] / row['seconds']:,.0f} | {off}{refused}{ratio} "
-            f"| {row.get('device_mib', row['process_mib']):,} |"
+            f"| {row['n'] / row['seconds']:,.0f} | {off} | {row.get('mib', '')} |"
         )
     return "\n".join([*lines, ""])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--cpu", action="store_true", help="a dry run on the processor")
-    parser.add_argument("--tiny", action="store_true", help="tiny sizes; --cpu implies it")
-    parser.add_argument("--out", type=Path, default=Path("build/gpu"))
-    parser.add_argument("--minutes", type=float, default=MINUTES)
-    parser.add_argument("--only", choices=BENCHMARKS, help="one benchmark, its record as JSON")
+    parser.add_argument("--cpu", action="store_true", help="a dry run on the processor, tiny sizes")
     options = parser.parse_args()
-    device, tiny = ("cpu", True) if options.cpu else ("cuda", options.tiny)
-    if importlib.util.find_spec("torch") is None:
-        print("nothing measured: torch is not installed", file=sys.stderr)
-        return 2
-    import torch
-
+    device = "cpu" if options.cpu else "cuda"
     if device == "cuda" and not torch.cuda.is_available():
         print("nothing measured: no CUDA device; --cpu tries it out", file=sys.stderr)
         return 2
-    if options.only:
-        print(json.dumps(measure(options.only, device, tiny)))
-        return 0
-    deadline = time.monotonic() + 60 * options.minutes
-    record: Row = {"machine": machine(device), "tiny": tiny, "benchmarks": {}}
-    record["tests"] = run_tests(60 * options.minutes / 2)
-    print(f"tests: {record['tests']}", file=sys.stderr, flush=True)
+    name = torch.cuda.get_device_name() if device == "cuda" else "the processor"
+    dry = ", **in tiny sizes: a dry run, no measurement**" if options.cpu else ""
+    about = (
+        f"Measured on {datetime.now(UTC).date()} on {name} ({os.cpu_count()} cores), "
+        f"Python {platform.python_version()}, torch {torch.__version__}{dry}."
+    )
+    deadline = time.monotonic() + 60 * MINUTES
+    tests = run_tests(60 * MINUTES / 2)
+    rows: dict[str, Row] = {}
     for name in BENCHMARKS:
-        record["benchmarks"][name] = (
-            run_here(name, tiny)
-            if options.cpu
-            else run_apart(name, device, tiny, deadline - time.monotonic())
-        )
-        print(f"{name}: {record['benchmarks'][name]}", file=sys.stderr, flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "gpu.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    (options.out / "gpu.md").write_text(table(record), encoding="utf-8")
-    print(table(record))
-    refused = [
-        name
-        for name, row in record["benchmarks"].items()
-        if not row.get("agrees", True) or (options.cpu and "problem" in row)
-    ]
-    return 1 if refused or "problem" in record["tests"] else 0
+        left = time.monotonic() < deadline
+        rows[name] = measure(name, device, options.cpu) if left else {"problem": "no time was left"}
+        print(f"{name}: {rows[name]}", file=sys.stderr, flush=True)
+    page = Path("build/gpu/gpu.md")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(table(about, tests, rows), encoding="utf-8")
+    print(page.read_text(encoding="utf-8"))
+    refused = [r for r in rows.values() if not r.get("agrees", True) or ("problem" in r and dry)]
+    return 1 if refused or "problem" in tests else 0
 
 
 if __name__ == "__main__":

@@ -1,59 +1,100 @@
 """How many times as fast metaeval is as other code that gives the same results, in one run.
 
-    METAEVAL_DATA=… python -m benchmarks.speed [NAME …] [--limit N] [--threads N] [--loop N]
+    METAEVAL_DATA=… python -m benchmarks.speed [NAME …] [--limit N] [--threads N]
 
 A line for each comparison: how many items a second metaeval and the other code do, the ratio by the
 clock and by processor time, which other work on the machine disturbs least, and the greatest
 difference of the results, which is refused above a tolerance (of tokens: the share of captions that
 have others). The captions are the four Replace sets of COCO val2017 (Human, Replace 25 %, Replace
-50 %, Random; four references), of `faier` those of 2,000 scenes; `bootstrap` and `tau` have made-up
-scores. pycocoevalcap and bert-score are called once a set, as they are used. A loop does a caption
-or a replicate at a time, `--loop` of them.
+50 %, Random; four references), of `spice` the human ones. pycocoevalcap and bert-score are called
+once a set, as they are used.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy import stats
 
-from benchmarks.side_by_side import available, coco_captions, joined, replace_sets, timed
+from benchmarks.scenes import coco_captions
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import CaptionDataset
-from metaeval.data.scenes import load_scenes
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.java.runtime import find_java
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
-from metaeval.metrics.faier.captions import encode
-from metaeval.metrics.faier.matcher import UnionMatcher
-from metaeval.metrics.faier.network import load_network
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
-from metaeval.metrics.scan.attention import l2norm
-from metaeval.metrics.scan.metric import Tiger
-from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.replicates import replicate_statistics
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.metrics.spice.metric import CATEGORIES, Spice
+from metaeval.text.scene_graphs import spice_service
+from metaeval.text.scene_graphs.parse import default_cache
 from metaeval.text.tokenizers import base as tokenizers
 from metaeval.text.tokenizers.ptb import PtbTokenizer
 from metaeval.text.transformers import locate
-from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import pretrained
-from tests.metrics.faier import plain
-from tests.metrics.scan.test_tiger import slow as halves_of_tiger
 
+T = TypeVar("T")
 Array = npt.NDArray[Any]
-LEVELS = np.arange(4)
-SMOOTH, TAU = 9.0, 1.5  # of the authors of TIGEr
-EVERYTHING = slice(None)
+NASHORN = (
+    "org.openjdk.nashorn:nashorn-core:15.4",
+    *(f"org.ow2.asm:asm{part}:7.3.1" for part in ("", "-analysis", "-commons", "-tree", "-util")),
+)
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+
+
+class Seconds(NamedTuple):
+    """By the clock, and of processor time, which other work on the machine disturbs least."""
+
+    clock: float
+    processor: float
+
+
+def timed(work: Callable[[], T]) -> tuple[T, Seconds]:
+    """What the work returns, and how long it took, with the processes that it started."""
+
+    def processor() -> float:
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+    clock, spent = time.perf_counter(), processor()
+    result = work()
+    return result, Seconds(time.perf_counter() - clock, processor() - spent)
+
+
+def available(value: T | Absent) -> T:
+    """The value; if it is absent, the program ends with the reason."""
+    if isinstance(value, Absent):
+        sys.exit(f"nothing measured: {value}")
+    return value
+
+
+def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
+    """The captions of Human, Replace 25 %, Replace 50 % and Random."""
+    corrupted = [
+        [each.text for each in corruption.apply(dataset, seed=0)]
+        for corruption in (Replace(0.25), Replace(0.5), Random())
+    ]
+    return [list(dataset.human), *corrupted]
+
+
+def joined(sets: Sequence[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.intp]]:
+    """All captions of sets of one caption an image, and the image of each."""
+    return [text for own in sets for text in own], np.tile(np.arange(len(sets[0])), len(sets))
 
 
 def compare(
@@ -61,15 +102,14 @@ def compare(
     ours: Callable[[], Array],
     theirs: Callable[[], Array],
     tolerance: float,
-    rows: slice | Array = EVERYTHING,
 ) -> None:
-    """Print a line. `rows` are those of our results that the other code has too."""
+    """Print a line."""
     mine, fast = timed(ours)
     others, slow = timed(theirs)
     if mine.dtype.kind == "U":
-        difference = float((mine[rows] != others).mean())
+        difference = float((mine != others).mean())
     else:
-        difference = float(np.abs(mine[rows] - others).max())
+        difference = float(np.abs(mine - others).max())
     assert difference <= tolerance, f"{name}: the results differ by {difference}"
     ratios = [b / len(others) / (a / len(mine)) for a, b in zip(fast, slow, strict=True)]
     print(
@@ -77,16 +117,6 @@ def compare(
         f"{ratios[0]:>9.1f} ×{ratios[1]:>9.1f} ×{difference:>10.0e}",
         flush=True,
     )
-
-
-def on_one_thread(loop: Callable[[], Array]) -> Array:
-    """What a loop over small operators gives, on the one thread on which it is at its best."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        return loop()
-    finally:
-        torch.set_num_threads(before)
 
 
 def scores_of(metric: Metric, dataset: CaptionDataset, captions: list[str], index: Array) -> Array:
@@ -178,152 +208,40 @@ def bertscore(options: argparse.Namespace) -> None:
     compare("BERTScore, all at once", ours, lambda: theirs([captions], len(sets)), 1e-5)
 
 
-@torch.inference_mode()
-def tiger_loop(scorer: Any, captions: Sequence[str], index: Array) -> Array:
-    """TIGEr in the structure of the authors' code: a caption at a time from encoded batches."""
-    model, vocabulary = scorer.grounder._model, scorer.grounder._vocabulary
-    images = np.unique(index).tolist()
-    features, _, there = scorer.regions.subset(images).tensors(torch.device("cpu"))
-    regions = [v[m] for v, m in zip(model.image(features, there).double(), there, strict=True)]
-    texts = [*captions, *(text for i in images for text in scorer.dataset.references[i])]
-    ids = vocabulary.encode_all(texts)
-    words = []
-    for start in range(0, len(ids), 128):
-        some = [torch.tensor(own) for own in ids[start : start + 128]]
-        lengths = torch.tensor([len(own) for own in some])
-        padded = torch.nn.utils.rnn.pad_sequence(some, batch_first=True)
-        packed = torch.nn.utils.rnn.pack_padded_sequence(
-            model.text.embed(padded), lengths, batch_first=True, enforce_sorted=False
-        )
-        states = torch.nn.utils.rnn.pad_packed_sequence(model.text.rnn(packed)[0], True)[0]
-        ahead, behind = states.chunk(2, dim=-1)
-        both = l2norm((ahead + behind) / 2).double()
-        words += [own[:n] for own, n in zip(both, lengths.tolist(), strict=True)]
+def spice(options: argparse.Namespace) -> None:
+    """All seven scores of human captions against the original jar, parsing included.
 
-    def ground(image: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        scores = torch.nn.functional.leaky_relu(words @ image.T, 0.1)
-        scores = scores / (scores.pow(2).sum(dim=1, keepdim=True).sqrt() + 1e-8)
-        attended = torch.softmax(scores.T * SMOOTH, dim=1) @ words
-        return torch.nn.functional.cosine_similarity(image, attended, dim=1)
-
-    means, place = {}, len(captions)
-    for image, i in zip(regions, images, strict=True):
-        n = len(scorer.dataset.references[i])
-        grounded = [ground(image, own) for own in words[place : place + n]]
-        means[i], place = torch.stack(grounded).mean(dim=0).tolist(), place + n
-    scores = []
-    for own, i in zip(words[: len(captions)], index.tolist(), strict=True):
-        candidate = ground(regions[images.index(i)], own).tolist()
-        raw = len(candidate) == 1  # the gains of a single region cannot be scaled
-        scores.append(sum(halves_of_tiger(means[i], candidate, TAU, raw=raw)) / 2)
-    return np.array(scores)
-
-
-def tiger(options: argparse.Namespace) -> None:
-    dataset = load_coco("coco_val2017", limit=options.limit)
-    captions, index = joined(replace_sets(dataset))
-    metric = Tiger(GoldRegions(), device="cpu")
-    scorer = available(metric.bind(dataset))
-    scorer.prepare()
-    rows = np.flatnonzero(index < options.loop // 4)
-    some = [captions[k] for k in rows]
+    The jar dies on Java 15 and newer without a JavaScript engine: Nashorn, which Maven brings, is
+    put on its class path, and `-cache` is left out, which dies on Java 16 and newer. That is
+    pycocoevalcap's call, made to run.
+    """
+    images = coco_captions("val2017")[: options.limit]
+    captions, index = [own[0] for own in images], np.arange(len(images))
+    ids = tuple(range(len(images)))
+    references = tuple(tuple(own[1:5]) for own in images)
+    dataset = CaptionDataset("raw", ids, tuple(captions), references, ids, tuple(captions))
+    asked = [{"image_id": i, "test": own[0], "refs": own[1:5]} for i, own in enumerate(images)]
 
     def ours() -> Array:
-        return scores_of(metric, dataset, captions, index)[:, 0]
+        metric = Spice(parser="corenlp", tokenizer="none", cache=default_cache())
+        return np.nan_to_num(scores_of(metric, dataset, captions, index), nan=-1.0)
 
-    def loop() -> Array:
-        return on_one_thread(lambda: tiger_loop(scorer, some, index[rows]))
+    def theirs(folder: Path) -> Array:
+        (folder / "in.json").write_text(json.dumps(asked))
+        path = os.pathsep.join([spice_service.class_path(default_cache()), f"{folder}/*"])
+        command = [str(available(find_java()).executable), "-Xmx4096m", "-cp", path]
+        command += ["edu.anu.spice.SpiceScorer", str(folder / "in.json")]
+        command += ["-out", str(folder / "out.json"), "-silent", "-subset"]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+        output = json.loads((folder / "out.json").read_text())
+        scores = [[item["scores"][c]["f"] for c in CATEGORIES] for item in output]
+        return np.nan_to_num(np.array(scores, dtype=np.float64), nan=-1.0)
 
-    compare("TIGEr", ours, loop, 1e-6, rows)
-
-
-def faier(options: argparse.Namespace) -> None:
-    dataset = load_scenes(n=2000)
-    weights = available(pretrained.choose("faier", dataset, pretrained.AUTO, variant="r"))
-    model, vocabulary = load_network(weights), weights.vocabulary()
-    regions, read = GoldRegions().load(dataset), TripletParser()
-    flat = [text for own in dataset.references for text in own]
-    ends = np.cumsum([len(own) for own in dataset.references]).tolist()
-    groups = [list(range(a, b)) for a, b in zip([0, *ends], ends, strict=False)]
-    references = encode(flat, read, vocabulary)
-    matcher = UnionMatcher(model)
-    matcher.prepare(regions, references, groups)
-    texts, index = joined(replace_sets(dataset))
-    captions = encode(texts, read, vocabulary)
-    chosen = np.random.default_rng(0).permutation(len(texts))[: options.loop]
-
-    @torch.inference_mode()
-    def loop() -> Array:
-        """A caption at a time, each with its own union of image and references."""
-        scores = []
-        for k in chosen:
-            image = regions.subset([index[k]]).tensors(torch.device("cpu"))
-            own = groups[index[k]]
-            unions = plain.unite(
-                model,
-                model.see(*image),
-                0,
-                model.read(references.take(np.array(own))),
-                range(len(own)),
-            )
-            nodes = model.read(captions.take(np.array([k])))
-            scores.append(plain.score(unions, nodes, 0).double().numpy())
-        return np.array(scores)
-
-    compare(
-        "FAIEr", lambda: matcher.score(captions, index), lambda: on_one_thread(loop), 1e-4, chosen
-    )
-
-
-def bootstrap(options: argparse.Namespace) -> None:
-    rng = np.random.default_rng(0)
-    scores = np.round(rng.normal(size=(5000, 4)) + 0.5 * LEVELS, 2)
-    counts = bootstrap_counts(5000, 2000, seed=0)
-
-    def by_scipy(count: Array) -> list[float]:
-        """A replicate of every statistic except rank-order ρ, which depends on how ties break."""
-        x = np.repeat(scores, count, axis=0)
-        y = np.broadcast_to(LEVELS, x.shape)
-        pairs = np.array([x[:, b] - x[:, a] for b in range(4) for a in range(b)])
-        steps = [stats.mannwhitneyu(x[:, g + 1], x[:, g]).statistic for g in range(3)]
-        return [
-            stats.spearmanr(y.ravel(), x.ravel()).statistic,
-            stats.kendalltau(x.ravel(), y.ravel()).statistic,
-            *(float(u) / len(x) ** 2 for u in steps),
-            (pairs > 0).mean(),
-            (pairs < 0).mean(),
-            (np.diff(x, axis=1) > 0).all(axis=1).mean(),
-        ]
-
-    def ours() -> Array:
-        parts = replicate_statistics(scores, LEVELS, counts)
-        return np.vstack([np.atleast_2d(part) for part in parts]).T[:, 1:]
-
-    n = min(options.loop, 5)
-    compare("bootstrap", ours, lambda: np.array(list(map(by_scipy, counts[:n]))), 1e-10, slice(n))
-
-
-def tau(options: argparse.Namespace) -> None:
-    """Data of Flickr8k-Expert's size: 16,992 ratings of 5,664 captions of 1,000 images."""
-    rng = np.random.default_rng(0)
-    quality, row = rng.normal(size=5664), np.repeat(np.arange(5664), 3)
-    human = np.clip(np.round(quality[row] + 0.7 * rng.normal(size=len(row)) + 1.7), 1, 4)
-    x, image = (quality + rng.normal(size=5664))[row], rng.integers(1000, size=5664)[row]
-    counts = bootstrap_counts(1000, 1000, seed=0)
-    rows_of = [np.flatnonzero(image == k) for k in range(1000)]
-
-    def by_scipy(weights: Array) -> float:
-        drawn = np.concatenate([np.tile(rows_of[k], w) for k, w in enumerate(weights) if w])
-        return float(stats.kendalltau(x[drawn], human[drawn], variant="c").statistic)
-
-    def ours() -> Array:
-        weighted = WeightedCorrelations(x, human, image, 1000, names=("kendall_tau_c",))
-        return np.asarray(weighted.of(counts).kendall_tau_c)
-
-    n = min(options.loop, 20)
-    compare(
-        "τ-c with ratings", ours, lambda: np.array(list(map(by_scipy, counts[:n]))), 1e-9, slice(n)
-    )
+    with tempfile.TemporaryDirectory() as name:
+        for artifact in NASHORN:
+            copy = [COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={name}"]
+            subprocess.run(["mvn", "-q", "-B", *copy], check=True, stdout=sys.stderr)
+        compare("SPICE", ours, lambda: theirs(Path(name)), 1e-9)
 
 
 COMPARISONS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -331,10 +249,7 @@ COMPARISONS: dict[str, Callable[[argparse.Namespace], None]] = {
     "meteor": meteor,
     "tokenizer": tokenizer,
     "bertscore": bertscore,
-    "tiger": tiger,
-    "faier": faier,
-    "bootstrap": bootstrap,
-    "tau": tau,
+    "spice": spice,
 }
 
 
@@ -343,7 +258,6 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(COMPARISONS)}")
     parser.add_argument("--limit", type=int, default=5000, help="images of val2017")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--loop", type=int, default=200, help="captions or replicates of a loop")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(

@@ -12,7 +12,7 @@ from metaeval.corruptions.graded.random import FromOtherImage
 from metaeval.corruptions.tokens import join, split, words
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES, Edit
-from metaeval.text.sentences import sentence_starts
+from metaeval.text.language import sentence_starts
 
 Tokens = list[str]
 SHARE = 0.5  # of the captions must have two sentences: others are never changed

@@ -9,9 +9,10 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import numpy as np
+import scipy
 from omegaconf import OmegaConf
 
 import metaeval.data
@@ -71,10 +72,11 @@ def _key(dataset: CaptionDataset | None, passes: Sequence[Pass], record: RunReco
 
 @cache
 def code_digest() -> str:
-    """A digest of the source of statistics, data and results, and of published values."""
-    rooms: Sequence[ModuleType] = (
-        metaeval.data, metaeval.experiments, metaeval.papers, metaeval.results, metaeval.stats,
-    )  # fmt: skip
+    """A digest of the source of statistics, data and results, of published values, and of the
+    versions of the libraries that compute."""
+    rooms = (metaeval.data, metaeval.experiments, metaeval.papers, metaeval.results, metaeval.stats)
     folders = [Path(room.__path__[0]).resolve() for room in rooms]
     sources = [s for f in folders for p in ("*.py", "*.yaml") for s in sorted(f.rglob(p))]
-    return digest("\n".join(f"{s.name} {file_sha256(s)}" for s in sources)).hex()
+    content = [np.__version__, scipy.__version__]
+    content += [f"{source.name} {file_sha256(source)}" for source in sources]
+    return digest("\n".join(content)).hex()

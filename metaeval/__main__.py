@@ -23,7 +23,7 @@ from omegaconf.errors import OmegaConfBaseException
 from metaeval import __version__, choices, installation
 from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, MetaevalError
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
 
 log = logging.getLogger(__name__)

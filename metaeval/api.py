@@ -33,9 +33,8 @@ from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.given import given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
-from metaeval.metrics.adapters.metric_from import metric_from
-from metaeval.metrics.base import Metric
-from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.metrics.adapters.function import metric_from
+from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.readers.files import one_line, user_path
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
@@ -530,7 +529,7 @@ def _name(metric: Any, overrides: list[str]) -> str:
         )
     short = name.rpartition(".")[2]
     overrides += [
-        f"+metric.{short}._target_=metaeval.metrics.adapters.metric_from.metric_from",
+        f"+metric.{short}._target_=metaeval.metrics.adapters.function.metric_from",
         f"+metric.{short}.what={override_value(f'{module}:{name}')}",
     ]
     return short

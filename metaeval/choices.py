@@ -68,7 +68,7 @@ def origin(point: EntryPoint) -> str:
 
 def _node(group: str, point: EntryPoint) -> dict[str, Any]:
     if group == "metric":
-        target = "metaeval.metrics.adapters.metric_from.metric_from"
+        target = "metaeval.metrics.adapters.function.metric_from"
         return {"_target_": target, "what": f"{point.module}:{point.attr}"}
     return {"_target_": f"{point.module}.{point.attr}"}
 

@@ -28,7 +28,7 @@ from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
 
-CITATION = "citation"  # of a metric's node: the keys of what to cite, not an option of its class
+CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
 CONTROLS = "controls"  # the group of metrics that others are compared with
 # what composing a configuration raises where it makes none
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
@@ -42,6 +42,7 @@ def component(node: Any, what: str, **more: Any) -> Any:
     Hydra wraps what goes wrong in its own exception: metaeval's errors come out unchanged,
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
     """
+    node = _without_citations(node, what)
     try:
         return instantiate(node, _convert_="all", **more)
     except InstantiationException as error:
@@ -52,6 +53,23 @@ def component(node: Any, what: str, **more: Any) -> Any:
             raise cause from None
         problem = " ".join(str(cause or error).split())
         raise ConfigError(f"{what}: {problem}") from None
+
+
+def cites(node: str) -> bool:
+    """Whether a node ("dataset", "metric.bleu", "task.test") names what to cite."""
+    return node in ("dataset", "task.test") or node.startswith("metric.")
+
+
+def _without_citations(node: Any, what: str) -> Any:
+    """A copy of a node without what it, or the dataset `test` in it, cites."""
+    if not OmegaConf.is_dict(node):
+        return node
+    node = copy.deepcopy(node)
+    with open_dict(node):
+        for key, part in ((what, node), (f"{what}.test", node.get("test"))):
+            if cites(key) and OmegaConf.is_dict(part):
+                part.pop(CITATION, None)
+    return node
 
 
 def load_dataset(config: DictConfig) -> Any:
@@ -143,8 +161,7 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         return ConfigError(f"unknown {group} '{name}'{meant}{_choose_from(group, there)}")
     for override in overrides:
         key, _, value = override.lstrip("+~/").partition("=")
-        if value.strip() in ("null", "") and (installation.conf() / key).is_dir():
-            there = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
+        if value.strip() in ("null", "") and (there := list(choices.listed(key))):
             return ConfigError(f"{key}={value} chooses nothing;{_choose_from(key, there)}")
     if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
         within = re.search(r"full_key: (\S+)", str(error.__cause__))  # of a dictionary's key
@@ -267,9 +284,8 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
 
     `within` are the metrics that are made of it.
     """
-    node = copy.deepcopy(config.metric[name])
-    with open_dict(node):
-        citation = tuple(node.pop(CITATION, ()))
+    node = config.metric[name]
+    citation = tuple(node.get(CITATION, ()))
     if "of" not in node:
         metric: Metric = component(node, f"metric.{name}")
         _cite(metric, citation)

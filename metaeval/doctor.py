@@ -36,7 +36,7 @@ INSTALLERS: dict[str, tuple[str, str]] = {
         "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
     ),
     "wordnet": ("metaeval.metrics.meteor.nltk_metric", "WordNet 3.0 for nltk's METEOR (11 MB)"),
-    "bertscore": ("metaeval.text.transformers.install", "roberta-large for BERTScore (1.4 GB)"),
+    "bertscore": ("metaeval.text.transformers.hub", "roberta-large for BERTScore (1.4 GB)"),
     "clip": ("metaeval.metrics.clipscore.weights", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
     "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),
     "coco": ("metaeval.data.coco.files", "the annotations of COCO 2017 (253 MB)"),
@@ -155,7 +155,7 @@ def list_clips(say: Callable[[str], object] = print) -> None:
     if (absent := missing_packages("clipscore", "torch", "open_clip")) is not None:
         raise ConfigError(str(absent))
     say("metric.clipscore.model=NAME metric.clipscore.pretrained=TAG")
-    for line in import_module("metaeval.metrics.clipscore.catalogue").lines():
+    for line in import_module("metaeval.metrics.clipscore.weights").lines():
         say(f"  {line}")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, get_args, get_origin
 
@@ -19,7 +18,7 @@ from metaeval import installation
 from metaeval.choices import listed
 from metaeval.options import OptionsOf, described, options_of
 from metaeval.runs.print_style import PrintStyle
-from metaeval.schema import Configuration, Degrees, Paths, Statistics
+from metaeval.schema import Configuration, Degrees, Paths, Statistics, located
 
 PREFIX = {"experiment": "", "config": "", "metric": "metric.{}."}  # others: the group's name
 # Annotations of files without a `_target_`, and in addition to those of the component
@@ -111,12 +110,10 @@ def annotation(node: dict[str, Any], path: list[str], group: str) -> Any:
 
 def _annotations_of(target: str) -> dict[str, Any]:
     """Option → annotation of a class or function; none where it cannot be imported."""
-    module, _, name = target.rpartition(".")
     try:
-        component = getattr(import_module(module), name)
+        return options_of(located(target)).known
     except (ImportError, AttributeError):  # of a package that is not installed
         return {}
-    return options_of(component).known
 
 
 def inner(kind: Any) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import with_config
 from typing_extensions import TypedDict, get_type_hints
 
-from metaeval import installation
+from metaeval.choices import listed
 from metaeval.compute import device
-from metaeval.config import CITATION
+from metaeval.config import CITATION, cites
 from metaeval.errors import ConfigError
 from metaeval.options import (
     STRICT,
@@ -206,11 +206,9 @@ def _wrong_text(text: str) -> str | None:
 
 
 def _not_given(key: str) -> str:
-    folder = installation.conf() / key
-    if not folder.is_dir():
-        return f"{key}: null is not a value; give {key}=VALUE"
-    choices = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
-    return f"{key}: nothing is chosen; give {key}=NAME, one of {choices}"
+    if choices := ", ".join(listed(key)):
+        return f"{key}: nothing is chosen; give {key}=NAME, one of {choices}"
+    return f"{key}: null is not a value; give {key}=VALUE"
 
 
 def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
@@ -219,15 +217,15 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
     try:
         if not isinstance(target, str):
             raise ValueError("it is not a name")
-        maker = _located(target)
+        maker = located(target)
     except Exception as error:  # whatever importing a user's module may raise
         reason = " ".join(str(error).split())
         yield f"{key}._target_: {shown(target)} cannot be imported: {reason}"
         return
     known, others = options_of(maker)
-    if key.startswith("metric.") and CITATION in known:
+    if cites(key) and CITATION in known:
         yield (
-            f"{key}: {target} has a parameter '{CITATION}', the name of the keys of what to cite; "
+            f"{key}: {target} has a parameter '{CITATION}', the name of what to cite; "
             "rename the parameter"
         )
         return
@@ -243,13 +241,13 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
 
 def _added_options(key: str) -> dict[str, Any]:
     """The options of a component that are not parameters of its class."""
-    if key.startswith("metric."):
+    if cites(key):
         return {CITATION: list[str]}
     added = {"corruption": Degrees, "report": PrintStyle}.get(key)
     return {} if added is None else get_type_hints(added, include_extras=True)
 
 
-def _located(path: str) -> Any:
+def located(path: str) -> Any:
     """The class or function of this dotted name, importing its module."""
     module, _, name = path.rpartition(".")
     if not module:
@@ -259,5 +257,5 @@ def _located(path: str) -> Any:
     except ModuleNotFoundError as error:
         if "." not in module or not (error.name and module.startswith(error.name)):
             raise
-        holder = _located(module)  # a class, perhaps
+        holder = located(module)  # a class, perhaps
     return getattr(holder, name)

@@ -17,8 +17,15 @@ from metaeval import progress
 from metaeval.compute.memory import return_free_memory
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, join_pair, round_scores
-from metaeval.metrics.summable import SummableMetric
+from metaeval.metrics.base import (
+    Metric,
+    NotScored,
+    Scorer,
+    Scores,
+    SummableMetric,
+    join_pair,
+    round_scores,
+)
 from metaeval.results.metric import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
 from metaeval.runs.digests import digest
 from metaeval.runs.records import (

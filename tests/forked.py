@@ -47,16 +47,16 @@ IMPORTED = (
 def run_command(
     module: str, *arguments: str, cwd: Path, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """`python -m MODULE ARGUMENTS` in a folder, with variables added to this process's."""
+    """`python -m MODULE ARGUMENTS` in a folder, with a cache of its own below it, or with these
+    variables added to this process's."""
+    more = {"METAEVAL_CACHE": str(cwd / "cache")} if env is None else env
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         request = {
             "module": module, "arguments": arguments, "cwd": str(cwd), "out": str(out),
-            "err": str(err), "env": {**os.environ, **(env or {})},
+            "err": str(err), "env": {**os.environ, **more},
         }  # fmt: skip
         server = _server()
-        assert server.stdin is not None
-        assert server.stdout is not None
         server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
         code = int(server.stdout.readline())
@@ -68,7 +68,7 @@ def run_command(
 def run_experiment(experiment: str, out: Path, **options: Any) -> metaeval.Run:
     """`metaeval.run(experiment, out=out, …)`, forked; what it prints goes to standard output."""
     arguments = (f"experiment={experiment}", *override_texts(options), f"hydra.run.dir={out}")
-    done = run_command("metaeval", *arguments, cwd=ROOT)
+    done = run_command("metaeval", *arguments, cwd=ROOT, env={})
     assert done.returncode == 0, done.stderr
     print(done.stdout)
     return metaeval.load_run(out)

@@ -30,17 +30,25 @@ def metaeval(
     *arguments: str, cwd: Path, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`; with variables, by a new interpreter."""
-    cache = {"METAEVAL_CACHE": str(cwd / "cache")}
     if not env:
-        return run_command("metaeval", *arguments, cwd=cwd, env=cache)
+        return run_command("metaeval", *arguments, cwd=cwd)
     return subprocess.run(
         [sys.executable, "-m", "metaeval", *arguments],
         cwd=cwd,
-        env={**os.environ, **cache, **env},
+        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache"), **env},
         capture_output=True,
         text=True,
         timeout=300,
     )
+
+
+def refusal(*arguments: str, cwd: Path) -> str:
+    """The one line with which the command ends, with exit code 2."""
+    done = metaeval(*arguments, cwd=cwd)
+    assert done.returncode == 2
+    assert done.stderr.startswith("metaeval: ")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
 
 
 def compared(run: Path) -> dict[str, bytes]:
@@ -68,22 +76,20 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     summary = results.read_json(out / results.STATISTICS)
     sets = ["Random", "Replace 50%", "Replace 25%", "Human"]
     assert list(captions["set"].unique()) == sets
-    assert len(captions) == 40 * 4
     metrics = [*BLEU, "ROUGE-L", "CIDEr"]
     assert list(scores["metric"].unique()) == metrics
-    assert len(scores) == 40 * 4 * 9
-    assert [record["column"]["name"] for record in summary["metrics"]] == metrics
-    assert {record["status"] for record in summary["metrics"]} == {"ok"}
+    assert (len(captions), len(scores)) == (40 * 4, 40 * 4 * 9)
+    assert [(r["column"]["name"], r["status"]) for r in summary["metrics"]] == [
+        (name, "ok") for name in metrics
+    ]
     # wrong words cost BLEU-1 points on any data: the order of the means is the truth
     bleu = scores[scores["metric"] == metrics[0]]
     means = [bleu[bleu["set"] == name]["score"].mean() for name in sets]
-    assert means == sorted(means)
-    assert len(set(means)) == 4
+    assert means == sorted(set(means))
     record = results.read_json(out / results.RUN)
     assert record["seed"] == 0
-    assert [stage["name"] for stage in record["stages"]] == [
-        *("dataset", "captions", "scores", "statistics", "explanations", "report")
-    ]
+    stages = ["dataset", "captions", "scores", "statistics", "explanations", "report"]
+    assert [stage["name"] for stage in record["stages"]] == stages
     assert (out / results.CONFIG).read_text().count("_target_") > 3
     assert (out / results.REPORT).stat().st_size > 10_000
     assert list((out / results.FIGURES).glob("*.svg"))
@@ -142,28 +148,21 @@ def test_bad_input_and_bad_configuration_exit_with_2_and_one_line(
 ) -> None:
     (tmp_path / "bad.json").write_text('{"images": [')
     scenes = () if any(a.startswith("dataset=") for a in arguments) else SMALL
-    done = metaeval(*arguments, *scenes, "hydra.run.dir=OUT", cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("metaeval: ")
-    assert len(done.stderr.splitlines()) == 1, done.stderr
+    line = refusal(*arguments, *scenes, "hydra.run.dir=OUT", cwd=tmp_path)
+    assert message in line
     assert not (tmp_path / "OUT" / results.SCORES).exists()
 
 
 @pytest.mark.parametrize("override", ["experiment=replacement", "no_such_key=1", "dataset=null"])
 def test_overrides_that_hydra_refuses_exit_with_2(override: str, tmp_path: Path) -> None:
-    done = metaeval("experiment=replace", override, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("metaeval: ")
-    assert len(done.stderr.splitlines()) == 1, done.stderr
+    refusal("experiment=replace", override, cwd=tmp_path)
 
 
 @pytest.mark.slow
 def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "hydra.sweep.dir=SWEEP")
     done = metaeval("-m", *arguments, "seed=0,-1,1", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr == "metaeval: seed: -1 is not in [0, 4294967295]\n"
+    assert (done.returncode, done.stderr) == (2, "metaeval: seed: -1 is not in [0, 4294967295]\n")
     table = pd.read_csv(tmp_path / "SWEEP" / "sweep.csv")
     assert sorted(set(table["job"])) == [0, 2]
     page = (tmp_path / "SWEEP" / "sweep.html").read_text()
@@ -203,12 +202,11 @@ def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: P
     assert done.returncode == 0, done.stderr
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     scan = records[-1]
-    assert (scan["column"]["name"], scan["status"]) == ("SCAN-sum (gold objects)", "skipped")
-    assert scan["statistics"] is None
+    facts = (scan["column"]["name"], scan["status"], scan["statistics"])
+    assert facts == ("SCAN-sum (gold objects)", "skipped", None)
     assert "no weights 'typo'" in scan["reason"]
     strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path)
-    assert strict.returncode == 1
-    assert "scan skipped" in strict.stderr
+    assert (strict.returncode, "scan skipped" in strict.stderr) == (1, True), strict.stderr
     assert (tmp_path / "S" / results.REPORT).exists()  # the run itself is complete
 
 
@@ -224,19 +222,17 @@ def test_a_run_without_any_scores_is_not_done(
     more = ("captions=c.jsonl",) if experiment == "score" else SMALL
     arguments = (f"experiment={experiment}", *more, f"metrics={metrics}", "report=none")
     done = metaeval(*arguments, "metric.scan.weights=typo", "hydra.run.dir=OUT", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "metaeval: no metric has scores: scan skipped: " in done.stderr
+    reason = "no metric has scores: scan skipped: "
+    assert (done.returncode, f"metaeval: {reason}" in done.stderr) == (1, True), done.stderr
     record = results.read_json(tmp_path / "OUT" / results.RUN)
-    assert record["status"] == "failed"
-    assert record["error"].startswith("no metric has scores: scan skipped: ")
+    assert (record["status"], record["error"][: len(reason)]) == ("failed", reason)
     assert (tmp_path / "OUT" / results.STATISTICS).exists()
 
 
 def test_a_reference_to_nothing_is_a_line(tmp_path: Path) -> None:
     arguments = ("experiment=replace", "dataset=own", "metrics=[bleu]", "hydra.run.dir=OUT")
-    done = metaeval(*arguments, "dataset.file=${PWD}/mine.csv", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr == "metaeval: dataset.file: Interpolation key 'PWD' not found\n"
+    line = refusal(*arguments, "dataset.file=${PWD}/mine.csv", cwd=tmp_path)
+    assert line == "metaeval: dataset.file: Interpolation key 'PWD' not found\n"
     record = results.read_json(tmp_path / "OUT" / results.RUN)
     assert "dataset.file=${PWD}/mine.csv" in record["overrides"]
 
@@ -250,8 +246,7 @@ def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
         names = [entry["set"] for entry in run.extra("sets").records]
         assert names == ["Random", f"Replace {rate}", "Human"]
     table = pd.read_csv(tmp_path / "SWEEP" / "sweep.csv")
-    assert set(table["metric"]) == set(BLEU)
-    assert len(table) == 14
+    assert (set(table["metric"]), len(table)) == (set(BLEU), 14)
     assert (tmp_path / "SWEEP" / "sweep.html").exists()
 
 

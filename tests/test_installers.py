@@ -17,7 +17,8 @@ from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
 from metaeval.metrics.clipscore import weights as install_clip
-from metaeval.text.transformers import install, locate
+from metaeval.text.transformers import hub as install
+from metaeval.text.transformers import locate
 
 
 @pytest.fixture
@@ -38,8 +39,7 @@ def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
             super().end_headers()
 
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
-    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
-    thread.start()
+    threading.Thread(target=httpd.serve_forever, daemon=True).start()
     yield root, f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()
     httpd.server_close()
@@ -67,25 +67,24 @@ def test_git_hash_is_gits() -> None:
 def test_roberta_is_found_once_it_is_installed(server: tuple[Path, str], tmp_path: Path) -> None:
     root, address = server
     hub_of(root)
-    cache = tmp_path / "cache"
-    install.install(cache, endpoint=address)
-    found = locate.locate("auto", cache)
-    assert isinstance(found, locate.TextModel)
-    assert found.name == "roberta-large"
-    assert found.weights.read_bytes() == b"content of model.safetensors"
-    install.install(cache, endpoint=address)  # a second time: nothing to do, no harm
+    for _ in range(2):  # a second time: nothing to do, no harm
+        install.install(tmp_path, endpoint=address)
+        found = locate.locate("auto", tmp_path)
+        assert (found.name, found.weights.read_bytes()) == (
+            "roberta-large",
+            b"content of model.safetensors",
+        )
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "model.safetensors"])
 def test_damaged_file_is_refused(server: tuple[Path, str], tmp_path: Path, name: str) -> None:
     root, address = server
-    (hub_of(root) / name).write_bytes(b"something else")
+    file = hub_of(root) / name
+    file.write_bytes(b"something else")
     with pytest.raises(DownloadError, match="wrong"):
         install.install(tmp_path / "cache", endpoint=address)
     assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), Absent)
-    (root / install.REPOSITORY / "resolve" / install.REVISION / name).write_bytes(
-        f"content of {name}".encode()
-    )
+    file.write_bytes(f"content of {name}".encode())
     install.install(tmp_path / "cache", endpoint=address)  # nothing of the damaged one is left
     assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), locate.TextModel)
 

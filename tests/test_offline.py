@@ -103,10 +103,3 @@ def test_a_network_that_is_here_runs_offline_and_the_device_is_recorded(tmp_path
     (record,) = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert record["column"]["name"] == "BERTScore (MiniLM)"
     assert results.read_json(tmp_path / "OUT" / results.RUN)["device"] == "cpu"
-
-
-def test_a_device_that_there_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
-    done, _ = run(tmp_path, "metrics=[bertscore]", "device=gpu")
-    assert done.returncode == 2
-    assert "device: 'gpu' is not auto, cpu" in done.stderr
-    assert not (tmp_path / "OUT" / results.CAPTIONS).exists()

@@ -1,228 +1,117 @@
-"""Do corruptions do what they declare? Ten blind items of each, and what a reader made of them.
+"""What corruptions do: how often each is possible, how often it errs, and examples.
 
-    python -m benchmarks.corruption_audit items            # print the items, without labels
-    python -m benchmarks.corruption_audit items --unread   # those without a verdict alone
-    python -m benchmarks.corruption_audit record FILE      # a file of letters, in that order
-    python -m benchmarks.corruption_audit record FILE --unread
-    python -m benchmarks.corruption_audit report           # the verdicts against the declarations
-    python -m benchmarks.corruption_audit table            # docs/corruptions.md's
+    python -m benchmarks.corruption_audit table            # docs/corruptions.md's, of COCO val2017
     python -m benchmarks.corruption_audit second           # error rates of the second reading
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
-An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
-A, and a changed version of that as B. The reader does not know what was done and writes a letter:
+The items of the second reading were drawn and the sheets were written by
+`python -m metaeval.audit draw`, on seeds that were not used to fix anything before. The reader is a
+developer. Its verdicts are in `second_reading.csv`:
 
-    l   B should get a lower score than A: false of the image, or less, or worse English
-    s   B should get the same score: it says the same, as well
-    x   neither: B is broken in a way that was not meant, or better than A
+| round | seed | read |
+|---|---|---|
+| 1 | 20261123 | the corruptions whose result depends on what a caption means |
+| 2 | 20261124 | those of them that were fixed after round 1 |
+| 3 | 20261126 | all others; those of sentences on captions of LLaVA-1.5, `truth_…` on scenes |
+| 4, 5 | 20261127, 20261128 | those that were fixed after the round before |
+| 6 | 20261129, 20261130 | `break_agreement`, fixed after round 5 |
 
-The order is random, by a hash of the item. `verdicts.jsonl` holds the verdicts, one line an
-item: a digest of its two texts, so that an item whose texts have changed since counts as not read.
-`scene_verdicts.csv` has verdicts on the changes of the first 40 scenes in the same form; a test
-holds the corruptions against them.
+`scene_verdicts.csv` has verdicts on the changes of the first 40 scenes: whether the changed caption
+should get a lower score or the same. A test holds the corruptions against them.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
-import json
-import os
-import sys
-from collections import defaultdict
-from collections.abc import Callable
-from itertools import groupby, islice, product
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from benchmarks.corruption_audit.examples import write_examples
-from benchmarks.corruption_audit.second import print_second
-from metaeval.corruptions.base import Caption, Corrupted, Corruption
-from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import CaptionDataset
+from metaeval.audit.__main__ import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
+from metaeval.config import component, compose_config
 from metaeval.experiments.sensitivity.suite import suite
 
-VERDICTS = Path(__file__).with_name("verdicts.jsonl")
+SECOND_READING = Path(__file__).with_name("second_reading.csv")
 SCENE_VERDICTS = Path(__file__).with_name("scene_verdicts.csv")
-EACH, SEED = 10, 0
-LETTERS = {"l": "lower", "s": "same", "x": "neither"}
-
-
-def _data() -> CaptionDataset:
-    folder = os.environ.get("METAEVAL_DATA")
-    return load_coco("coco_val2017", "val2017", data=folder, cache="~/.cache/metaeval")
-
-
-def changed_captions(data: CaptionDataset, most: int) -> dict[str, list[dict[str, Any]]]:
-    """By corruption, up to `n` captions that it changes at any level, drawn by a hash."""
-    place = {image_id: i for i, image_id in enumerate(data.image_ids)}
-    changed = {}
-    for name, levels in groupby(suite(data), key=lambda c: c.name):
-        by_label = {corruption.label: corruption for corruption in levels}
-        made_of = {label: _maker(corruption, data) for label, corruption in by_label.items()}
-        drawn = sorted(product(by_label, data.image_ids), key=lambda d: _rank(f"{d[0]} {d[1]}"))
-        made = (
-            _item(by_label[label], data, place[image_id], made_of[label](place[image_id]))
-            for label, image_id in drawn
-        )
-        changed[name] = list(islice((item for item in made if item is not None), most))
-    return changed
-
-
-def _maker(corruption: Corruption, data: CaptionDataset) -> Callable[[int], Corrupted]:
-    """The corrupted caption of an image, by the image's place: one at a time, unless
-    it needs all of them together."""
-    if type(corruption).apply is not Corruption.apply:
-        return corruption.apply(data, SEED).__getitem__
-    corruption.fit(data)
-
-    def corrupted(i: int) -> Corrupted:
-        caption = Caption(data.image_ids[i], data.human[i])
-        return corruption.corrupt(caption, corruption.generator(SEED, caption.image_id))
-
-    return corrupted
-
-
-def _item(
-    corruption: Corruption, data: CaptionDataset, i: int, b: Corrupted
-) -> dict[str, Any] | None:
-    """A changed caption as it is listed; `None` of one that stayed."""
-    image_id, text = data.image_ids[i], data.human[i]
-    if not b.applied:
-        return None
-    return {
-        "corruption": corruption.name,
-        "level": corruption.label,
-        "kind": corruption.kind,
-        "expected": corruption.expected,
-        "image_id": image_id,
-        "known": [r for r in data.references[i] if r != b.text],
-        "a": text,
-        "b": b.text,
-    }
-
-
-def items() -> list[dict[str, Any]]:
-    """Ten changed captions of each corruption, of all its levels together, shuffled.
-
-    Fewer if fewer exist.
-    """
-    few = [item for listed in changed_captions(_data(), EACH).values() for item in listed]
-    return sorted(few, key=lambda item: _rank(f"{item['a']}\0{item['b']}"))
-
-
-def print_table() -> None:
-    """For the documentation: each corruption, in how many captions it is made, an example."""
-    data = _data()
-    n, changed = len(data), changed_captions(data, 10**9)
-    print("| name | kind | made in | a caption, changed |\n|---|---|---:|---|")
-    for name, listed in changed.items():
-        images = len({item["image_id"] for item in listed})
-        short = min(listed[:100], key=lambda item: (len(item["a"]), item["a"]), default=None)
-        text = f"{short['a']} → {short['b']}" if short else ""
-        kind = listed[0]["kind"] if listed else ""
-        print(f"| `{name}` | {kind} | {100 * images / n:.1f} % | {text.replace('|', '')} |")
-
-
-def _rank(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_verdicts() -> dict[str, str]:
-    """Item → verdict."""
-    lines = VERDICTS.read_text(encoding="utf-8").splitlines() if VERDICTS.is_file() else []
-    return {line["item"]: line["verdict"] for line in map(json.loads, lines)}
-
-
-def to_read(listed: list[dict[str, Any]], unread: bool) -> list[dict[str, Any]]:
-    """All items, or those without a verdict."""
-    known = read_verdicts() if unread else {}
-    return [item for item in listed if key_of(item["a"], item["b"]) not in known]
-
-
-def print_items(unread: bool) -> None:
-    """The items, numbered, without what was done."""
-    for n, item in enumerate(to_read(items(), unread)):
-        print(f"{n}. {' | '.join(item['known'])}\n  A {item['a']}\n  B {item['b']}")
+SEED = 0
 
 
 def key_of(a: str, b: str) -> str:
     """What a verdict is about: both texts, and nothing of what was done."""
-    return _rank(f"{a}\0{b}")[:16]
+    return _sha256(f"{a}\0{b}")[:16]
 
 
-def record(letters: str, unread: bool) -> None:
-    """Write the verdicts, a letter an item in the order in which they were printed.
-
-    Verdicts on items that no longer exist are dropped.
-    """
-    every = items()
-    listed = to_read(every, unread)
-    given = [c for c in letters if c in LETTERS]
-    if len(given) != len(listed):
-        sys.exit(f"{len(given)} verdicts for {len(listed)} items")
-    verdicts = read_verdicts()
-    verdicts |= {key_of(i["a"], i["b"]): LETTERS[c] for i, c in zip(listed, given, strict=True)}
-    kept = [
-        key_of(item["a"], item["b"]) for item in every if key_of(item["a"], item["b"]) in verdicts
-    ]
-    lines = [json.dumps({"item": key, "verdict": verdicts[key]}) for key in dict.fromkeys(kept)]
-    VERDICTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def report() -> int:
-    """Agreement overall and of each corruption; 1 where it is below 95 %, or 85 % of one."""
-    verdicts = read_verdicts()
-    agreed: dict[str, list[bool]] = defaultdict(list)
-    unread = 0
-    for item in items():
-        verdict = verdicts.get(key_of(item["a"], item["b"]))
-        unread += verdict is None
-        if verdict is not None:
-            agreed[item["corruption"]].append(verdict == item["expected"])
-    by_count: dict[str, list[str]] = defaultdict(list)
-    for name, each in sorted(agreed.items()):
-        by_count[f"{sum(each)} of {len(each)}"].append(f"`{name}`")
-    total = [right for each in agreed.values() for right in each]
-    share = sum(total) / len(total)
-    print("| agreed | corruptions |\n|---:|---|")
-    for agreement, names in sorted(by_count.items(), key=lambda pair: -len(pair[1])):
-        print(f"| {agreement} | {', '.join(names)} |")
-    print(f"| {sum(total)} of {len(total)} = {100 * share:.1f} % | all |")
-    print(f"\nNot read: {unread}.")
-    worst = min(sum(each) / len(each) for each in agreed.values())
-    return int(share < 0.95 or worst < 0.85 or unread > 0)
+def print_table() -> None:
+    """Each corruption, in how many captions any of its levels is made, an example: the shortest of
+    a hundred captions that a hash chooses."""
+    data = component(compose_config(["dataset=coco_val2017"]).dataset, "dataset")
+    print("| name | kind | made in | a caption, changed |\n|---|---|---:|---|")
+    for name, levels in groupby(suite(data), key=lambda c: c.name):
+        kind, changed = "", []
+        for corruption in levels:
+            made = corruption.apply(data, SEED)
+            for image_id, a, b in zip(data.image_ids, data.human, made, strict=True):
+                if b.applied:
+                    kind = corruption.kind
+                    rank = _sha256(f"{corruption.label} {image_id}")
+                    changed.append((rank, image_id, a, b.text))
+        images = len({image_id for _, image_id, _, _ in changed})
+        some = sorted(changed)[:100]
+        _, _, a, b = min(some, key=lambda item: (len(item[2]), item[2]), default=("",) * 4)
+        text = f"{a} → {b}".replace("|", "") if changed else ""
+        print(f"| `{name}` | {kind} | {100 * images / len(data):.1f} % | {text} |")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "what",
-        choices=["items", "record", "report", "table", "examples", "second"],
-    )
-    parser.add_argument(
-        "file",
-        nargs="?",
-        type=Path,
-        help="of record: the letters, in order; of examples: the page to write",
-    )
-    parser.add_argument("--unread", action="store_true", help="items without a verdict alone")
+def second_rates() -> dict[str, ErrorRate]:
+    """Corruption → its error rate in the last round in which it was read."""
+    with SECOND_READING.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    last: dict[str, ErrorRate] = {}
+    for number in sorted({int(row["round"]) for row in rows}):
+        key = {row["item"]: row for row in rows if row["round"] == str(number)}
+        last |= error_rates(key, {item: VERDICTS[row["verdict"]] for item, row in key.items()})
+    return last
+
+
+def print_second() -> None:
+    """A Markdown table, the least certain corruption first; those without an error together."""
+    rates = second_rates()
+    listed, without = [], {}
+    for name, rate in sorted(rates.items(), key=lambda r: (-r[1].high, r[0])):
+        if rate.errors:
+            listed.append((f"`{name}`", rate))
+        else:
+            without.setdefault(rate.n, []).append(f"`{name}`")
+    for n, names in sorted(without.items()):
+        each = f"each of {', '.join(names)}" if len(names) > 1 else names[0]
+        listed.append((each, error_rate(0, n)))
+    total = error_rate(sum(r.errors for r in rates.values()), sum(r.n for r in rates.values()))
+    print("| corruption | wrong | read | 95 % interval | |\n|---|---:|---:|---:|---|")
+    for name, rate in [*listed, ("all", total)]:
+        interval = f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
+        mark = "experimental" if rate.high > BOUND else ""
+        print(f"| {name} | {rate.errors} | {rate.n} | {interval} | {mark} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=["table", "second", "examples"])
+    parser.add_argument("file", nargs="?", type=Path, help="of examples: the page to write")
     parser.add_argument("--each", type=int, default=20, help="examples of each corruption")
     options = parser.parse_args()
-    if options.what == "items":
-        print_items(options.unread)
+    if options.what == "table":
+        print_table()
     elif options.what == "second":
         print_second()
-    elif options.what == "table":
-        print_table()
-    elif options.what == "examples":
-        write_examples(options.file, options.each)
-    elif options.what == "record":
-        record(options.file.read_text(encoding="utf-8"), options.unread)
     else:
-        return report()
-    return 0
+        write_examples(options.file, options.each)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

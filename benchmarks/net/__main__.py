@@ -146,7 +146,7 @@ def compare_runs(old: Path, new: Path) -> list[str]:
     without being named.
     """
     lines = ["exit codes differ"] * ((old / "done").read_text() != (new / "done").read_text())
-    kinds = {"measures.dump.json": _json, "tests.dump.json": _tests, "*.parquet": _parquet}
+    kinds = {"measures.dump.json": _load, "tests.dump.json": _tests, "*.parquet": _parquet}
     for pattern, read in kinds.items():
         files = {f.relative_to(side) for side in (old, new) for f in side.rglob(pattern)}
         for file in sorted(files):
@@ -183,31 +183,13 @@ def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
+    if isinstance(a, int | float) and isinstance(b, int | float):
         return (math.isnan(a) and math.isnan(b)) or math.isclose(
             a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE
         )
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         return all(_same(x, y) for x, y in zip(a, b, strict=True))
     return bool(a == b)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return dict(_flat(json.loads(path.read_text(encoding="utf-8")), ""))
-
-
-def _flat(value: Any, at: str) -> Iterator[tuple[str, Any]]:
-    """Every number and text of nested values by its path; entries of lists by their names."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{at}/{key}")
-    elif isinstance(value, list):
-        for k, inner in enumerate(value):
-            column = inner.get("column", inner) if isinstance(inner, dict) else {}
-            name = column.get("name", k) if isinstance(column, dict) else k
-            yield from _flat(inner, f"{at}/{name}")
-    else:
-        yield at, float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _parquet(path: Path) -> dict[str, Any]:

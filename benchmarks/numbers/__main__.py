@@ -4,7 +4,7 @@
 
 Runs the commands of the tables (all of them, or those named), and writes the tables into the
 documents. `--check` writes nothing: it prints the difference and ends with 1 where a number is
-stale; of networks it accepts one unit of the last digit (`tolerance.py`). `--quick` takes the
+stale; networks may differ in the last digit on another processor. `--quick` takes the
 tables that are made without networks in under three minutes together. What commands cannot run
 here (another machine's data, an hour of SPICE's parser) is left to a complete run. Where a
 command fails, its tables stay as they are and are named at the end, exit code 1.
@@ -13,48 +13,16 @@ command fails, its tables stay as they are and are named at the end, exit code 1
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.numbers import (
-    captioners,
-    graded,
-    judgments,
-    metric_pages,
-    networks,
-    noise,
-    pairs,
-    scenes,
-    sensitivity,
-    systems,
-    trust,
-)
-from benchmarks.numbers.tables import (
-    Table,
-    difference,
-    marked,
-    rewritten,
-    run_all,
-)
-from benchmarks.numbers.tolerance import accept, network_columns
+from benchmarks.numbers.documents import Table, marked, rewritten, run_all
+from benchmarks.numbers.tables import TABLES
 from metaeval.errors import ConfigError, MetaevalError
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = (
-    graded,
-    networks,
-    noise,
-    scenes,
-    judgments,
-    pairs,
-    captioners,
-    metric_pages,
-    systems,
-    sensitivity,
-    trust,
-)
-TABLES = tuple(table for room in ROOMS for table in room.TABLES)
 
 
 def main(
@@ -79,8 +47,7 @@ def main(
 
 
 def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code: Path) -> int:
-    documents = _documents(root)
-    places = {name: file for file, text in documents.items() for name in marked(text, file)}
+    places = {name: f for f, text in _documents(root).items() for name in marked(text, f)}
     chosen = _chosen(options, tables, places)
     if options.list:
         for table in chosen:
@@ -92,17 +59,12 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
     made = [table for table in chosen if results.keys() >= set(table.commands)]
     failed = [table.name for table in chosen if table not in made]
     bodies = {table.name: table.body(results) for table in made}
-    if options.check:
-        for table in made:
-            file = places[table.name]
-            networks = network_columns(results[command] for command in table.commands)
-            old = marked(documents[file], file)[table.name]
-            bodies[table.name] = accept(old, bodies[table.name], networks)
     stale = 0
     for file, old in _documents(root).items():  # again: someone may have written while all ran
         new = rewritten(old, bodies)
-        if changed := difference(old, new, file.relative_to(root)):
-            print(changed, end="")
+        if new != old:
+            lines = (text.splitlines(keepends=True) for text in (old, new))
+            print(*difflib.unified_diff(*lines, str(file.relative_to(root)), "commands"), sep="")
             stale += 1
             if not options.check:
                 file.write_text(new, encoding="utf-8")

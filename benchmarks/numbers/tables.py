@@ -1,156 +1,754 @@
-"""A table of README.md or docs/: its place, its commands, and how it is written.
-
-To add one, add a `Table` to the list of a file next to this one (`graded.py` is the model), and put
-its marks in the document:
-
-    <!-- numbers: NAME -->
-    <!-- end of NAME -->
-
-`make numbers` writes the table and its commands between them, and never anything else.
-"""
+"""All tables of README.md and docs/ that `make numbers` writes."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-import shlex
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from metaeval.errors import InputError
-from metaeval.results.files import read_result
-from metaeval.results.measured import MeasuredResult
-from metaeval.runs import files
+import pandas as pd
+import yaml
 
-_MARKED = re.compile(
-    r"^<!-- numbers: (?P<name>\S+) -->\n(?P<body>.*?)^<!-- end of (?P<end>\S+) -->$",
-    re.MULTILINE | re.DOTALL,
+from benchmarks.numbers.documents import Result, Table
+from benchmarks.numbers.writing import (
+    Cell,
+    Column,
+    Metric,
+    Write,
+    extra,
+    fact,
+    head,
+    interval,
+    metric_table,
+    printed_value,
+    published,
+    row,
+    three,
+    times_100,
+    value,
 )
-_OPENED = re.compile(r"^<!-- numbers: (\S+) -->$", re.MULTILINE)
+from metaeval.corruptions.base import KINDS
+from metaeval.experiments.graded.task import REPLACE, SHUFFLE
+from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
+from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
+from metaeval.experiments.trust.result import NAMED
+from metaeval.experiments.trust.result import SHOWN as VERDICTS
+from metaeval.results.graded import MEASURES, rows_of
+from metaeval.results.measured import SETS, MeasuredResult
+from metaeval.runs import files
+from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
+
+# experiment=replace and shuffle
+
+POOLED, WITHIN, PAIRWISE = MEASURES
+BOTH = ("replace", "shuffle")
+RULES = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
+TEXT_RULES = "[bleu,sacrebleu,meteor,rouge_l,cider]"
+MEASURE_COLUMNS = (
+    Column("pooled ρ", value(POOLED)),
+    Column("ρ within", value(WITHIN)),
+    Column("pairwise", value(PAIRWISE)),
+)
+BOTH_COLUMNS = tuple(
+    Column(title, cell, run)
+    for run, name in enumerate(("Replace", "Shuffle"))
+    for title, cell in (
+        (f"{name} ρ", value(POOLED)),
+        ("published", published(POOLED, three)),
+        ("within", value(WITHIN)),
+        ("pairs", value(PAIRWISE)),
+    )
+)
 
 
-class Result(NamedTuple):
-    """What a command left: the folder of its run, and what it printed."""
-
-    folder: Path
-    printed: str
-
-    def read(self) -> MeasuredResult:
-        """The result of its run."""
-        return read_result(self.folder / files.STATISTICS)
+def graded(experiment: str, metrics: str, more: str = "", dataset: str = "coco_val2017") -> str:
+    """experiment=replace or shuffle."""
+    line = f"-m metaeval experiment={experiment} dataset={dataset} metrics={metrics}"
+    return f"{line} {more}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command as the documents show it, without the word `python`.
-
-    Of `-m metaeval …` the folder of the run is read. Tables may share a command: it runs once.
-    """
-
-    line: str
-
-    @property
-    def is_run(self) -> bool:
-        return self.line.startswith("-m metaeval ")
-
-    def run(self, out: Path, root: Path) -> Result:
-        """Run it in `root`; a run writes into `out`. CommandFailed with what it printed."""
-        argv = [sys.executable, *_split(self.line)]
-        if self.is_run:
-            argv += ["report=none", f"hydra.run.dir={out}"]
-        done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CommandFailed(f"python {self.line}\n{done.stdout}{done.stderr}")
-        return Result(out, done.stdout)
+def both(metrics: str, more: str = "") -> tuple[str, ...]:
+    return tuple(graded(experiment, metrics, more) for experiment in BOTH)
 
 
-class CommandFailed(Exception):
-    """A command that ended with another exit code than 0."""
+def between_images(_: MeasuredResult, metric: Metric) -> str:
+    """How much of the scores' variance is offset between images."""
+    share = float(metric.numbers.facts["variance_image"] or 0.0)
+    return ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a document.
-
-    Attributes
-    ----------
-    name
-        What its marks call it.
-    commands
-        What has to run for it.
-    write
-        The Markdown of the results, one a command, in order.
-    quick
-        Whether `--quick` makes it. All quick tables together take under three minutes with an
-        empty cache, so that continuous integration can check them.
-    show
-        Whether the commands are shown below it.
-    """
-
-    name: str
-    commands: tuple[Command, ...]
-    write: Callable[[Sequence[Result]], str]
-    quick: bool = False
-    show: bool = True
-
-    def body(self, results: Mapping[Command, Result]) -> str:
-        """The text between the marks."""
-        text = self.write([results[command] for command in self.commands]).strip()
-        if self.show and self.commands:
-            lines = "\n".join(f"python {command.line}" for command in self.commands)
-            text += f"\n\n```\n{lines}\n```"
-        return f"\n{text}\n\n"
+def equation_12(run: MeasuredResult, metric: Metric) -> str:
+    """ρ by the paper's Eq. 12 on midranks."""
+    rho, n = metric.numbers.value(POOLED), int(metric.numbers.facts["n"] or 0)
+    return "–" if rho is None else three(by_equation_12(rho, n, len(run.extra(SETS).rows)))
 
 
-def marked(text: str, file: Path) -> dict[str, str]:
-    """Name → the text between its marks. InputError for marks that do not match."""
-    bodies = {}
-    for match in _MARKED.finditer(text):
-        if match["name"] != match["end"]:
-            raise InputError(f"the end of the table '{match['name']}' is missing", file=file)
-        if match["name"] in bodies:
-            raise InputError(f"the table '{match['name']}' occurs twice", file=file)
-        bodies[match["name"]] = match["body"]
-    if len(_OPENED.findall(text)) != len(bodies):
-        unclosed = [name for name in _OPENED.findall(text) if name not in bodies]
-        raise InputError(f"the end of the table '{unclosed[0]}' is missing", file=file)
-    return bodies
+def is_published(run: MeasuredResult, metric: Metric) -> bool:
+    return printed_value(run, metric.name, POOLED) is not None
 
 
-def rewritten(text: str, bodies: Mapping[str, str]) -> str:
-    """The text with other bodies between the marks; tables without a body stay as they are."""
-
-    def body(match: re.Match[str]) -> str:
-        name = match["name"]
-        return f"<!-- numbers: {name} -->\n{bodies.get(name, match['body'])}<!-- end of {name} -->"
-
-    return _MARKED.sub(body, text)
+def is_reseeded(run: MeasuredResult, metric: Metric) -> bool:
+    return metric.name in rows_of(run, "seeds")
 
 
-def difference(old: str, new: str, file: Path) -> str:
-    """A unified diff of a document, empty where nothing changes."""
-    lines = (text.splitlines(keepends=True) for text in (old, new))
-    return "".join(difflib.unified_diff(*lines, f"{file} as it is", f"{file} as commands have it"))
+def thousandths(sd: float | None) -> str:
+    return f"{1000 * (sd or 0.0):.1f}"
 
 
-def run_all(commands: Iterable[Command], out: Path, root: Path) -> dict[Command, Result]:
-    """Run each command once, in order, and print it on stderr; one that fails has no result."""
-    results: dict[Command, Result] = {}
-    distinct = list(dict.fromkeys(commands))
-    for number, command in enumerate(distinct, 1):
-        print(f"{number} of {len(distinct)}: python {command.line}", file=sys.stderr, flush=True)
-        try:
-            results[command] = command.run(out / f"{number:02d}", root)
-        except CommandFailed as error:
-            print(f"metaeval: failed: {error}", file=sys.stderr, flush=True)
-    return results
+def signed(distance: float | None) -> str:
+    return "–" if distance is None else f"{distance:+.1f}".replace("-", "−")
 
 
-def _split(line: str) -> list[str]:
-    """The words of a command line, `${NAME}` of the environment put in as a shell would."""
-    return shlex.split(os.path.expandvars(line))
+def over_seeds(measure: str) -> Cell:
+    """Mean ± standard deviation over seeds of the corruptions, never over training seeds."""
+    mean, sd = (extra("seeds", f"{measure}_{name}") for name in ("mean", "sd"))
+    return lambda run, metric: f"{mean(run, metric)} ± {sd(run, metric)}"
+
+
+def with_within(run: MeasuredResult, metric: Metric) -> str:
+    """ρ over all captions, and in brackets within an image."""
+    pooled, within = (three(metric.numbers.value(measure)) for measure in (POOLED, WITHIN))
+    return f"{pooled} ({within})"
+
+
+SEEDS = metric_table(
+    POOLED,
+    (
+        Column("mean over 5 seeds", extra("seeds", "rank_order_rho_mean")),
+        *(Column(p, extra("seeds", f"sd_{p}", thousandths)) for p in ("image", "seed", "ties")),
+        Column("published", published(POOLED, three)),
+        Column("distance in sd", extra("seeds", "published_sd", signed)),
+    ),
+    keep=lambda run, metric: is_published(run, metric) and is_reseeded(run, metric),
+)
+FAIER_SEEDS = metric_table(
+    POOLED,
+    tuple(
+        Column(title, over_seeds(measure), run)
+        for run, name in enumerate(("Replace", "Shuffle"))
+        for title, measure in ((name, POOLED), ("within", WITHIN))
+    ),
+    keep=is_reseeded,
+)
+GRADED_TABLES = (
+    Table("rule-based", both(RULES), metric_table(POOLED, BOTH_COLUMNS), quick=True),
+    # on its own: its parser takes an hour where no sentence is in the cache
+    Table("spice", both("[spice]"), metric_table(POOLED, BOTH_COLUMNS)),
+    Table(
+        "shuffle",
+        (graded("shuffle", RULES),),
+        metric_table(
+            POOLED,
+            (
+                *MEASURE_COLUMNS,
+                Column("all in order", value("monotone_rate")),
+                Column("variance between images", between_images),
+            ),
+        ),
+        quick=True,
+    ),
+    Table(
+        "replace",
+        (graded("replace", RULES),),
+        metric_table(
+            POOLED,
+            (
+                *MEASURE_COLUMNS,
+                Column("pooled without Random", extra("degrees", POOLED)),
+                Column("within without Random", extra("degrees", WITHIN)),
+            ),
+        ),
+        quick=True,
+    ),
+    Table(
+        "equation-12",
+        (graded("replace", RULES),),
+        metric_table(
+            POOLED,
+            (
+                Column("published", published(POOLED, three)),
+                Column("by levels", value(POOLED)),
+                Column("Eq. 12 on midranks", equation_12),
+            ),
+            keep=is_published,
+        ),
+        quick=True,
+        show=False,
+    ),
+    *(
+        Table(name, (graded(e, RULES, "corruption.reseeded=[rule_based,controls]"),), SEEDS)
+        for name, e in (("seeds", "replace"), ("seeds-shuffle", "shuffle"))
+    ),
+    Table(
+        "faier-seeds",
+        tuple(
+            f"-m metaeval experiment={experiment} dataset=coco_val2017 metric=[faier,faier_noref] "
+            "corruption.reseeded=[faier,faier_noref] corruption.seeds=5"
+            for experiment in BOTH
+        ),
+        FAIER_SEEDS,
+    ),
+    Table("scenes-captions", ("benchmarks/scenes.py",), quick=True),
+    Table(
+        "scenes-orders",
+        tuple(graded(e, TEXT_RULES, dataset=d) for e in BOTH for d in ("scenes", "coco_val2017")),
+        metric_table(
+            POOLED,
+            tuple(
+                Column(f"{e}, {d}", with_within, 2 * i + j)
+                for i, e in enumerate(("Replace", "Shuffle"))
+                for j, d in enumerate(("scenes", "COCO"))
+            ),
+        ),
+        quick=True,
+    ),
+)
+
+# experiment=judgments
+
+FLICKR8K = ("SPICE", "CIDEr", "METEOR", "BLEU-1", "ROUGE-L", "BLEU-4")
+COMPOSITE_TAU = "kendall_tau_c"  # Composite has one dimension: correctness
+PASCAL = "dataset=pascal50s dataset.labels="
+
+
+def judged(options: str) -> str:
+    return f"-m metaeval experiment=judgments {options}"
+
+
+def parsed(options: str) -> tuple[str, ...]:
+    return (judged(f"{options} metric.spice.parser=perceptron"),)
+
+
+def quoted(run: MeasuredResult) -> dict[str, str]:
+    """Dimension → the key of the protocol's correlation."""
+    return {dimension: measures[0].key for dimension, measures in run.groups().items()}
+
+
+def first_quoted(run: MeasuredResult) -> str:
+    return next(iter(quoted(run).values()))
+
+
+def ratings(run: MeasuredResult) -> list[Column]:
+    """The protocol's statistic with its interval in each dimension, and the published value."""
+    columns = []
+    for name, key in quoted(run).items():
+        columns.append(Column(name, interval(key)))
+        if any(printed_value(run, metric.name, key) is not None for metric in run.metrics):
+            columns.append(Column("published", published(key)))
+    return [*columns, Column("captions", fact("n"))]
+
+
+def machine_keys(run: MeasuredResult) -> dict[str, str]:
+    """As `quoted`, of the captions that no person wrote."""
+    statistic = str(run.settings["statistic"])
+    of_machines = f"{statistic}_without Human"
+    return {name: key.replace(statistic, of_machines, 1) for name, key in quoted(run).items()}
+
+
+def machines(run: MeasuredResult) -> list[Column]:
+    keys = machine_keys(run)
+    first = next(iter(keys.values()))
+    captions = Column("captions", lambda _, metric: f"{metric.numbers[first].n:,}")
+    return [*(Column(name, interval(key)) for name, key in keys.items()), captions]
+
+
+def composite_views(run: MeasuredResult) -> list[str]:
+    measures = run.groups(False)["Parts of the captions"]
+    return [measure.key.removeprefix(f"{COMPOSITE_TAU}_") for measure in measures]
+
+
+def is_complete(run: MeasuredResult, metric: Metric, view: str) -> bool:
+    """Whether the metric scores every caption of a part."""
+    counts = dict(run.extra("counts").rows)
+    return metric.numbers[f"{COMPOSITE_TAU}_{view}"].n == counts[f"Captions, {view}"]
+
+
+def of_part(view: str) -> Cell:
+    """τ-c on a part; a dash where it would be of fewer captions than that of other metrics."""
+    key = f"{COMPOSITE_TAU}_{view}"
+
+    def cell(run: MeasuredResult, metric: Metric) -> str:
+        return times_100(metric.numbers.value(key)) if is_complete(run, metric, view) else "–"
+
+    return cell
+
+
+def of_all(run: MeasuredResult, metric: Metric) -> str:
+    scored_all = metric.numbers.facts["n"] == run.facts["Captions"]
+    return times_100(metric.numbers.value(COMPOSITE_TAU), 3) if scored_all else "–"
+
+
+def composite(run: MeasuredResult) -> list[Column]:
+    return [
+        Column("all", of_all),
+        Column("published", published(COMPOSITE_TAU)),
+        *(Column(view, of_part(view)) for view in composite_views(run)),
+        Column("captions", fact("n")),
+    ]
+
+
+def common_key(run: MeasuredResult) -> str:
+    return f"{run.declared[0].key}_common"
+
+
+def common_captions(run: MeasuredResult) -> list[Column]:
+    """The protocol's statistic on the captions that all metrics score; and how many each scores."""
+    key = common_key(run)
+    (n,) = {m.numbers[key].n for m in run.metrics if m.ok and key in m.numbers.values}
+    title = f"{run.declared[0].title} on the same {n:,} captions"
+    return [Column(title, value(key, times_100)), Column("scored", fact("n"))]
+
+
+def never(gap: float | None) -> str:
+    return "never" if gap is None else f"{gap:.3f}"
+
+
+def whole(count: float | None) -> str:
+    return f"{count:.0f}"
+
+
+def choice_measures(run: MeasuredResult) -> list[tuple[str, str]]:
+    """Title and key of each kind of pair, with the most references of the run; the mean last."""
+    mean, *categories = list(run.groups().values())[-1]
+    return [*((c.title, c.key) for c in categories), ("mean", mean.key)]
+
+
+def with_published(key: str) -> Cell:
+    def cell(run: MeasuredResult, metric: Metric) -> str:
+        known = printed_value(run, metric.name, key)
+        note = "" if known is None else f" ({100 * known:g})"
+        return f"{times_100(metric.numbers.value(key))}{note}"
+
+    return cell
+
+
+def choice_columns(run: MeasuredResult) -> list[Column]:
+    columns = [Column(title, with_published(key)) for title, key in choice_measures(run)]
+    return [*columns, Column("with its interval", interval(choice_measures(run)[-1][1]))]
+
+
+def choices(results: Sequence[Result]) -> str:
+    """PASCAL-50S: how often each metric chooses as people do, and people at the end."""
+    run = results[0].read()
+    mean = choice_measures(run)[-1][1]
+    lines = [metric_table(mean, choice_columns)(results)]
+    if run.people:
+        known = [run.people.get(key) for _, key in choice_measures(run)]
+        cells = ["" if share is None else times_100(share.value) for share in known]
+        lines.append(row("one person with the others", *cells, ""))
+    return "\n".join(lines)
+
+
+JUDGMENT_TABLES = (
+    Table("few-images", ("-m benchmarks.judgments.few_images --simulations 3000",)),
+    Table(
+        "noticed",
+        (
+            judged(
+                "dataset=flickr8k_expert "
+                "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,chrf,bertscore]"
+            ),
+        ),
+        metric_table(
+            "labels_worth",
+            (
+                Column("Δ at 75 %", interval("noticed", never)),
+                Column("100 labels are worth", interval("labels_worth", whole)),
+            ),
+            keep=lambda _, m: "noticed" in m.numbers.values and not m.column.control,
+        ),
+    ),
+    Table(
+        "flickr8k",
+        tuple(
+            judged(f"dataset=flickr8k_{name} metrics=[bleu,meteor,rouge_l,cider,spice]")
+            for name in ("expert", "cf")
+        ),
+        metric_table(
+            COMPOSITE_TAU,
+            tuple(
+                Column(title, cell, run)
+                for run, name, key in (
+                    (0, "Expert τ-c", COMPOSITE_TAU),
+                    (1, "CF τ-b", "kendall_tau_b"),
+                )
+                for title, cell in (
+                    (name, value(key, lambda tau: times_100(tau, 3))),
+                    ("published", published(key)),
+                )
+            ),
+            keep=lambda _, metric: metric.name in FLICKR8K,
+        ),
+    ),
+    Table(
+        "composite",
+        (*parsed("dataset=composite"), judged("dataset=composite metrics=[spice]")),
+        metric_table(
+            lambda run: f"{COMPOSITE_TAU}_{composite_views(run)[-1]}",
+            composite,
+            keep=lambda run, m: any(is_complete(run, m, view) for view in composite_views(run)),
+        ),
+    ),
+    Table(
+        "composite-coco",
+        parsed("dataset=composite dataset.subsets=[coco]"),
+        metric_table(
+            common_key,
+            common_captions,
+            keep=lambda run, metric: common_key(run) in metric.numbers.values,
+        ),
+    ),
+    Table("pascal50s-direct", parsed(f"{PASCAL}direct"), choices),
+    Table("pascal50s-consensus", parsed(f"{PASCAL}consensus"), choices),
+    Table("thumb", parsed("dataset=thumb"), metric_table(first_quoted, ratings, parts=True)),
+    Table(
+        "thumb-machines",
+        parsed("dataset=thumb"),
+        metric_table(lambda run: next(iter(machine_keys(run).values())), machines),
+        show=False,
+    ),
+    Table(
+        "capeval1k",
+        parsed(
+            "dataset=table dataset.name=CapEval1k dataset.image_source=coco "
+            "dataset.file=${METAEVAL_DATA}/capeval1k/capeval1k_decoded_939.jsonl"
+        ),
+        metric_table(first_quoted, ratings, parts=True),
+    ),
+)
+
+# experiment=pairs
+
+
+def comparisons(run: MeasuredResult) -> list[str]:
+    return list(dict.fromkeys(entry["comparison"] for entry in run.extra("accuracies").records))
+
+
+def pairs_of(run: MeasuredResult) -> dict[str, int]:
+    """Kind → pairs, as many as the column with the most scores has."""
+    table = run.extra("accuracies").frame()
+    counts = table[~table["kind"].isin([MEAN, SHOWN])].groupby("kind", sort=False)["n"].max()
+    return {str(kind): int(n) for kind, n in counts.items()}
+
+
+def of_accuracies(kind: str, column: str) -> Cell:
+    """A number of the first comparison, of a kind of pair or over kinds."""
+
+    def cell(run: MeasuredResult, metric: Metric) -> str:
+        for entry in run.extra("accuracies").records:
+            if entry["metric"] == metric.name and entry["kind"] == kind:
+                return times_100(entry[column])
+        return "–"
+
+    return cell
+
+
+def pair_columns(run: MeasuredResult) -> list[Column]:
+    """Accuracy by kind, and the share of ties."""
+    return [
+        Column("mean", of_accuracies(MEAN, "accuracy")),
+        Column("mean of shown", of_accuracies(SHOWN, "accuracy")),
+        *(
+            Column(f"{kind} ({n:,})", of_accuracies(kind, "accuracy"))
+            for kind, n in pairs_of(run).items()
+        ),
+        Column("ties", of_accuracies(MEAN, "ties")),
+    ]
+
+
+def triplet_columns(run: MeasuredResult) -> list[Column]:
+    """The means of the three comparisons, and the second one by kind."""
+    names = comparisons(run)
+    means = [Column(name, value(key_of(name), times_100)) for name in names]
+    kinds = [
+        Column(f"{kind} ({n:,})", value(key_of(names[1], kind), times_100))
+        for kind, n in pairs_of(run).items()
+    ]
+    return [*means, *kinds]
+
+
+def compared(dataset: str) -> tuple[str, ...]:
+    return (f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron",)
+
+
+PAIR_TABLES = (
+    *(
+        Table(name, compared(name), metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns))
+        for name in ("sugarcrepe", "valse")
+    ),
+    Table(
+        "sugarcrepe_pp",
+        compared("sugarcrepe_pp"),
+        metric_table(lambda run: key_of(comparisons(run)[-1]), triplet_columns),
+    ),
+)
+
+# experiment=sensitivity
+
+FLUENCY = "Bigram model per word"  # the control shown next to each metric
+PROFILE = "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=perceptron"
+SOME = "-m metaeval experiment=sensitivity task.images=500 dataset="
+SEEN_BY_NETWORKS = (
+    f"{SOME}coco_val2017 "
+    "metrics=[bertscore,faier,faier_noref,faier_corruptions,tiger,scan,vifidel,bigram_model]"
+)
+# page of a metric → the command, and the columns in its table; pages share the commands
+SEES = {
+    f"{SOME}coco_val2017 metrics={RULES}": {
+        "bleu": ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"),
+        "sacrebleu": ("SacreBLEU",),
+        "meteor": ("METEOR",),
+        "rouge_l": ("ROUGE-L",),
+        "cider": ("CIDEr",),
+        "controls": ("Length", "Random score", "Bigram model", FLUENCY, "Longest copy"),
+    },
+    f"{SOME}coco_val2017 metrics=[spice,bigram_model] metric.spice.parser=perceptron": {
+        "spice": ("SPICE (rules)",),
+    },
+    SEEN_BY_NETWORKS: {
+        "bertscore": ("BERTScore (MiniLM)",),
+        "tiger": ("TIGEr (gold objects)", "SCAN-i2t (gold objects)", "SCAN-t2i (gold objects)"),
+        "faier": (
+            "FAIEr (gold objects)",
+            "FAIEr (gold objects, no references)",
+            "FAIEr (gold objects, trained on corruptions)",
+        ),
+        "vifidel": ("VIFIDEL (gold objects)", "VIFIDEL-ref (gold objects)"),
+    },
+    f"{SOME}scenes metrics=[clipscore,refclipscore,bigram_model]": {
+        "clipscore": ("CLIPScore (scenes)", "RefCLIPScore (scenes)"),
+    },
+}
+
+
+def sees(columns: Sequence[str]) -> Write:
+    """What a metric sees: mean AUC of each kind of change, harmless ones last; a column a metric,
+    and the fluency control."""
+
+    def write(results: Sequence[Result]) -> str:
+        run = results[0].read()
+        metrics = [run.metric(name) for name in dict.fromkeys([*columns, FLUENCY])]
+        sets = [entry for entry in run.extra(SETS).records if not entry["experimental"]]
+        titles = ["the caption, against one with changed …", "changes"]
+        lines = head(*titles, *(f"*{m.name}*" if m.name == FLUENCY else m.name for m in metrics))
+        rows = [
+            ("a harmless rewrite, against a false near-copy", "", "hard_positives"),
+            ("a change of less than two words, against one", "", "no_ops"),
+        ]
+        for kind in reversed(KINDS):
+            n = sum(entry["kind"] == kind for entry in sets)
+            title = "*nothing of its meaning (harmless)*" if kind == "harmless" else kind
+            if n:
+                rows.insert(0, (title, str(n), f"kind_{kind}"))
+        for title, count, key in rows:
+            lines.append(row(title, count, *(three(m.numbers.value(key)) for m in metrics)))
+        return "\n".join(lines)
+
+    return write
+
+
+def made_kinds(run: MeasuredResult) -> list[Column]:
+    """The kinds of harmful changes that occur."""
+    sets = run.extra(SETS).records
+    made = {entry["kind"] for entry in sets if entry["n_applied"] and not entry["experimental"]}
+    return [Column(kind, value(f"kind_{kind}")) for kind in KINDS[:-1] if kind in made]
+
+
+def undecided(expected: str) -> Cell:
+    """Of how many harmful ("lower") or harmless ("same") sets no verdict is sure."""
+
+    def cell(run: MeasuredResult, metric: Metric) -> str:
+        sets = {e["set"] for e in run.extra(SETS).records if e["expected"] == expected}
+        profile = [c for c in run.extra(PROFILE_CELLS).records if c["metric"] == metric.name]
+        return str(sum(c["verdict"] == "unsure" and c["set"] in sets for c in profile))
+
+    return cell
+
+
+SENSITIVITY_TABLES = (
+    *(
+        Table(f"sees-{page}", (command,), sees(columns), quick=RULES in command)
+        for command, pages in SEES.items()
+        for page, columns in pages.items()
+    ),
+    Table(
+        "sensitivity-metrics",
+        (PROFILE,),
+        metric_table(
+            "mean_auc",
+            (
+                Column("harm", value("mean_auc")),
+                Column("harmless", value("harmless")),
+                Column("milder above severer", value("severity_order")),
+                Column("rewrite above near-copy", interval("hard_positives", three)),
+                Column("no-op", value("no_ops")),
+                Column("misses", value("missed", whole)),
+                Column("undecided: harm", undecided("lower")),
+                Column("harmless", undecided("same")),
+            ),
+        ),
+    ),
+    Table("sensitivity-kinds", (PROFILE,), metric_table("mean_auc", made_kinds)),
+    Table("corruptions-second", ("-m benchmarks.corruption_audit second",)),
+    Table("corruptions-made", ("-m benchmarks.corruption_audit table",)),
+)
+
+# other experiments
+
+TRUST = "-m metaeval experiment=trust"
+CAPTIONED_BY = (
+    "CIDEr",
+    "METEOR",
+    "FAIEr (gold objects)",
+    "TIGEr (gold objects)",
+    "VIFIDEL (gold objects)",
+)
+
+
+def trust_uses(results: Sequence[Result]) -> str:
+    """A row a use: the metrics with each verdict."""
+    result = results[0].read()
+    lines = [row(f"`python {TRUST}`, on {result.dataset}", *NAMED[:3]), row(*["---"] * 4)]
+    lines += [
+        row(use["use"], *(use[verdict] or "–" for verdict in NAMED[:3]))
+        for use in result.extra("uses").records
+    ]
+    return "\n".join(lines)
+
+
+def trust_matrix(results: Sequence[Result]) -> str:
+    """A row a metric, a column a use, as the command prints it; below, how robust it is."""
+    result = results[0].read()
+    uses = [use["use"] for use in result.extra("uses").records]
+    lines = [row("", *uses), "|---|" + ":---:|" * len(uses)]
+    rows: dict[str, list[str]] = {}
+    for cell in result.extra("cells").records:
+        rows.setdefault(cell["metric"], []).append(VERDICTS[cell["verdict"]])
+    lines += [row(metric, *verdicts) for metric, verdicts in rows.items()]
+    changes = result.extra("robustness").records
+    after = f"Verdicts that change, of {changes[0]['of'] if changes else 0}: "
+    after += "; ".join(f"{one['change']} {one['verdicts']}" for one in changes)
+    after += f". On {result.dataset}."
+    missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
+    if missing:
+        after += f" Missing: {', '.join(missing)}."
+    return "\n".join([*lines, "", after])
+
+
+def captioners(results: Sequence[Result]) -> str:
+    """Rank-order ρ of each captioner (lower level) against Human, all on the same images: those
+    of which every metric shown scores Human's caption and that of every captioner."""
+    scores = pd.read_parquet(results[0].folder / files.AGAINST_HUMAN / files.SCORES)
+    shown = scores[scores["metric"].isin(CAPTIONED_BY)]
+    table = shown.pivot_table(index="image_id", columns=["metric", "set"], values="score").dropna()
+
+    def rho(metric: str, name: str) -> float:
+        return rank_order(table[metric][[name, "Human"]].to_numpy(), [0, 1]).rho
+
+    names = [name for name in shown["set"].unique() if name != "Human"]
+    names.sort(key=lambda name: rho("CIDEr", name))
+    lines = head(f"ρ against Human, n = {len(table):,}", *names)
+    lines += [row(m, *(three(rho(m, name)) for name in names)) for m in CAPTIONED_BY]
+    return "\n".join(lines)
+
+
+# every system of the four papers
+
+SYSTEMS = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text(encoding="utf-8"))
+OF_PAPERS = (
+    "bleu,sacrebleu,meteor,rouge_l,cider,spice,bertscore,tiger,scan,faier,faier_1,faier_4,"
+    "faier_rel,fier,aier,fier_aier,vifidel"
+)
+ADDED = "chrf,ter,rouge_n,cider_plain,cider_r,wmd,moverscore,lm"
+GROUNDED = "vifidel_lm,vifidel_cider,learn_to_eval,chair"
+ALL = f"[{OF_PAPERS},{ADDED},{GROUNDED}]"
+# of val2017 the first images: all systems together on all would take hours; SPICE's own parser
+# takes an hour, and intervals are not shown
+ON_300 = both(ALL, "dataset.limit=300 metric.spice.parser=perceptron stats.replicates=100")
+ON_PASCAL = f"[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval,aier]"
+BY_PASCAL = judged(
+    "dataset=pascal50s dataset.draws=1 dataset.limit=250 stats.replicates=100 "
+    f"task.permutations=100 metrics={ON_PASCAL} metric={ON_PASCAL} "
+    "metric.learn_to_eval.variant=text"
+)
+BY_COMPOSITE = judged(
+    "dataset=composite dataset.subsets=[coco] report=none stats.replicates=100 "
+    f"task.permutations=100 metric.spice.parser=perceptron metrics={ALL}"
+)
+
+
+def chosen(category: str) -> Cell:
+    """How often a metric chooses as most people did between captions of a kind of PASCAL-50S."""
+    return lambda run, m: value(dict(choice_measures(run))[category], times_100)(run, m)
+
+
+def with_count(key: str) -> Cell:
+    """A correlation, and over how many captions."""
+    return lambda _, m: f"{three(m.numbers.value(key))} ({m.numbers[key].n:,})"
+
+
+def systems(results: Sequence[Result]) -> str:
+    """Each system: ρ on both experiments with the published values, accuracy on PASCAL-50S, and
+    agreement with people on Composite's COCO images."""
+    runs = [result.read() for result in results]
+    lines = head(
+        "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
+        "PASCAL-50S MM", "Composite-COCO ρ (captions)", "note",
+    )  # fmt: skip
+
+    def shown(run: MeasuredResult, column: str, cell: Callable[..., str]) -> str:
+        metric = next((m for m in run.metrics if m.ok and m.name == column), None)
+        return "–" if metric is None else cell(run, metric)
+
+    for name, system in SYSTEMS.items():
+        column = system.get("column", "")
+        cells = [name, system["papers"], f"`{system['metric']}`" if "metric" in system else "–"]
+        for run, papers in zip(runs, (REPLACE, SHUFFLE), strict=False):
+            cells.append(shown(run, column, value(POOLED)))
+            cells.append(three(papers[name]) if name in papers else "none")
+        cells.append(shown(runs[2], system.get("pascal", column), chosen("MM")))
+        cells.append(shown(runs[3], column, with_count("spearman")))
+        lines.append(row(*cells, system.get("note", "")))
+    return "\n".join(lines)
+
+
+OTHER_TABLES = (
+    Table("trust-uses", (TRUST,), trust_uses, show=False),
+    Table("trust-matrix", (TRUST,), trust_matrix),
+    Table(
+        "captioners",
+        (
+            "-m metaeval experiment=captioners dataset=coco_karpathy_test "
+            "dataset.exclude=val2017 captions=${METAEVAL_DATA}/coco/captioners "
+            "metrics=[cider,meteor,faier,tiger,vifidel]",
+        ),
+        captioners,
+    ),
+    Table("systems", (*ON_300, BY_PASCAL, BY_COMPOSITE), systems, show=False),
+    Table(
+        "systems-added",
+        (*ON_300, BY_PASCAL),
+        metric_table(
+            POOLED,
+            (
+                Column("Replace ρ", value(POOLED), 0),
+                Column("within", value(WITHIN), 0),
+                Column("Shuffle ρ", value(POOLED), 1),
+                Column("within", value(WITHIN), 1),
+                *(Column(name, chosen(name), 2) for name in ("HC", "HI", "HM", "MM")),
+            ),
+            keep=lambda run, metric: (
+                POOLED in metric.numbers.values
+                and metric.family in (*ADDED.split(","), *GROUNDED.split(","))
+            ),
+        ),
+    ),
+    Table("speed", ("-m benchmarks.scale.rates",)),
+)
+
+TABLES = (
+    *GRADED_TABLES,
+    *JUDGMENT_TABLES,
+    *PAIR_TABLES,
+    *SENSITIVITY_TABLES,
+    *OTHER_TABLES,
+)

@@ -13,36 +13,19 @@ import sys
 import time
 
 import numpy as np
+import torch
 
 from metaeval.config import add_metric, build, component, compose_config
 from metaeval.data.dataset import Absent
 from metaeval.runs.store import MemoryStore
 
 METRICS = (
-    "bleu",
-    "sacrebleu",
-    "rouge_l",
-    "cider",  # as a scale
-    "rouge_n",
-    "chrf",
-    "ter",
-    "cider_plain",
-    "cider_r",
-    "chair",
-    "wmd",
-    "moverscore",
-    "lm",
-    "vifidel",
-    "vifidel_cider",
-    "vifidel_lm",
-    "learn_to_eval",
-    "aier",
+    "bleu sacrebleu rouge_l cider rouge_n chrf ter cider_plain cider_r chair wmd moverscore lm "
+    "vifidel vifidel_cider vifidel_lm learn_to_eval aier"
 )
 
 
 def main() -> None:
-    import torch
-
     torch.set_num_threads(1)
     overrides = ["dataset=coco_val2017", "dataset.limit=500", "device=cpu"]
     config = compose_config([*overrides, "metric.spice.parser=perceptron"])
@@ -50,7 +33,7 @@ def main() -> None:
     captions = [*dataset.human, *dataset.human]
     index = np.concatenate([np.arange(500), np.roll(np.arange(500), 1)])
     print("| metric | captions/s | first, s |\n|---|---:|---:|")
-    for name in sys.argv[1:] or METRICS:
+    for name in sys.argv[1:] or METRICS.split():
         add_metric(config, name)
         scorer = build(name, config).scorer(dataset, MemoryStore())
         if isinstance(scorer, Absent):

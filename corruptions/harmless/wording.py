@@ -16,9 +16,9 @@ from metaeval.corruptions.language.base import (
     rewritten_whole,
     swapped_words,
 )
+from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.logic import existential
 from metaeval.corruptions.language.content.numbers import number_of
-from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.corruptions.tokens import words

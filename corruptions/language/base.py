@@ -22,7 +22,7 @@ from metaeval.corruptions.base import (
     RatedCorruption,
     RepeatedCorruption,
 )
-from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.categories import Known, known_images
 from metaeval.corruptions.language.parsed import NounPhrase, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
 from metaeval.corruptions.tokens import words

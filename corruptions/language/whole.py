@@ -17,8 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, Severity
 from metaeval.corruptions.graded.random import FromOtherImage
 from metaeval.corruptions.language.base import KnowsImages, rewritten_whole
-from metaeval.corruptions.language.categories import mentions
-from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.categories import Known, mentions
 from metaeval.corruptions.language.parsed import NO_THINGS, parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 

@@ -15,8 +15,7 @@ from scipy.stats import rankdata
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.scores import score_all
-from metaeval.metrics.base import Metric
-from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.measured import SystemRanking

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
-import metaeval.experiments.graded
-import metaeval.results
-import metaeval.stats
 from metaeval.experiments.graded.differences import Comparable, extreme_steps
 from metaeval.experiments.graded.seeds import seed_spread
+from metaeval.experiments.stored_results import code_digest
 from metaeval.results.base import Cell, Estimate, Model
 from metaeval.results.graded import MEASURES, dose_rows
 from metaeval.results.metric import Measured
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.digests import digest
 from metaeval.runs.store import Store
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
@@ -268,7 +263,7 @@ class CachedColumnStatistics:
         self, tables: Sequence[Floats], higher_is_better: bool, curve: bool
     ) -> ColumnStatistics:
         """The statistics of scores [n_images, n_sets] of each seed; without `curve` no dose."""
-        namespace = f"statistics of a column {_code()}"
+        namespace = f"statistics of a column {code_digest()}"
         key = _digest([self._of_design, list(tables), higher_is_better, curve])
         if stored := self._store.get_many(namespace, [key]).get(key):
             text, _, numbers = stored.partition(b"\0")  # JSON contains no zero byte
@@ -284,7 +279,7 @@ class CachedColumnStatistics:
 
     def comparable(self, values: Floats, higher_is_better: bool) -> Comparable:
         """The measures of scores [n_images, n_sets] and their replicates."""
-        namespace = f"measures of a column {_code()}"
+        namespace = f"measures of a column {code_digest()}"
         key = _digest([self._of_design, values, higher_is_better])
         if stored := self._store.get_many(namespace, [key]).get(key):
             return _unpacked_measures(stored)
@@ -313,14 +308,3 @@ def _digest(value: object) -> bytes:
     if isinstance(value, list | tuple):
         return digest(b"".join(map(_digest, value)))
     return digest(json.dumps(value))
-
-
-@cache
-def _code() -> str:
-    """A digest of the statistics' own source and of the versions of their libraries."""
-    packages = (metaeval.stats, metaeval.results, metaeval.experiments.graded)
-    folders = [Path(package.__path__[0]).resolve() for package in packages]
-    sources = [source for folder in folders for source in sorted(folder.rglob("*.py"))]
-    content = [np.__version__, scipy.__version__]
-    content += [f"{source.name} {file_sha256(source)}" for source in sources]
-    return digest("\n".join(content)).hex()

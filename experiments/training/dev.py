@@ -18,9 +18,8 @@ from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
 from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher, score_matrix
-from metaeval.metrics.faier.network import FaierNetwork
+from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, ParsedCaptions, encode
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan

@@ -98,9 +98,8 @@ class TrainFaier(GroundedTraining):
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
         from metaeval.experiments.training.dev import HeldOut, turns_of
-        from metaeval.metrics.faier import captions
-        from metaeval.metrics.faier.network import FaierNetwork, FaierShape
-        from metaeval.metrics.faier.training.task import FaierTask
+        from metaeval.metrics.faier.network import FaierNetwork, FaierShape, build_vocabulary
+        from metaeval.metrics.faier.training import FaierTask
         from metaeval.text.scene_graphs.triplets import TripletParser
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit
@@ -117,7 +116,7 @@ class TrainFaier(GroundedTraining):
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         flat = [text for texts in train.captions for text in texts]
-        vocabulary = captions.build_vocabulary(flat, parser(flat), self.min_count)
+        vocabulary = build_vocabulary(flat, parser(flat), self.min_count)
         shape = FaierShape(
             images.regions.dim if variant.seen else 0,
             len(vocabulary),

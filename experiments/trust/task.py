@@ -17,7 +17,7 @@ from metaeval.compute.memory import return_free_memory
 from metaeval.compute.networks import release
 from metaeval.config import CONTROLS, build_all, compose_config, load_dataset, selected
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
@@ -28,7 +28,7 @@ from metaeval.experiments.stored_results import code_digest
 from metaeval.experiments.text_table import text_table
 from metaeval.experiments.trust.declared import read_battery, read_uses
 from metaeval.experiments.trust.result import NAMED, SHOWN, ItemRun, gathered
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path

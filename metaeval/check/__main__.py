@@ -30,8 +30,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.adapters.coco import CocoScorerMetric
-from metaeval.metrics.adapters.function import FunctionMetric
-from metaeval.metrics.adapters.metric_from import metric_from
+from metaeval.metrics.adapters.function import FunctionMetric, metric_from
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import ROUNDING, close, gaps

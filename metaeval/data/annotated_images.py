@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from metaeval.data.coco.files import search_bases
-from metaeval.data.coco.load import given_path
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, ImageId, ImageSource, Objects, Part
-from metaeval.data.image_source import COCO, coco_number, sources_of
-from metaeval.data.images import ImageFiles
+from metaeval.data.files import given_path
+from metaeval.data.identity import COCO, coco_number, sources_of
+from metaeval.data.image_files import ImageFiles
 from metaeval.readers.files import user_path
 
 SPLITS = ("val2017", "karpathy_test")  # whose instances files are looked for
@@ -71,7 +71,7 @@ def annotated_images(
     Parameters
     ----------
     sources
-        Document → which photograph it is (`metaeval.data.image_source`), for every document.
+        Document → which photograph it is (`metaeval.data.identity`), for every document.
     instances
         A file of COCO's instances schema; by default those of val2017 and of Karpathy's test split
         in the data folder, both where both have some of the images.
@@ -86,8 +86,8 @@ def annotated_images(
 
     Raises InputError for a file or folder that the user named and that is not there.
     """
-    given_file = given_path(instances, "instances", "file")
-    given_folder = given_path(images, "images", "folder")
+    given_file = given_path(instances, "instances") if instances is not None else None
+    given_folder = given_path(images, "images", "folder") if images is not None else None
     known = {key: coco_number(source) for key, source in sources.items()}
     numbers = {key: number for key, number in known.items() if number is not None}
     by_name = {
@@ -110,7 +110,7 @@ def sources_of_ids(
 ) -> tuple[dict[ImageId, ImageSource | None], list[str]]:
     """The source of each image of a table, and a note where it is not known.
 
-    As `metaeval.data.image_source.sources_of`; where nothing is declared and no file is named, ids
+    As `metaeval.data.identity.sources_of`; where nothing is declared and no file is named, ids
     that are, all of them, ids of annotated images of COCO are COCO's.
     """
     keys = list(ids)

@@ -16,6 +16,14 @@ def data_folder(data: str | Path | None = None) -> Path | None:
     return user_path(folder) if folder else None
 
 
+def given_path(path: str | Path, option: str, kind: str = "file") -> Path:
+    """A file or folder that the user named, which must then be there."""
+    given = user_path(path)
+    if not (given.is_dir() if kind == "folder" else given.is_file()):
+        raise InputError(f"{kind} not found; correct dataset.{option}", file=given)
+    return given
+
+
 def find_files(
     names: Sequence[str],
     *,

@@ -15,7 +15,7 @@ from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
-from metaeval.readers.names import name_problem
+from metaeval.readers.values import name_problem
 
 
 @dataclass(frozen=True, slots=True)

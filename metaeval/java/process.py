@@ -10,6 +10,12 @@ signal is tied to the *thread* that forked the child, so every child is forked b
 lives as long as the process. Elsewhere a service still ends when its standard input closes, and
 whatever lives at a normal exit is ended by `atexit`. The child leads a process group of its own:
 Ctrl-C in a terminal reaches only us, and we end it.
+
+Java services that outlive the metric that began them: shared by the jobs of a sweep.
+
+A JVM with METEOR's references or SPICE's models takes seconds to start. Within
+`shared_java_services` a service that is given back stays, and the next metric that needs the same
+service takes it.
 """
 
 from __future__ import annotations
@@ -24,11 +30,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Generic, Protocol, Self, TypeVar
 
 from metaeval.java.runtime import JavaRuntime
 
@@ -213,27 +221,30 @@ def _environment() -> dict[str, str]:
 
 
 class _Drain(threading.Thread):
-    """Reads a stream to its end; keeps the last `keep` bytes (all of them for `None`)."""
+    """Reads a stream to its end, and keeps the last bytes."""
 
-    def __init__(self, stream: IO[bytes], keep: int | None = _TAIL) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(name="metaeval-drain", daemon=True)
-        self._stream, self._keep, self._bytes = stream, keep, bytearray()
+        self._stream, self._bytes = stream, bytearray()
         self.start()
 
     def run(self) -> None:
         try:
             while chunk := os.read(self._stream.fileno(), 65536):
-                self._bytes += chunk
-                if self._keep is not None:
-                    del self._bytes[: -self._keep]
+                self._bytes = (self._bytes + chunk)[-_TAIL:]
         except (OSError, ValueError):  # closed under us: the process has been ended
             pass
 
     def text(self) -> str:
         """What came; waits a moment for the end of the stream."""
         self.join(2)
-        lines = bytes(self._bytes).decode(errors="replace").splitlines(keepends=True)
-        return "".join(x for x in lines if not x.startswith("Picked up "))
+        return _readable(self._bytes)
+
+
+def _readable(stderr: bytes | bytearray) -> str:
+    """The end of what a JVM wrote, without its lines on options from the environment."""
+    lines = stderr[-_TAIL:].decode(errors="replace").splitlines(keepends=True)
+    return "".join(x for x in lines if not x.startswith("Picked up "))
 
 
 def run_once(
@@ -269,32 +280,17 @@ def run_once(
         It could not be started, ran out of time, or ended with an exit code other than 0.
     """
     process = _start(java, args, what, heap, cwd=cwd)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    stderr = _Drain(process.stderr)
     try:
-        stdout = _Drain(process.stdout, keep=None)
-        writer = threading.Thread(target=_write, args=(process.stdin, stdin), daemon=True)
-        writer.start()
-        code = process.wait(timeout)
-        stdout.join()
+        stdout, stderr = process.communicate(stdin, timeout)
     except subprocess.TimeoutExpired:
         end(process)
-        raise JavaError(what, f"not done after {timeout:g} s, ended", stderr.text()) from None
+        _, stderr = process.communicate()
+        raise JavaError(what, f"not done after {timeout:g} s, ended", _readable(stderr)) from None
     finally:
         end(process)
-    if code != 0:
-        raise JavaError(what, f"ended with {_describe_exit(code)}", stderr.text())
-    return bytes(stdout._bytes)
-
-
-def _write(stream: IO[bytes], data: bytes) -> None:
-    try:
-        stream.write(data)
-        stream.close()
-    except (OSError, ValueError):
-        pass  # it ended without reading all of it; its exit code is read below
+    if process.returncode != 0:
+        raise JavaError(what, f"ended with {_describe_exit(process.returncode)}", _readable(stderr))
+    return stdout
 
 
 def _describe_exit(code: int) -> str:
@@ -450,3 +446,74 @@ class _Watch(threading.Thread):
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self.join()
+
+
+class Service(Protocol):
+    """Something that runs until it is closed."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked."""
+        ...
+
+    def close(self) -> None:
+        """End it. Idempotent."""
+        ...
+
+
+S = TypeVar("S", bound=Service)
+
+
+@dataclass
+class _Kept(Generic[S]):
+    key: Hashable
+    service: S
+    in_use: bool
+
+
+_kept: dict[str, list[_Kept[Service]]] | None = None
+
+
+@contextmanager
+def shared_java_services() -> Iterator[None]:
+    """Keep services that are given back, one of a kind, until the block ends; then end all."""
+    global _kept
+    before, _kept = _kept, {} if _kept is None else _kept
+    try:
+        yield
+    finally:
+        if before is None:
+            for kept in [k for of_kind in _kept.values() for k in of_kind]:
+                kept.service.close()
+        _kept = before
+
+
+def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
+    """A service of this kind: the one that is there for the same key, else a new one.
+
+    `key` names all that the service depends on. A service in use is not shared; one of another
+    key that is not in use is ended, as its memory is needed.
+    """
+    if _kept is None:
+        return start()
+    for kept in list(_kept.setdefault(kind, [])):
+        if kept.in_use:
+            continue
+        if kept.key == key and kept.service.is_running:
+            kept.in_use = True
+            return kept.service  # type: ignore[return-value]
+        kept.service.close()
+        _kept[kind].remove(kept)
+    service = start()
+    _kept[kind].append(_Kept(key, service, True))
+    return service
+
+
+def give_back(service: Service) -> None:
+    """Return a borrowed service; outside `shared_java_services`, or where it broke, end it."""
+    for of_kind in (_kept or {}).values():
+        for kept in of_kind:
+            if kept.service is service:
+                kept.in_use = False
+                return
+    service.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,12 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.numbered import (
-    Texts,
-    WordIndex,
-    flatten_references,
-    places_of,
-    runs_of_cost,
-)
 from metaeval.text.tokenizers import base as tokenizers
 
-Ints = npt.NDArray[np.int64]
+Line = tuple[str | int, ...]  # words, with numbers for start, end and unknown words
 
-_CELLS = 2**20  # captions times words of their references, at once
-_START, _END, _UNKNOWN = 0, 1, 2  # numbers of the bigram model's words
+_EDGE = "\x1f"  # between words: none contains it
+_START, _END, _UNKNOWN = 0, 1, 2  # in a `Line`
 
 
 class RandomScore(Metric):
@@ -147,53 +140,30 @@ class LongestCopyScorer(ReferenceScorer):
         self._tokenizer = metric.tokenizer
 
     def prepare(self) -> None:
-        self._vocabulary = WordIndex()
-        references = flatten_references(self.dataset.references)
-        texts = self._vocabulary.learn(self._tokenizer(references.texts))
-        # the words of all references, one after the other, each reference closed by a -1 that no
-        # run of words passes; those of image i begin at `_begins[i]` and are `_sizes[i]`
-        ends = np.cumsum(texts.lengths + 1) - 1
-        self._words = np.full(len(texts.words) + len(texts.lengths), -1)
-        inside = np.ones(len(self._words), dtype=np.bool_)
-        inside[ends] = False
-        self._words[inside] = texts.words
-        self._sizes = np.zeros(len(references.sizes), dtype=np.int64)
-        np.add.at(self._sizes, references.image, texts.lengths + 1)
-        self._begins = np.cumsum(self._sizes) - self._sizes
+        references = self._tokenizer.of_groups(self.dataset.references)
+        self._references = ["".join(map(_joined, group)) for group in references]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        texts = self._vocabulary.encode(self._tokenizer(captions))
-        first = np.cumsum(texts.lengths) - texts.lengths
-        scores = np.full(len(captions), np.nan)
-        for begin, end in runs_of_cost(self._sizes[image_index], _CELLS):
-            chosen = begin + np.flatnonzero(self._sizes[image_index[begin:end]])
-            # the longest first, so that those with a word left are always the first ones
-            chosen = chosen[np.argsort(-texts.lengths[chosen], kind="stable")]
-            longest = self._longest(
-                texts, first[chosen], texts.lengths[chosen], image_index[chosen]
-            )
-            scores[chosen] = longest / np.maximum(texts.lengths[chosen], 1)
-        return scores[:, None]
+        scores = np.full((len(captions), 1), np.nan)
+        texts = self._tokenizer(captions)
+        for row, (words, image) in enumerate(zip(texts, image_index.tolist(), strict=True)):
+            if references := self._references[image]:
+                scores[row] = _longest_run(words, references) / max(len(words), 1)
+        return scores
 
-    def _longest(self, texts: Texts, first: Ints, lengths: Ints, image: Ints) -> Ints:
-        """The longest run of words of each caption; the captions are in descending length."""
-        if not len(first):
-            return first
-        sizes = self._sizes[image]
-        starts = np.cumsum(sizes) - sizes
-        references = self._words[np.repeat(self._begins[image], sizes) + places_of(sizes)]
-        run = np.zeros(len(references), dtype=np.int64)  # the run that ends at each word
-        best = np.zeros_like(run)
-        for step in range(int(lengths[0])):
-            going = int(np.searchsorted(-lengths, -step, side="left"))
-            cells = int(starts[going - 1] + sizes[going - 1])
-            word = np.repeat(texts.words[first[:going] + step], sizes[:going])
-            run[1:cells] = run[: cells - 1] + 1
-            run[0] = 1
-            run[:cells] *= references[:cells] == word
-            np.maximum(best[:cells], run[:cells], out=best[:cells])
-        longest: Ints = np.maximum.reduceat(best, starts)
-        return longest
+
+def _joined(words: Sequence[str]) -> str:
+    """Words as one text in which a run of them is found, and no other."""
+    return _EDGE + "".join(word + _EDGE for word in words)
+
+
+def _longest_run(words: Sequence[str], text: str) -> int:
+    """The length of the longest run of words that is in a text of `_joined`."""
+    longest = 0
+    for start in range(len(words)):
+        while start + longest < len(words) and _joined(words[start : start + longest + 1]) in text:
+            longest += 1
+    return longest
 
 
 class BigramModel(Metric):
@@ -264,24 +234,6 @@ def photographs(
     return [i if source is None else source for i, source in zip(ids, sources, strict=True)]
 
 
-class Counted(NamedTuple):
-    """How often each of the sorted `keys` [m] occurs, `counts` [m]."""
-
-    keys: Ints
-    counts: Ints
-
-    @classmethod
-    def of(cls, keys: Ints) -> Counted:
-        return cls(*np.unique(keys, return_counts=True))
-
-    def find(self, keys: Ints) -> Ints:
-        """How often each of any keys [n] occurs."""
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, self.counts[place], 0)
-
-
 class BigramScorer(Scorer):
     """The model of a dataset's captions."""
 
@@ -312,62 +264,44 @@ class BigramScorer(Scorer):
         return repr(image).encode() + content_digest(sorted(self._captions[image]))
 
     def prepare(self) -> None:
-        place = {image: owner for owner, image in enumerate(self._captions)}
-        self._owner = np.array([place[image] for image in self._images], dtype=np.int64)
-        texts, owners = [], []
-        for owner, group in enumerate(self._captions.values()):
-            texts += self._tokenizer(group)
-            owners += [owner] * len(group)
-        self._numbers: dict[str, int] = {}
-        for words in texts:
-            for word in words:
-                self._numbers.setdefault(word, len(self._numbers) + 3)
-        self._size = len(self._numbers) + 3
-        self._of_same_words: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        for words, owner in zip(texts, owners, strict=True):
-            self._of_same_words[tuple(words)].append(owner)
-        first, pair, text = self._bigrams(texts)
-        owner_of = np.array(owners, dtype=np.int64)[text]
-        self._pairs, self._firsts = Counted.of(pair), Counted.of(first)
-        self._own_pairs = Counted.of(owner_of * self._size**2 + pair)
-        self._own_firsts = Counted.of(owner_of * self._size + first)
+        texts = self._tokenizer.of_groups(list(self._captions.values()))
+        self._known = {word for group in texts for words in group for word in words}
+        self._lines = {
+            image: [self._line(words) for words in group]
+            for image, group in zip(self._captions, texts, strict=True)
+        }
+        lines = [line for group in self._lines.values() for line in group]
+        self._copies = Counter(lines)
+        self._pairs, self._firsts = _count_bigrams(lines)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        pairs: list[int] = []
+        firsts: list[int] = []
+        text: list[int] = []
         texts = self._tokenizer(captions)
-        first, pair, text = self._bigrams(texts)
-        owners = self._owner[image_index]
-        copies = np.array(
-            [
-                sum(owner != other for other in self._of_same_words.get(tuple(words), ()))
-                for words, owner in zip(texts, owners.tolist(), strict=True)
-            ],
-            dtype=np.int64,
-        )
-        size, owner, copied = self._size, owners[text], copies[text]
-        pairs = self._pairs.find(pair) - self._own_pairs.find(owner * size**2 + pair)
-        pairs -= copied * _occurrences(text * size**2 + pair)
-        firsts = self._firsts.find(first) - self._own_firsts.find(owner * size + first)
-        firsts -= copied * _occurrences(text * size + first)
+        for row, (words, index) in enumerate(zip(texts, image_index.tolist(), strict=True)):
+            line, own_lines = self._line(words), self._lines[self._images[index]]
+            # neither the image's own captions count, nor the same words of another image
+            copies = self._copies[line] - own_lines.count(line)
+            own_pairs, own_firsts = _count_bigrams([*own_lines, *[line] * copies])
+            pairs += [self._pairs[pair] - own_pairs[pair] for pair in pairwise(line)]
+            firsts += [self._firsts[word] - own_firsts[word] for word in line[:-1]]
+            text += [row] * (len(line) - 1)
         # the start is not a word that could follow another
-        logs = np.log((pairs + self._k) / (firsts + self._k * (size - 1)))
+        size = len(self._known) + 2
+        logs = np.log((np.array(pairs) + self._k) / (np.array(firsts) + self._k * size))
         total = np.zeros(len(texts))
         np.add.at(total, text, logs)
         return np.stack([total, total / np.bincount(text, minlength=len(texts))], axis=1)
 
-    def _bigrams(self, texts: Sequence[Sequence[str]]) -> tuple[Ints, Ints, Ints]:
-        """First words, bigrams (first · size + second) and places of the texts, [all bigrams]."""
-        numbers, text = [], []
-        for j, words in enumerate(texts):
-            known = [self._numbers.get(word, _UNKNOWN) for word in words]
-            numbers += [_START, *known, _END]
-            text += [j] * (len(words) + 2)
-        word = np.array(numbers, dtype=np.int64)
-        starts = np.flatnonzero(word != _END)
-        first = word[starts]
-        return first, first * self._size + word[starts + 1], np.array(text, dtype=np.int64)[starts]
+    def _line(self, words: Sequence[str]) -> Line:
+        """The words between start and end, unknown ones by one name."""
+        return (_START, *(word if word in self._known else _UNKNOWN for word in words), _END)
 
 
-def _occurrences(keys: Ints) -> Ints:
-    """How often each of the keys [n] occurs among them."""
-    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(counts[place.reshape(-1)], dtype=np.int64)
+def _count_bigrams(
+    lines: Sequence[Line],
+) -> tuple[Counter[tuple[str | int, str | int]], Counter[str | int]]:
+    """How often each pair of words occurs, and each first word of one."""
+    pairs = Counter(pair for line in lines for pair in pairwise(line))
+    return pairs, Counter(word for line in lines for word in line[:-1])

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.faier.captions import NO_REFERENCE, encode
 from metaeval.metrics.faier.matcher import UnionMatcher
-from metaeval.metrics.faier.network import FaierNetwork, load_network
+from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, encode, load_network
 from metaeval.reproduce.coco_words import WORDS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary

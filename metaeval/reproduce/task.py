@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path

@@ -38,9 +38,10 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     value = with_interval(measure, order[0].numbers[measure.key])
     if measure.group:
         value = f"{measure.full_title}: {value}"
-    word = "lowest" if measure.best == "lowest" else "highest"
+    word, after = ("lowest", "higher") if measure.best == "lowest" else ("highest", "lower")
     comparisons = result.comparisons.get(measure.key)
-    return _leaders([m.name for m in order], value, comparisons, word, "metric", "lower")
+    noun = _noun(result)
+    return _leaders([m.name for m in order], value, comparisons, word, noun, after)
 
 
 def leading_systems(result: MeasuredResult) -> str:
@@ -107,9 +108,9 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
     compared = [c.a for c in against.comparisons if c.a in metrics]
     above = [name for name in against.above if name in metrics]
     if not above:
-        return f"No metric is significantly above {control}."
+        return f"No {_noun(result)} is significantly above {control}."
     if len(above) == len(compared) > 1:
-        return f"Every metric is significantly above {control}."
+        return f"Every {_noun(result)} is significantly above {control}."
     return f"Significantly above {control}: {names(above)}."
 
 
@@ -150,6 +151,12 @@ def ranked_metrics(result: MeasuredResult) -> list[MetricResult]:
         for m in result.metrics
         if m.ok and m.column.is_ranked and not m.has_learned_from(result.experiment)
     ]
+
+
+def _noun(result: MeasuredResult) -> str:
+    """What sentences call those that they rank, where a page shows others next to them."""
+    shown = [m for m in result.metrics if m.ok and m.column.is_ranked]
+    return "metric" if len(shown) == len(ranked_metrics(result)) else "ranked metric"
 
 
 def text_of(measure: Measure, estimate: Estimate) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from metaeval.corruptions.base import Caption, Corruption
-from metaeval.corruptions.language.categories import mentions
+from metaeval.corruptions.language.categories import known_images, mentions
 from metaeval.corruptions.language.content.objects import FoilObject, HallucinateObject, OtherObject
-from metaeval.corruptions.language.known import known_images
 from metaeval.corruptions.language.parsed import parse
 from metaeval.corruptions.truth.base import Harmed
 from metaeval.corruptions.truth.changes import (

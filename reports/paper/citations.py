@@ -7,25 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
+from metaeval import installation
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 
 BIB = Path(__file__).with_name("citations.bib")
 PROTOCOL = "gonzalez2022metrics"  # of the experiments replace and shuffle
 CONTROLS = "perrella2024guardians"
-
-# how the name of a dataset begins → keys
-OF_DATASET = {
-    "coco": ("chen2015microsoft",),
-    "flickr8k": ("hodosh2013framing",),
-    "composite": ("aditya2015images",),
-    "pascal50s": ("vedantam2015cider",),
-    "thumb": ("kasai2022transparent", "chen2015microsoft"),
-    "sugarcrepe": ("hsieh2023sugarcrepe", "chen2015microsoft"),
-    "valse": ("parcalabescu2022valse", "chen2015microsoft"),
-    "caparena": ("cheng2025caparena",),
-    "foil": ("shekhar2017foil", "chen2015microsoft"),
-}
 
 
 class Citation(NamedTuple):
@@ -51,11 +41,10 @@ def cite(run: LoadedRun) -> Citation:
         *(key for m in metrics for key in m.citation),
         *((CONTROLS,) if any(m.column.control for m in metrics) else ()),
     ]
-    known = entries()
-    missing = dict.fromkeys(m.name for m in scores if not known.keys() & set(m.citation))
-    parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys) if key in known)]
+    missing = [m.name for m in scores if not any(map(entry, m.citation))]
+    parts = [software(str(version)), *filter(None, map(entry, dict.fromkeys(keys)))]
     sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")
-    return Citation(sentence, "\n\n".join(parts), tuple(missing))
+    return Citation(sentence, "\n\n".join(parts), tuple(dict.fromkeys(missing)))
 
 
 def software(version: str) -> str:
@@ -77,5 +66,16 @@ def entries() -> dict[str, str]:
     return {re.split(r"[{,]", entry, maxsplit=2)[1]: entry.strip() for entry in entries}
 
 
-def _of_dataset(name: str) -> tuple[str, ...]:
-    return next((keys for start, keys in OF_DATASET.items() if name.startswith(start)), ())
+def entry(citation: str) -> str | None:
+    """The BibTeX entry of a key of citations.bib, or the entry that stands in place of a key."""
+    return citation.strip() if citation.lstrip().startswith("@") else entries().get(citation)
+
+
+def _of_dataset(name: str) -> list[str]:
+    """What the configuration cites whose name is the longest at the beginning of this one."""
+    files = [f for folder in installation.config_folders() for f in folder.glob("dataset/*.yaml")]
+    fitting = [file for file in files if name.startswith(file.stem)]
+    if not fitting:
+        return []
+    file = max(fitting, key=lambda file: len(file.stem))
+    return list(yaml.safe_load(file.read_text(encoding="utf-8")).get("citation", ()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.corruption_audit.second import print_second, second_rates
+from benchmarks.corruption_audit.__main__ import print_second, second_rates
 from metaeval.audit.__main__ import BOUND
 from metaeval.corruptions.base import Corruption
 from metaeval.data.scenes import load_scenes

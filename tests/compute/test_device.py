@@ -1,17 +1,17 @@
 """Devices by name, batches that shrink, equal keys, networks loaded once, threads, memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from benchmarks.gpu import random_roberta
 from metaeval.compute.batching import fill_rows, group_rows_by_keys, group_rows_by_length
 from metaeval.compute.device import (
     check_dtype,
@@ -24,6 +24,10 @@ from metaeval.compute.device import (
 from metaeval.compute.networks import keep_networks, load_once, release
 from metaeval.compute.threads import divide_products_only, map_ordered, run_parallel
 from metaeval.errors import ConfigError
+from metaeval.metrics.clipscore.network import Clip
+from metaeval.metrics.clipscore.weights import ClipWeights
+from metaeval.text.transformers.encoder import TextEncoder
+from metaeval.text.transformers.locate import locate
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 100])
@@ -36,9 +40,8 @@ def test_every_item_once_also_when_memory_runs_out(n: int) -> None:
         assert stop - start <= size
         done.extend(range(start, stop))
 
-    fitted = in_batches(n, 64, work)
+    assert in_batches(n, 64, work) == (64 if n == 0 else 8)
     assert done == list(range(n))
-    assert fitted == (64 if n == 0 else 8)
 
 
 def test_one_item_that_does_not_fit_is_an_error() -> None:
@@ -76,14 +79,7 @@ def test_devices_by_name() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_gpu_equals_cpu(tmp_path: Path) -> None:
     """Token vectors and CLIP's vectors in float32, of random weights: equal to 1e-4."""
-    from benchmarks.gpu import random_roberta
-    from metaeval.metrics.clipscore.network import Clip
-    from metaeval.metrics.clipscore.weights import ClipWeights
-    from metaeval.text.transformers.encoder import TextEncoder
-    from metaeval.text.transformers.locate import TextModel, locate
-
     model = locate(random_roberta(tmp_path, layers=2))
-    assert isinstance(model, TextModel)
     found = {}
     for device in ("cpu", "cuda"):
         encoder, kept = TextEncoder(model, 2, device), {}
@@ -155,9 +151,6 @@ def test_convolutions_are_not_rounded_to_tf32() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_a_full_device_halves_batches_and_changes_no_vector() -> None:
     """The device's own error, with 96 MiB left: the 256 images alone take 147."""
-    from metaeval.metrics.clipscore.network import Clip
-    from metaeval.metrics.clipscore.weights import ClipWeights
-
     clip = Clip(ClipWeights("ViT-S-32-alt", "random", None), "cuda")
     pixels = torch.randn(256, 3, 224, 224, generator=torch.Generator().manual_seed(0))
     expected = clip.images(pixels)
@@ -300,6 +293,8 @@ def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None
 
     assert set(map_ordered(job, range(5))) == {(1, False)}
     assert set(run_parallel([lambda: job(0)] * 5)) == {(1, False)}
+    assert run_parallel([partial(abs, -k) for k in range(9)]) == list(range(9))
+    assert not torch.is_inference_mode_enabled()
     assert torch.get_num_threads() == threads
 
 

@@ -12,8 +12,6 @@ its own recurrent networks ask the driver; for these the device is "meta", which
 rules: a device of its own, and no values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -45,17 +43,16 @@ from metaeval.metrics.scan.grounding import RegionBatch
 from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
 from metaeval.metrics.scan.tiger_score import tiger
 from metaeval.metrics.scan.training import hardest_negatives, triplet_loss
-from metaeval.metrics.vifidel.device_sections import importance, squared_distances
-from metaeval.metrics.vifidel.distance import TransportProblems, _prices
+from metaeval.metrics.vifidel.distance import (
+    TransportProblems,
+    _prices,
+    importance,
+    squared_distances,
+)
 from metaeval.text.transformers.encoder import TextEncoder
 
 CUDA, META = torch.device("cuda", 0), torch.device("meta")
 _device, _real = CUDA, False
-
-
-def device() -> torch.device:
-    """The device of the block that is running."""
-    return _device
 
 
 class DeviceRules(TorchDispatchMode):
@@ -110,21 +107,13 @@ def _on(kind: torch.device, real: bool) -> Iterator[None]:
         _device, _real = before
 
 
-def random_normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Standard normal numbers on the device of the block that is running."""
-    if _real:
-        return torch.randn(*shape, dtype=dtype).to(_device)
-    return torch.randn(*shape, dtype=dtype, device=_device)
-
-
 def random_integers(low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
-    """Integers from low to high - 1 on the device of the block that is running."""
     if _real:
         return torch.randint(low, high, shape).to(_device)
     return torch.randint(low, high, shape, device=_device)
 
 
-def on_device(module: torch.nn.Module) -> torch.nn.Module:
+def on_device(module: torch.nn.Module) -> Any:
     """The module on the device; with fake parameters where tensors are fake."""
     if _real:
         return module.to(_device)
@@ -142,7 +131,6 @@ def on_device(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def require_on_device(*results: Any) -> None:
-    """Raise AssertionError for a tensor that is not on the device."""
     tensors = [t for t in tree_leaves(results) if isinstance(t, torch.Tensor)]
     assert tensors
     for tensor in tensors:
@@ -153,8 +141,13 @@ Section = Callable[[int], Any]
 N_REGIONS, N_WORDS, D = 6, 7, 16
 
 
+SCAN = ScanShape(dim=5, words=20, embed=D, word=8)
+
+
 def floats(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    return random_normal(*shape, dtype=dtype)
+    if _real:
+        return torch.randn(*shape, dtype=dtype).to(_device)
+    return torch.randn(*shape, dtype=dtype, device=_device)
 
 
 def ids(*shape: int, most: int = 20) -> torch.Tensor:
@@ -170,17 +163,15 @@ def without_dropout(network: torch.nn.Module) -> torch.nn.Module:
 
 
 def there(*shape: int) -> torch.Tensor:
-    return torch.ones(*shape, dtype=torch.bool, device=device())
+    return torch.ones(*shape, dtype=torch.bool, device=_device)
 
 
 def faier() -> FaierNetwork:
-    network: Any = on_device(FaierNetwork(FaierShape(5, 20, width=8, d=D)))
-    return network  # type: ignore[no-any-return]
+    return on_device(FaierNetwork(FaierShape(5, 20, width=8, d=D)))
 
 
 def faier_see(n: int) -> Any:
-    seen = faier().see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
-    return tuple(seen)
+    return tuple(faier().see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS)))
 
 
 def faier_read(n: int) -> Any:
@@ -207,41 +198,31 @@ def faier_training(n: int) -> Any:
     seen = network.see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
     text = network.text
     states, _ = text.read(text.words, ids(n, N_WORDS))
-    score = level_score(seen.objects, seen.mask, states)
-    torch.relu(0.2 - score).sum().backward()
+    torch.relu(0.2 - level_score(seen.objects, seen.mask, states)).sum().backward()
     return [p.grad for p in (network.visual.inner.weight, text.embedding.weight)]
 
 
-def scan_shape() -> ScanShape:
-    return ScanShape(dim=5, words=20, embed=D, word=8)
-
-
 def scan_encode_regions(n: int) -> Any:
-    encoder: Any = on_device(RegionEncoder(scan_shape()))
-    return encoder.rows(floats(n, 5), floats(n, 5), floats(n, 1))
+    return on_device(RegionEncoder(SCAN)).rows(floats(n, 5), floats(n, 5), floats(n, 1))
 
 
 def scan_encode_words(n: int) -> Any:
-    encoder: Any = on_device(WordEncoder(scan_shape()))
-    return encoder(ids(n, N_WORDS))
+    return on_device(WordEncoder(SCAN))(ids(n, N_WORDS))
 
 
 def scan_attend(n: int) -> Any:
     batch = RegionBatch.of(floats(n, N_REGIONS, D))
-    index = torch.arange(n, device=device())
-    return batch.attend(index, floats(n, N_WORDS, D), 9.0)
+    return batch.attend(torch.arange(n, device=_device), floats(n, N_WORDS, D), 9.0)
 
 
 def scan_training(n: int) -> Any:
-    regions: Any = on_device(RegionEncoder(scan_shape()))
-    words: Any = on_device(WordEncoder(scan_shape()))
-    first = torch.zeros(n * N_REGIONS, 1, device=device())
+    regions, words = on_device(RegionEncoder(SCAN)), on_device(WordEncoder(SCAN))
+    first = torch.zeros(n * N_REGIONS, 1, device=_device)
     flat = floats(n * N_REGIONS, 5)
     images = regions.rows(flat, flat, first).view(n, N_REGIONS, D)
     captions = words(ids(n, N_WORDS))
-    counts = torch.full((n,), 3.0, device=device())
-    means = mean_cosines(images, counts, captions, counts, 9.0)
-    negatives = hardest_negatives(means["i2t"])
+    counts = torch.full((n,), 3.0, device=_device)
+    negatives = hardest_negatives(mean_cosines(images, counts, captions, counts, 9.0)["i2t"])
     loss = triplet_loss(lambda i, c: (images[i, 0] * captions[c, 0]).sum(1), n, negatives, 0.2)
     loss.loss.backward()
     return regions.fc.weight.grad, words.embed.weight.grad
@@ -264,7 +245,7 @@ def bert_encode(n: int) -> Any:
     encoder = TextEncoder.__new__(TextEncoder)
     encoder._network = on_device(transformers.BertModel(config).eval())
     return encoder.forward(
-        ids(n, N_WORDS), torch.ones(n, N_WORDS, dtype=torch.int64, device=device())
+        ids(n, N_WORDS), torch.ones(n, N_WORDS, dtype=torch.int64, device=_device)
     )
 
 
@@ -284,19 +265,18 @@ def clip_encode(n: int) -> Any:
 
 def clip_training(n: int) -> Any:
     image, text = clip_encode(n)
-    torch.nn.functional.cross_entropy(image @ text.T, torch.arange(n, device=device())).backward()
+    torch.nn.functional.cross_entropy(image @ text.T, torch.arange(n, device=_device)).backward()
     return image, text
 
 
 def judge() -> CaptionJudge:
     shape = JudgeShape(20, word=8, hidden=D, dense=8, dim=5)
-    network: Any = on_device(without_dropout(CaptionJudge(shape)))
-    return network  # type: ignore[no-any-return]
+    return on_device(without_dropout(CaptionJudge(shape)))
 
 
 def judge_logits(n: int) -> torch.Tensor:
     network = judge()
-    read = network.read(ids(n, N_WORDS), torch.full((n,), N_WORDS, device=device()))
+    read = network.read(ids(n, N_WORDS), torch.full((n,), N_WORDS, device=_device))
     return network.judge(network.see(floats(n, 5)), read, read)
 
 
@@ -308,8 +288,7 @@ def judge_training(n: int) -> Any:
 
 def language_model(n: int) -> Any:
     shape = LanguageShape(20, word=8, hidden=D)
-    network: Any = on_device(without_dropout(CaptionLanguageModel(shape)))
-    return network(ids(n, N_WORDS))
+    return on_device(without_dropout(CaptionLanguageModel(shape)))(ids(n, N_WORDS))
 
 
 def language_model_training(n: int) -> Any:
@@ -336,15 +315,14 @@ def vifidel_prices(n: int) -> Any:
 
 def transport_costs(n: int) -> Any:
     cost = floats(4, N_REGIONS, n, dtype=torch.float64)
-    masses = [torch.ones(k, n, dtype=torch.float64, device=device()) for k in (4, N_REGIONS)]
-    whole = transport_device.whole_costs(cost, *masses, 40)
-    return whole, transport_device.unit_costs(cost, cost)
+    masses = [torch.ones(k, n, dtype=torch.float64, device=_device) for k in (4, N_REGIONS)]
+    return transport_device.whole_costs(cost, *masses, 40), transport_device.unit_costs(cost, cost)
 
 
 def transport_problems(n: int) -> transport_device.Problems:
     cost = random_integers(0, 1 << 40, (4, N_REGIONS, n))
-    supply = torch.ones(4, n, dtype=torch.float64, device=device())
-    demand = torch.ones(N_REGIONS, n, dtype=torch.float64, device=device())
+    supply = torch.ones(4, n, dtype=torch.float64, device=_device)
+    demand = torch.ones(N_REGIONS, n, dtype=torch.float64, device=_device)
     return transport_device.begin(cost, supply, demand, 7)
 
 
@@ -392,8 +370,7 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
 def transfers(section: Section, n: int, kind: torch.device, float64: bool) -> DeviceRules:
     """Run a section over a batch of n; what it copied between host and device."""
     with fake_device(kind, float64) as rules:
-        result = section(n)
-        require_on_device(result)
+        require_on_device(section(n))
     return rules
 
 

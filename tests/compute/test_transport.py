@@ -5,8 +5,6 @@ of the greatest: 1e-12 is some hundred times what both can be off together. The 
 on the processor here; its arithmetic is in whole numbers, and additions of masses have one order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import permutations
@@ -30,7 +28,6 @@ both = pytest.mark.parametrize("solve", [transport.flows, on_device], ids=["POT"
 
 
 def problems(kind: str, m: int, n: int, count: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
-    """Costs, supply, demand of problems of one kind."""
     rng = np.random.default_rng(seed)
     if kind == "fractions":
         supply, demand = rng.random((m, count)), rng.random((n, count))
@@ -70,18 +67,7 @@ def test_costs_as_much_as_by_pot(kind: str, m: int, n: int, solve: Solver) -> No
     slack = 0 if kind != "fractions" else 1e-14 * (m + n)  # whole numbers are carried exactly
     assert np.abs(flow.sum(axis=1) - supply).max() <= slack
     assert np.abs(flow.sum(axis=0) - demand).max() <= slack
-    expected = by_pot(cost, supply, demand)
-    assert np.abs(transport.costs(cost, flow) - expected).max() < TOLERANCE
-
-
-@pytest.mark.slow
-def test_twenty_thousand_random_problems_cost_as_much_as_by_pot() -> None:
-    rng = np.random.default_rng(1)
-    for seed, (m, n) in enumerate(rng.integers(1, (9, 16), (40, 2)).tolist()):
-        kind = ("counts", "fractions", "degenerate")[seed % 3]
-        cost, supply, demand = problems(kind, m, n, 500, seed)
-        found = transport.costs(cost, on_device(cost, supply, demand))
-        assert np.abs(found - by_pot(cost, supply, demand)).max() < TOLERANCE
+    assert np.abs(transport.costs(cost, flow) - by_pot(cost, supply, demand)).max() < TOLERANCE
 
 
 @both
@@ -90,8 +76,7 @@ def test_the_best_of_all_assignments(solve: Solver) -> None:
     ones = np.ones((5, 50))
     orders = list(permutations(range(5)))
     best = np.min([cost[range(5), order].mean(axis=0) for order in orders], axis=0)
-    found = transport.costs(cost, solve(cost, ones, ones))
-    assert np.abs(found - best).max() < TOLERANCE
+    assert np.abs(transport.costs(cost, solve(cost, ones, ones)) - best).max() < TOLERANCE
 
 
 @both

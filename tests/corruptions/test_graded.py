@@ -96,8 +96,7 @@ def test_number_of_replaced_words_on_coco(coco, rate):
     corruption = Replace(rate, distinct=True)
     for source, result in zip(coco.human, corruption.apply(coco, 0), strict=True):
         n = len(words(source.split()))
-        assert len(result.edits) == round(rate * n)
-        assert result.requested == rate
+        assert (len(result.edits), result.requested) == (round(rate * n), rate)
         assert result.realised == len(result.edits) / n
         assert replayed(source, result) == result.text
 
@@ -246,12 +245,11 @@ def test_reverse_twice_is_the_caption(coco):
 
 def test_by_hand():
     text = 'A man - "smiling" (at us).'
-    assert Reverse().corrupt(Caption(0, text), np.random.default_rng(0)).text == (
-        'us). (at - "smiling" man A'
-    )
-    one = Delete(1.0).corrupt(Caption(0, text), np.random.default_rng(1))
-    assert len(words(one.text.split())) == 1
-    assert "-" in one.text.split()  # a token without a word is not a word to leave out
+    reverse = Reverse().corrupt(Caption(0, text), np.random.default_rng(0)).text
+    assert reverse == 'us). (at - "smiling" man A'
+    one = Delete(1.0).corrupt(Caption(0, text), np.random.default_rng(1)).text.split()
+    assert len(words(one)) == 1
+    assert "-" in one  # a token without a word is not a word to leave out
     for nothing in ("", "dog", "- -"):
         for corruption in (Delete(0.5), Reverse()):
             result = corruption.corrupt(Caption(0, nothing), np.random.default_rng(0))
@@ -359,16 +357,15 @@ def test_derange_chooses_distinguishable_words():
     corruption = Shuffle(0.5, derange=True)
     for seed in range(50):
         result = corruption.corrupt(Caption(0, "a dog A cat"), np.random.default_rng(seed))
-        assert result.applied
-        assert result.realised == 0.5
+        assert (result.applied, result.realised) == (True, 0.5)
 
 
 def test_nothing_to_move():
     for derange in (False, True):
         for text in ("", "...", "dog", "dog Dog dog, (dog)."):
             result = Shuffle(1.0, derange).corrupt(Caption(0, text), np.random.default_rng(0))
-            assert (result.text, result.applied, result.edits) == (text, False, ())
-            assert result.realised == 0.0
+            facts = (result.text, result.applied, result.edits, result.realised)
+            assert facts == (text, False, (), 0.0)
 
 
 def test_punctuation_goes_with_its_word_and_a_lone_dash_stays():

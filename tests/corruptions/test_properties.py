@@ -83,8 +83,7 @@ def test_kind_title_and_expectation_are_declared(name):
 
 
 def test_titles_are_unique():
-    titles = [made(name).title for name in FILES]
-    assert len(set(titles)) == len(titles)
+    assert len({made(name).title for name in FILES}) == len(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -141,8 +140,7 @@ def test_the_order_of_captions_does_not_matter(name, order):
     for i in order:
         image_id = data.image_ids[i]
         caption = Caption(image_id, data.human[i], graphs[image_id])
-        now = corruption.corrupt(caption, corruption.generator(7, image_id))
-        assert now == known[image_id]
+        assert corruption.corrupt(caption, corruption.generator(7, image_id)) == known[image_id]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +160,6 @@ def test_configured_corruptions_run(name):
     corruptions = levels(name)
     assert len({corruption.label for corruption in corruptions}) == len(corruptions)
     for corruption in corruptions:
-        assert isinstance(corruption, Corruption)
         assert corruption.name == name
         data = LONG if corruption.kind == "sentences" else DATA
         assert corruption.missing(data) is None

@@ -21,8 +21,7 @@ def test_a_subset_keeps_what_belongs_together_and_the_pool() -> None:
     whole = _dataset()
     objects = whole.part("objects")
     few = whole.subset([3, 1])
-    assert few.image_ids == (5, 9)
-    assert few.human == ("b", "d")
+    assert (few.image_ids, few.human) == ((5, 9), ("b", "d"))
     assert few.references == (("bb",), ("dd",))
     assert (few.name, few.pool) == (whole.name, whole.pool)
     assert few.part("objects") is objects  # loaded once, for parts go by image id
@@ -30,13 +29,14 @@ def test_a_subset_keeps_what_belongs_together_and_the_pool() -> None:
 
 
 def test_a_position_twice_or_beyond_is_refused() -> None:
-    with pytest.raises(ValueError, match="twice"):
-        _dataset().subset([1, 1])
-    for position in (4, -1):
-        with pytest.raises(IndexError):
-            _dataset().subset([position])
-    with pytest.raises(ValueError, match="at least one image"):
-        _dataset().subset([])
+    for positions, kind, problem in (
+        ([1, 1], ValueError, "twice"),
+        ([4], IndexError, None),
+        ([-1], IndexError, None),
+        ([], ValueError, "at least one image"),
+    ):
+        with pytest.raises(kind, match=problem):
+            _dataset().subset(positions)
 
 
 def _two_sets() -> CaptionDataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +10,18 @@ import pytest
 
 from metaeval.data.annotated_images import annotated_images
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.image_source import coco_number, source_of_file, sources_of
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.identity import coco_number, source_of_file, sources_of
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
-from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
+from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
 from metaeval.weights.pretrained import PretrainedWeights
 from tests.data.judgments.test_judgments import thumb
 from tests.data.pairs.pair_files import coco, sugarcrepe
+from tests.shared import write_json, write_lines
 from tests.vision.regions.region_cases import dataset
 
 
@@ -28,10 +29,9 @@ def test_the_number_is_read_from_file_names() -> None:
     for name in ("COCO_val2014_000000391895.jpg", "val2017/000000391895.jpg", "000000391895.png"):
         assert source_of_file(name) == "coco:391895"
     assert coco_number("coco:391895") == 391895
-    assert source_of_file("1000268201_693b08cb0e.jpg", "flickr8k") == (
-        "flickr8k:1000268201_693b08cb0e"
-    )
-    assert coco_number("flickr8k:1000268201_693b08cb0e") is None
+    flickr = "flickr8k:1000268201_693b08cb0e"
+    assert source_of_file("1000268201_693b08cb0e.jpg", "flickr8k") == flickr
+    assert coco_number(flickr) is None
     assert source_of_file("img7.jpg") is source_of_file(None) is coco_number(None) is None
 
 
@@ -41,17 +41,15 @@ def test_what_the_user_declares() -> None:
     assert sources_of([1, 2], names, declared="coco") == {1: "coco:1", 2: "coco:2"}
     assert sources_of([1], {}, declared="other", collection="mine") == {1: "other:mine/1"}
     named = ["COCO_val2014_000000000042.jpg", "000000391895.jpg", "7"]
-    assert list(sources_of(named, {}, declared="coco").values()) == [
-        "coco:42",
-        "coco:391895",
-        "coco:7",
-    ]
-    with pytest.raises(ConfigError, match="'٧' is not a COCO id"):
-        sources_of(["٧"], {}, declared="coco")
-    with pytest.raises(ConfigError, match="'b7' is not a COCO id"):
-        sources_of(["b7"], {}, declared="coco")
-    with pytest.raises(ConfigError, match=r"'flickr' is not one of coco, other"):
-        sources_of([1], {}, declared="flickr")
+    found = list(sources_of(named, {}, declared="coco").values())
+    assert found == ["coco:42", "coco:391895", "coco:7"]
+    for image, declared, problem in (
+        ("٧", "coco", "'٧' is not a COCO id"),
+        ("b7", "coco", "'b7' is not a COCO id"),
+        (1, "flickr", r"'flickr' is not one of coco, other"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            sources_of([image], {}, declared=declared)
 
 
 def instances(path: Path, *numbers: int) -> Path:
@@ -65,8 +63,7 @@ def instances(path: Path, *numbers: int) -> Path:
         ],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
-    return path
+    return write_json(path, content)
 
 
 def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
@@ -82,23 +79,19 @@ def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
     assert sorted(objects) == ["a", "b", "c"]
     assert objects["a"].boxes[0].tolist() == [0, 0, 0.2, 0.5]  # val2017 has two of the images too
     assert objects["c"].labels == ("dog",)
-    assert "d" not in objects
     assert checksums.keys() == {"instances_val2017.json", "instances_karpathy_test.json"}
-    assert images.path("a") == tmp_path / "val2017" / "000000000042.jpg"
-    assert images.path("b") is None
-    own = annotated_images(
-        sources, tmp_path / "annotations" / "instances_val2017.json", data=tmp_path
-    )
-    assert sorted(own["objects"]()) == ["a", "b"]
+    file = tmp_path / "val2017" / "000000000042.jpg"
+    assert (images.path("a"), images.path("b")) == (file, None)
+    val2017 = tmp_path / "annotations" / "instances_val2017.json"
+    own = annotated_images(sources, val2017, data=tmp_path)["objects"]()
+    assert sorted(own) == ["a", "b"]
     with pytest.raises(InputError, match=r"file not found; correct dataset\.instances"):
         annotated_images(sources, tmp_path / "none.json")
     flickr = {f"{k} x": "flickr8k:x" for k in range(3)}  # three documents of one photograph
     one = annotated_images(flickr, data=tmp_path)["objects"]()
-    assert isinstance(one, Absent)
     assert "none of the 1 images is known" in one.reason
     assert "image_source=coco" not in one.remedy  # these are known not to be COCO's
     nobody = annotated_images({"d": "flickr8k:x", "e": None}, data=tmp_path)["objects"]()
-    assert isinstance(nobody, Absent)
     assert "none of the 2 images is known to be one of COCO's" in nobody.reason
 
 
@@ -111,14 +104,13 @@ def weights_that_know(*numbers: int) -> PretrainedWeights:
 def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents: str) -> None:
     thumb(tmp_path)  # six captions of COCO's 974 and 2453
     judged = load_thumb(root=tmp_path, documents=documents)
-    assert len(judged.dataset) == 2
-    assert len(judged.dataset.corpus()) == {"image": 2, "pair": 6, "rating": 6}[documents]
+    n_documents = {"image": 2, "pair": 6, "rating": 6}[documents]
+    assert (len(judged.dataset), len(judged.dataset.corpus())) == (2, n_documents)
     seen = weights_that_know(974).overlap(judged.dataset)[judged.image_index]
     assert seen.tolist() == [True] * 3 + [False] * 3
     # the choice of weights looks at the pool, by the same identity
-    assert np.isin(image_keys(judged.dataset, pool=True), weights_that_know(2453).seen).sum() == (
-        len(judged.dataset) / 2
-    )
+    keys = image_keys(judged.dataset, pool=True)
+    assert np.isin(keys, weights_that_know(2453).seen).sum() == 1
 
 
 def test_the_guard_sees_the_image_of_a_pair(tmp_path: Path) -> None:
@@ -138,8 +130,7 @@ def renumbered(path: Path, names: bool) -> Path:
         for k, n in enumerate(numbers)
     ]
     annotations = [{"id": k, "image_id": k // 2, "caption": f"caption {k}"} for k in range(4)]
-    path.write_text(json.dumps({"images": images, "annotations": annotations}))
-    return path
+    return write_json(path, {"images": images, "annotations": annotations})
 
 
 def load_renumbered(path: Path, names: bool, **options: str) -> CaptionDataset:
@@ -151,31 +142,20 @@ def test_renumbered_images_are_seen_through_or_refused(
 ) -> None:
     path = tmp_path / "captions.json"
     weights = weights_that_know(391895)
-    named = load_renumbered(path, names=True)
+    named, nameless = (load_renumbered(path, names) for names in (True, False))
     assert weights.overlap(named).tolist() == [True, False]
     assert weights.overlap(named.subset([1])).tolist() == [False]
-    nameless = load_renumbered(path, names=False)
     assert nameless.image_source == (None, None)
     assert weights.overlap(nameless).tolist() == [True, True]
-    assert not weights.overlap(load_renumbered(path, False, image_source="other")).any()
-    assert not weights.overlap(load_renumbered(path, False, image_source="coco")).any()
+    for source in ("other", "coco"):
+        assert not weights.overlap(load_renumbered(path, False, image_source=source)).any()
     # and the choice says why, and what helps
     absent = pretrained.choose("faier", nameless, variant="r")
-    assert isinstance(absent, Absent)
     assert "which photographs these 2 images are is not known" in absent.reason
     assert "dataset.image_source=coco" in absent.remedy
-    half = CaptionDataset(
-        "half",
-        (0, 1),
-        ("a", "b"),
-        ((), ()),
-        (0, 1),
-        ("a", "b"),
-        image_source=("coco:391895", None),
-        pool_source=("coco:391895", None),
-    )
+    sources = ("coco:391895", None)
+    half = replace(nameless, image_source=sources, pool_source=sources)
     chosen = pretrained.choose("faier", half, variant="r")
-    assert isinstance(chosen, PretrainedWeights)
     assert chosen.overlap(half).tolist() == [False, True]
     assert "the source of 1 of 2 images is unknown" in caplog.text
 
@@ -193,9 +173,8 @@ def test_users_tables(
     tmp_path: Path, ids: tuple[int, int], more: dict[str, str], sources: tuple[str | None, ...]
 ) -> None:
     instances(tmp_path / "annotations" / "instances_karpathy_test.json", 974, 975, 976)
-    path = tmp_path / "judged.jsonl"
     rows = [{"image_id": i, "candidate": "x", "references": ["y"], "human": 1, **more} for i in ids]
-    path.write_text("\n".join(map(json.dumps, rows)))
+    path = write_lines(tmp_path / "judged.jsonl", rows)
     judged = load_table(file=path, data=tmp_path)
     assert judged.dataset.image_source == sources
     assert any("is not known" in note for note in judged.dataset.notes) == (None in sources)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 
 
 def test_names_folders_and_counts(tmp_path):
@@ -27,26 +27,19 @@ def test_names_folders_and_counts(tmp_path):
             9: "..",
         },
     )
-    found = {i: images.path(i) for i in range(1, 11)}
     folder = tmp_path / "images"
-    assert {i: path for i, path in found.items() if path is not None} == {
-        1: folder / "a.jpg",
-        2: folder / "000000000042.jpg",
-        3: folder / "val2014/b.jpg",
-        4: folder / "c.jpg",
-    }
-    assert len(images) == 4
-    assert images.total == 9
-    assert images.count([1, 5, 3, 77]) == 2
-    assert 4 in images
-    assert 5 not in images
+    found = {1: "a.jpg", 2: "000000000042.jpg", 3: "val2014/b.jpg", 4: "c.jpg"}
+    expected = {i: folder / found[i] if i in found else None for i in range(1, 11)}
+    assert {i: images.path(i) for i in range(1, 11)} == expected
+    assert (len(images), images.total, images.count([1, 5, 3, 77])) == (4, 9, 2)
+    assert (4 in images, 5 in images) == (True, False)
     assert str(images) == f"4 of 9 files in {folder}"
 
 
 def test_no_folder_holds_no_image(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    assert len(ImageFiles(tmp_path / "nothing", {1: "a.jpg"})) == 0
-    assert len(ImageFiles(tmp_path / "file", {1: "a.jpg"})) == 0
+    for name in ("nothing", "file"):
+        assert len(ImageFiles(tmp_path / name, {1: "a.jpg"})) == 0
 
 
 def test_a_link_to_a_file_elsewhere_is_not_followed(tmp_path: Path) -> None:

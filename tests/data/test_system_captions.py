@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,9 @@ import pytest
 
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.errors import ConfigError, InputError
+from tests.shared import write_json as write
 
 KNOWN = frozenset({1, 2, 3})
-
-
-def write(path: Path, value: Any) -> Path:
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
 
 
 def test_reads_tidies_and_counts(tmp_path: Path) -> None:
@@ -29,8 +24,7 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
         ],
     )
     system = read_system_captions(path, "x", KNOWN)
-    assert dict(system.captions) == {2: "a dog runs", 1: ""}
-    assert system.empty == 1
+    assert (dict(system.captions), system.empty) == ({2: "a dog runs", 1: ""}, 1)
     assert any("1 caption is empty" in note for note in system.notes)
     assert len(system.sha256) == 64
 
@@ -87,19 +81,17 @@ def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
     a = write(tmp_path / "a.json", [])
-    (tmp_path / "empty").mkdir()
-    other = tmp_path / "other"
-    other.mkdir()
-    write(other / "a.json", [])
-    for given in (None, "", [], {}):
-        with pytest.raises(ConfigError, match="captions=FOLDER"):
+    for name in ("empty", "other"):
+        (tmp_path / name).mkdir()
+    other = write(tmp_path / "other" / "a.json", []).parent
+    for given, kind, problem in (
+        *((given, ConfigError, "captions=FOLDER") for given in (None, "", [], {})),
+        (str(tmp_path / "gone.json"), InputError, "file not found"),
+        (str(tmp_path / "empty"), InputError, r"holds no table .*\.json"),
+        ([str(a), str(other)], ConfigError, "two systems are called 'a'"),
+    ):
+        with pytest.raises(kind, match=problem):
             find_system_files(given)
-    with pytest.raises(InputError, match="file not found"):
-        find_system_files(str(tmp_path / "gone.json"))
-    with pytest.raises(InputError, match=r"holds no table .*\.json"):
-        find_system_files(str(tmp_path / "empty"))
-    with pytest.raises(ConfigError, match="two systems are called 'a'"):
-        find_system_files([str(a), str(other)])
 
 
 def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from metaeval.data.pairs.table import load_pairs_table
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import InputError
 from metaeval.experiments.score.rows import read_rows
+from tests.shared import write_lines
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,8 @@ def test_normal_forms_and_cases_of_one_caption_are_equal() -> None:
     assert composed != decomposed
     assert letters_and_digits(composed) == letters_and_digits(decomposed) == "caféångström"
     assert letters_and_digits("résumé") != letters_and_digits("resume")
-    assert letters_and_digits("STRASSE Σ") == letters_and_digits(
-        "straße ς"
-    )  # as Unicode folds case
+    # as Unicode folds case
+    assert letters_and_digits("STRASSE Σ") == letters_and_digits("straße ς")
     assert letters_and_digits("A man's 2 red-hot_grills .") == "amans2redhotgrills"
 
 
@@ -67,9 +66,9 @@ def test_cells_that_are_split_or_may_need_it_are_counted(caplog: pytest.LogCaptu
     for cell in ("a ||| b", "a ||| b ||| c", "a; b", "a\nb", "a;", "\na\n", "a", ["a; b"]):
         tidy.read_several(cell, file=None, record="image 1", field="references")
     split, unsplit, *_ = tidy.notes()
+    assert caplog.messages == [split, unsplit]
     assert split == "2 cells split at '|||' into captions."
     assert unsplit.startswith("2 cells with a ';' or a line break read as one caption each; ")
-    assert caplog.messages == [split, unsplit]
     with pytest.raises(InputError, match="image 1, field 'references': is not a list of"):
         tidy.read_several([1], file=None, record="image 1", field="references")
 
@@ -99,7 +98,7 @@ def test_every_reader_of_references_reads_a_cell_alike(
     if suffix == ".csv":
         pd.DataFrame([row]).to_csv(path, index=False)
     else:
-        path.write_text(json.dumps(row) + "\n")
+        write_lines(path, [row])
     read = {
         "judgments": load_table(path).judged[0].references,
         "battles": load_battles(path, image_source="other").references[0],

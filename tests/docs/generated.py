@@ -1,5 +1,7 @@
 """Parts of docs/ that come from conf/. `make tables` writes them: `python -m tests.docs.generated`.
 
+`python -m tests.docs.generated DIR` writes pages of the metrics that no page of docs/ names.
+
 `<!-- options: metric/faier -->` … `<!-- end -->` has a table of the options of a file of conf/, or
 of those that are named: `config:metrics,device`. `<!-- list: metric -->` has the files of a group
 with their first comments, and `<!-- cite: bleu -->` the BibTeX entries of a metric.
@@ -8,13 +10,15 @@ with their first comments, and `<!-- cite: bleu -->` the BibTeX entries of a met
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import yaml
 
+from metaeval.choices import listed
 from metaeval.option_tables import choices_table, options, options_table
-from metaeval.reports.paper.citations import entries
+from metaeval.reports.paper.citations import entry
 
 ROOT = Path(__file__).parents[2]
 DOCS, CONF = ROOT / "docs", ROOT / "conf"
@@ -34,7 +38,32 @@ def options_of_files(wanted: str) -> str:
 def bibtex(metric: str) -> str:
     """The entries that the configuration of a metric names."""
     node = yaml.safe_load((CONF / "metric" / f"{metric}.yaml").read_text(encoding="utf-8"))
-    return "```bibtex\n" + "\n\n".join(entries()[key] for key in node["citation"]) + "\n```"
+    return "```bibtex\n" + "\n\n".join(entry(key) or key for key in node["citation"]) + "\n```"
+
+
+def metric_page(name: str) -> str:
+    """The page of a metric, from its configuration."""
+    node = yaml.safe_load((CONF / "metric" / f"{name}.yaml").read_text(encoding="utf-8"))
+    parts = [
+        f"# {name}",
+        listed("metric")[name] + ".",
+        f"`metrics=[{name}]` · `{node.get('_target_', 'a variant')}`",
+        "## Options",
+        options_table(options(f"metric/{name}").values()),
+        "## What it sees and misses",
+        "The share of images in which the human caption scores above a changed one, for each kind "
+        "of change ([what the columns are](../sensitivity.md)):",
+        f"```bash\npython -m metaeval experiment=sensitivity metrics=[{name},controls]\n```",
+    ]
+    return "\n\n".join([*parts, *(["## Citation", bibtex(name)] if "citation" in node else [])])
+
+
+def unnamed_metrics() -> list[str]:
+    """The metrics that no page of docs/ names."""
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+    pages = re.sub(r"<!-- list: metric -->.*?<!-- end -->", "", pages, flags=re.DOTALL)
+    named = set(re.findall(r"(?<=[`\[,])\w+(?=[`\],])", pages))
+    return [name for name in listed("metric") if name not in named]
 
 
 PARTS: dict[str, Callable[[str], str]] = {
@@ -54,8 +83,14 @@ def current(page: str) -> str:
     return _BLOCK.sub(part, page)
 
 
-def main() -> None:
-    """Write every page whose parts are not current."""
+def main(arguments: list[str]) -> None:
+    """Write every page whose parts are not current; with a folder, the pages of other metrics."""
+    if arguments:
+        folder = Path(arguments[0])
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in unnamed_metrics():
+            (folder / f"{name}.md").write_text(metric_page(name), encoding="utf-8")
+        return
     for path in sorted(DOCS.rglob("*.md")):
         before = path.read_text(encoding="utf-8")
         if (after := current(before)) != before:
@@ -64,4 +99,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
 
+from metaeval import installation
 from metaeval.reports.paper.citations import entries
+from tests.docs import generated
+from tests.docs.generated import unnamed_metrics
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -26,32 +30,6 @@ SECTIONS = [
     "Pitfalls",
     "Citation",
 ]
-# metrics of conf/metric whose page has another name
-PAGE_OF = {
-    "meteor_nltk": "meteor",
-    "refclipscore": "clipscore",
-    "scan": "tiger",
-    "faier_noref": "faier",
-    "faier_rel": "faier",
-    "faier_corruptions": "faier",
-    "faier_1": "faier",
-    "faier_4": "faier",
-    "fier": "faier",
-    "aier": "faier",
-    "fier_aier": "faier",
-    "length": "controls",
-    "brevity": "controls",
-    "random_score": "controls",
-    "bigram_model": "controls",
-    "longest_copy": "controls",
-    "gold_labels": "controls",
-    "refpacscore": "pacscore",
-    "spider": "mean",
-    "by_sentence": "mean",
-    "vifidel_cider": "mean",
-    "vifidel_lm": "mean",
-}
-OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}  # docs/own.md, judges.md
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -158,11 +136,29 @@ def test_what_to_cite_is_what_reports_cite(page: Path) -> None:
     assert cited or _LINK.search(text[text.index("## Citation") :])
 
 
-def test_every_metric_has_a_page() -> None:
-    there = {page.stem for page in METRICS}
-    for file in (ROOT / "conf" / "metric").glob("*.yaml"):
-        if file.stem not in OWN:
-            assert PAGE_OF.get(file.stem, file.stem) in there, file.stem
+def test_every_metric_of_ours_is_on_a_page() -> None:
+    assert unnamed_metrics() == []
+
+
+def test_a_metric_that_no_page_names_gets_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A metric of three files: code, configuration, tests."""
+    conf = shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    (conf / "metric" / "newcomer.yaml").write_text(
+        "# @package metric.newcomer\n# counts the words\n"
+        "_target_: metaeval.metrics.controls.length.Length\n"
+        "citation: ['@misc{new2026, title = {New}}']\nsize: 3   # how many\n"
+    )
+    monkeypatch.setattr(generated, "CONF", conf)
+    monkeypatch.setattr(installation, "_CONF", conf)
+    generated.main([str(tmp_path / "pages")])
+    (page,) = (tmp_path / "pages").iterdir()
+    text = page.read_text(encoding="utf-8")
+    assert (page.name, headings(page)[0]) == ("newcomer.md", "newcomer")
+    assert "counts the words." in text
+    assert "| `metric.newcomer.size` | `3` |" in text
+    assert "@misc{new2026, title = {New}}" in text
 
 
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs")

@@ -21,7 +21,7 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.config import compose_config
-from metaeval.data.auto import load_auto
+from metaeval.data.coco.load import load_auto
 from metaeval.data.scenes.load import load_scenes
 from metaeval.errors import StrictError
 from metaeval.experiments.run import run_configured

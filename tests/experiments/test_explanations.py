@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -98,9 +98,20 @@ class SilentScorer(LettersScorer):
     explain = Scorer.explain
 
 
-def _run(
-    out: Path, metrics: Sequence[Metric], n: int = 30
-) -> tuple[list[MetricScores], CaptionDataset, MeasuredResult]:
+class Run(NamedTuple):
+    """The files of a run, and what explains them."""
+
+    out: Path
+    named: dict[str, tuple[Metric, MetricScores]]
+    dataset: CaptionDataset
+    result: MeasuredResult
+
+    def explained(self, n: int, store: Store | None = None) -> Any:
+        images = Graded().explained_images(self.result, n)
+        return explanations(self.out, self.named, self.dataset, images, n, store or MemoryStore())
+
+
+def _run(out: Path, metrics: Mapping[str, Metric], n: int = 30) -> Run:
     """The files of a run of `n` images: random letters, and each metric's own scores."""
     rng = np.random.default_rng(0)
     word = lambda: "".join(rng.choice(list("abcdefgx"), 5))  # noqa: E731
@@ -119,35 +130,29 @@ def _run(
     )  # fmt: skip
     results.write_table(out / results.CAPTIONS, frame)
     index, texts = frame["image_id"].to_numpy() - 100, frame["caption"].tolist()
-    scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics]
+    scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics.values()]
     write_scores(out, frame, scored)
     config = compose_config(["stats.replicates=0", "stats.tie_seeds=2"])
-    return scored, dataset, statistics(out, scored, config, dataset)
+    named = dict(zip(metrics, zip(metrics.values(), scored, strict=True), strict=True))
+    return Run(out, named, dataset, statistics(out, scored, config, dataset))
 
 
 def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explained(
     tmp_path: Path,
 ) -> None:
-    silent, letters = Silent(), Letters()
-    scored, dataset, result = _run(tmp_path, [silent, letters])
+    letters = Letters()
     # not always the class's own name
-    named = {"silent": (silent, scored[0]), "letters_neg": (letters, scored[1])}
+    run = _run(tmp_path, {"silent": Silent(), "letters_neg": letters})
     letters.bound.clear()
-    written = explanations(
-        tmp_path, named, dataset, Graded().explained_images(result, 4), 4, MemoryStore()
-    )
-    assert (written["schema"], written["images_per_column"], list(written["metrics"])) == (
-        1,
-        4,
-        ["letters_neg"],
-    )
+    written = run.explained(4)
+    assert (written["schema"], written["images_per_column"]) == (1, 4)
+    assert list(written["metrics"]) == ["letters_neg"]
     assert written["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
     captions = results.read_table(tmp_path / results.CAPTIONS)
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_table(tmp_path / results.SCORES)
     expected = set()
-    leading = leading_column(result.metrics)
-    for column in ("Letters", "Letters-first", leading):
+    for column in ("Letters", "Letters-first", leading_column(run.result.metrics)):
         values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)
         severity = worst_inversion(values, [0, 1, 2], applied)
         order = sorted(range(30), key=lambda k: (-severity[k], k))
@@ -156,10 +161,10 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     assert [entry["image_id"] for entry in images] == sorted(expected)
     assert 4 < len(images) < 12
     (scorer,) = letters.bound
-    assert (scorer.prepared, scorer.closed) == (1, 1)
-    assert len(scorer.dataset) == len(images)  # on these images alone
+    # on these images alone
+    assert (scorer.prepared, scorer.closed, len(scorer.dataset)) == (1, 1, len(images))
     texts: dict[tuple[int, str], str] = captions.set_index(["image_id", "set"])["caption"].to_dict()
-    reference = dict(zip(dataset.image_ids, dataset.references, strict=True))
+    reference = dict(zip(run.dataset.image_ids, run.dataset.references, strict=True))
     for entry in images:
         image = entry["image_id"]
         spoken = [name for name in SETS if not texts[image, name].startswith("x")]
@@ -173,20 +178,10 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
 
 def test_what_is_known_is_not_explained_again(tmp_path: Path) -> None:
     letters, store = Letters(), MemoryStore()
-    scored, dataset, result = _run(tmp_path, [letters])
-    named = {"letters": (letters, scored[0])}
-    fewer = explanations(tmp_path, named, dataset, Graded().explained_images(result, 2), 2, store)
-    first, warm = (
-        explanations(tmp_path, named, dataset, Graded().explained_images(result, 4), 4, store)
-        for _ in range(2)
-    )
-    assert (
-        first
-        == warm
-        == explanations(
-            tmp_path, named, dataset, Graded().explained_images(result, 4), 4, MemoryStore()
-        )
-    )
+    run = _run(tmp_path, {"letters": letters})
+    fewer = run.explained(2, store)
+    first, warm = run.explained(4, store), run.explained(4, store)
+    assert first == warm == run.explained(4)
     assert len(fewer["metrics"]["letters"]["images"]) < len(first["metrics"]["letters"]["images"])
     # the first run scored; of the others, the third found all of it in the store
     assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1]
@@ -196,17 +191,10 @@ def test_another_kind_of_explanation_is_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letters, store = Letters(), MemoryStore()
-    scored, dataset, result = _run(tmp_path, [letters])
+    run = _run(tmp_path, {"letters": letters})
     for version in (1, 2, 2):
         monkeypatch.setattr(LettersScorer, "explanation_version", version)
-        explanations(
-            tmp_path,
-            {"letters": (letters, scored[0])},
-            dataset,
-            Graded().explained_images(result, 2),
-            2,
-            store,
-        )
+        run.explained(2, store)
     assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0]
 
 
@@ -214,17 +202,9 @@ def test_a_metric_that_cannot_explain_is_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = Letters(breaks=True)
-    scored, dataset, result = _run(tmp_path, [broken])
+    run = _run(tmp_path, {"letters": broken})
     broken.bound.clear()
-    written = explanations(
-        tmp_path,
-        {"letters": (broken, scored[0])},
-        dataset,
-        Graded().explained_images(result, 3),
-        3,
-        MemoryStore(),
-    )
-    assert written["metrics"] == {}
+    assert run.explained(3)["metrics"] == {}
     assert "no explanations of letters: ValueError: no letters left" in caplog.text
     assert [scorer.closed for scorer in broken.bound] == [1]
 
@@ -235,16 +215,9 @@ def test_another_metric_than_the_one_that_scored_explains_nothing(
     class Other(Letters):
         version = 2
 
-    scored, dataset, result = _run(tmp_path, [Letters()])
-    written = explanations(
-        tmp_path,
-        {"letters": (Other(), scored[0])},
-        dataset,
-        Graded().explained_images(result, 3),
-        3,
-        MemoryStore(),
-    )
-    assert written["metrics"] == {}
+    run = _run(tmp_path, {"letters": Letters()})
+    run.named["letters"] = (Other(), run.named["letters"][1])
+    assert run.explained(3)["metrics"] == {}
     assert "its signature differs" in caplog.text
 
 

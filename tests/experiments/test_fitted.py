@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.experiments.fitted import TEXT, predictions, reference_features, text_features
 from metaeval.experiments.pairs.outcomes import TRUE
 from metaeval.experiments.pairs.statistics import key_of
 from metaeval.experiments.pairs.task import fitted_text as fitted_pairs
-from metaeval.experiments.run import run as carry_out
 from metaeval.experiments.sensitivity.statistics import fitted_text as fitted_sets
-from metaeval.results.files import read_result
 from metaeval.results.run import CorruptionInfo
-from metaeval.runs import files
+from tests.shared import run_here, write_lines
 
 NOUNS = ("dog", "cat", "bus", "horse", "plate", "tree", "boat", "clock", "bench", "kite")
 
@@ -38,17 +34,14 @@ def pairs_file(folder: Path, mark: str, n: int = 120) -> Path:
          "references": [sentence(rng), sentence(rng)]}
         for i in range(n)
     ]  # fmt: skip
-    path = folder / "pairs.jsonl"
-    path.write_text("\n".join(map(json.dumps, records)))
-    return path
+    return write_lines(folder / "pairs.jsonl", records)
 
 
 def test_a_mark_of_falsehood_is_found_on_other_images(tmp_path: Path) -> None:
     """“while” stands in every false caption. Without it there is nothing to find: of 120 pairs a
     share in [.35, .65] is right (3.3 standard errors)."""
     for mark, low, high in ((" while", 0.97, 1.0), ("", 0.35, 0.65)):
-        pairs = load_pairs_table(pairs_file(tmp_path, mark))
-        scores = fitted_pairs(pairs, seed=0)
+        scores = fitted_pairs(load_pairs_table(pairs_file(tmp_path, mark)), seed=0)
         assert low <= (scores.true > scores.false).mean() <= high
 
 
@@ -56,23 +49,19 @@ def test_no_control_of_references_or_images_can_tell_a_pair(tmp_path: Path) -> N
     pairs = load_pairs_table(pairs_file(tmp_path, " while"))
     groups = [pairs.dataset.references[i] for i in pairs.image_index]
     table = reference_features([*groups, *groups])
-    assert table is not None
     assert np.array_equal(table[: len(pairs)], table[len(pairs) :])
 
 
 def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
     """Two words too many give every false caption away; no metric is above the control then."""
     path = pairs_file(tmp_path, " while while")
-    config = compose_config(
-        ["experiment=pairs", "dataset=pairs", f"dataset.file={path}", "report=none",
-         "metrics=[rouge_l,random_score]", "task.permutations=500", "stats.replicates=200",
-         f"paths.cache={tmp_path / 'cache'}"]
+    result = run_here(
+        tmp_path, "experiment=pairs", "dataset=pairs", f"dataset.file={path}", "report=none",
+        "metrics=[rouge_l,random_score]", "task.permutations=500", "stats.replicates=200",
     )  # fmt: skip
-    carry_out(component(config.task, "task"), config, tmp_path / "OUT")
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
     fitted = result.metric(TEXT)
     assert fitted.column.control
-    assert (fitted.numbers.value(key_of(TRUE)) or 0) > 0.97
+    assert fitted.numbers.value(key_of(TRUE)) > 0.97
     against = result.controls[key_of(TRUE, "random")]
     assert (against.control, against.above) == (TEXT, ())
 
@@ -96,8 +85,7 @@ def test_what_harms_is_found_on_other_images(mark: str) -> None:
     ]  # fmt: skip
     table = fitted_sets(dataset, texts, applied, sets, seed=0)
     assert np.array_equal(np.isnan(table), ~applied)
-    harm = (table[10:, 0] > table[10:, 2]).mean()
-    harmless = (table[:, 0] > table[:, 1]).mean()
+    harm, harmless = (table[10:, 0] > table[10:, 2]).mean(), (table[:, 0] > table[:, 1]).mean()
     # the harmless one looks like the human caption, whatever is found: .5 within 3.6 errors
     assert 0.32 < harmless < 0.68
     assert harm > 0.95 if mark else 0.3 < harm < 0.7
@@ -126,5 +114,4 @@ def test_equal_features_have_equal_predictions() -> None:
         assert len(np.unique(predicted)) == 32
     references = ("a dog runs", "two cats on a bed", "a red bus", "it")
     table = reference_features([references, references[::-1]])
-    assert table is not None
     assert table[0].tolist() == table[1].tolist()

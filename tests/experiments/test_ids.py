@@ -167,9 +167,8 @@ def test_an_image_keeps_its_id(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     run_configured(compose_config([*shared, *own]), tmp_path / "run")
     seen = set(_lines(log))
     if name == "scenes":
-        assert len(seen) == 3
         ids = seen
-    assert seen == ids
+    assert (seen, len(seen)) == (ids, 3 if name == "scenes" else len(ids))
     for table in (tmp_path / "run").glob("*.parquet"):
         columns = pd.read_parquet(table)
         if "image_id" in columns:
@@ -205,8 +204,8 @@ def test_one_file_serves_every_set_of_references(tmp_path: Path) -> None:
     ]  # fmt: skip
     result = run_configured(compose_config(options), tmp_path / "run")
     scores = pd.read_parquet(tmp_path / "run" / "scores.parquet")
-    assert scores["true"].tolist()[:4] == [90, 80] * 2
-    assert scores["false"].tolist()[:4] == [10, 20] * 2
+    columns = [scores[name].tolist()[:4] for name in ("true", "false")]
+    assert columns == [[90, 80] * 2, [10, 20] * 2]
     assert [m.status for m in result.metrics[:2]] == ["ok", "ok"]
 
 

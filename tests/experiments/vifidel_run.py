@@ -31,6 +31,6 @@ def run_vifidel(folder: Path, out: str, *arguments: str, limit: int = 20) -> Pat
         *("metrics=[bleu,vifidel]", "vectors=file", f"vectors.path={vectors}"),
         *(f"hydra.run.dir={out}", *arguments),
     ]
-    done = run_command(*command, cwd=folder, env={"METAEVAL_CACHE": str(folder / "cache")})
+    done = run_command(*command, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,8 +41,6 @@ class Loader:
         What is accepted must be what the unharmed files hold, since checksums guard them.
     forgiving
         Text that is not JSON may be read as far as it goes.
-    harm_folder
-        Changes which files there are, and returns one of them; `None` where only files are damaged.
     """
 
     name: str
@@ -53,7 +50,6 @@ class Loader:
     spared: tuple[str, ...] = ()
     exact: bool = False
     forgiving: bool = False
-    harm_folder: Callable[[Path, random.Random], Path] | None = None
 
 
 def one_file(

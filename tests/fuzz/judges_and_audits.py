@@ -9,10 +9,8 @@ from typing import Any, cast
 
 from metaeval.audit.__main__ import read_key, read_verdicts
 from metaeval.errors import InputError
-from metaeval.metrics.judge.answer_files import ReplayFiles, import_batch
-from metaeval.metrics.judge.budget import Cost, Ledger, usage_of
-from metaeval.metrics.judge.reply import BadReply, read_answer
-from metaeval.metrics.judge.requests import Prompt, Request
+from metaeval.metrics.judge.reply import BadReply, ReplayFiles, import_batch, read_answer
+from metaeval.metrics.judge.requests import Cost, Ledger, Prompt, Request, usage_of
 from metaeval.runs.answers import AnswerJournal
 from tests.fuzz import base
 from tests.fuzz.base import Loader, lines, one_file, write

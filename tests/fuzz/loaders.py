@@ -1,8 +1,8 @@
 """The table of loaders: every way by which bytes of a file come into the project.
 
 One entry makes a small valid file or folder, and reads it as the project does. To add a loader, add
-an entry here: `tests/fuzz/test_loaders.py` fails for a module that reads files and is not reached
-by any.
+an entry here, or to a list `FUZZED` in the test of a dataset: `tests/fuzz/test_loaders.py` fails
+for a module that reads files and is not reached by any.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import pickle
 import struct
 import warnings
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,6 @@ from metaeval.weights import cards
 from tests.fuzz import base
 from tests.fuzz import pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
-from tests.fuzz.joins_and_folders import JOINED_LOADERS
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -516,6 +516,15 @@ def read_run(folder: Path) -> Any:
     return "written"
 
 
+def of_tests() -> Iterator[Loader]:
+    """The entries `FUZZED` in the tests of datasets."""
+    root = Path(__file__).parents[2]
+    for path in sorted((root / "tests/data").rglob("test_*.py")):
+        if "\nFUZZED" in path.read_text(encoding="utf-8"):
+            module = path.relative_to(root).with_suffix("").as_posix().replace("/", ".")
+            yield from import_module(module).FUZZED
+
+
 LOADERS: Sequence[Loader] = (
     one_file(
         "COCO captions",
@@ -600,5 +609,5 @@ LOADERS: Sequence[Loader] = (
     Loader("files of a run", lambda f: write_run(f / "run", IMAGES[:4]), read_run, exact=True),
     Loader("images", make_images, read_images),
     *JUDGE_LOADERS,
-    *JOINED_LOADERS,
+    *of_tests(),
 )

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import metaeval.corruptions.own.file as own_corruptions
-from metaeval.data.judgments import audiocaps, battles
+from metaeval.data.judgments import battles
+from metaeval.data.judgments.table import load_table
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
-from metaeval.data.pairs import foil, rococo, sugarcrepe, table, valse
+from metaeval.data.pairs import benchmarks, table
 from metaeval.data.tidy import Tidy
+from metaeval.errors import InputError
 from metaeval.experiments.score.rows import read_rows
+from metaeval.metrics.adapters.function import FunctionMetric
+from metaeval.metrics.adapters.scores_file import ScoresFileMetric
 from metaeval.metrics.ngram import document_frequencies as frequencies
 from metaeval.metrics.ngram.ngrams import distinct_ngrams
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import SAID
+from tests.fuzz import mutations
 from tests.fuzz.base import Loader, Read, one_file, tables, write
 
 COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
@@ -48,23 +56,6 @@ def benchmark(
     return Loader(name, make_both, read, spared=COCO)
 
 
-BARKS = ["a dog barks", "a dog is barking", "barking", "a hound barks", "Dog barks."]
-CLIP = {
-    "audio_id": "x1",
-    "references": BARKS,
-    "HC": [BARKS[0], BARKS[2], "g", "g", [1, 1, -1, 1]],
-    "HM": [BARKS[0], "a dog", "g", "m", [1, -1, 1, -1]],
-    "MM_1": ["a dog", "a cat barks", "m", "m", 0, [0, -1, -1, 1]],
-    "MM_2": None,
-}
-
-
-def read_clip_pairs(path: Path) -> Any:
-    p = audiocaps.load_clip_pairs(path)
-    columns = (p.image, p.category, p.first, p.second, p.references, p.votes.tolist())
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
 BATTLES = [
     {
         "image_id": f"{image}.jpg",
@@ -83,7 +74,6 @@ BATTLES = [
 
 def read_battles(path: Path) -> Any:
     b = battles.load_battles(path, own_captions="keep", image_source="other")
-    assert b.winner is not None
     winner = [repr(x) for x in b.winner.tolist()]
     return [list(r) for r in zip(b.image, b.first, b.second, winner, b.references, strict=True)]
 
@@ -240,6 +230,53 @@ def read_corrupted(path: Path) -> Any:
     return [[v.title, v.expected, dict(v._captions)] for v in versions]  # type: ignore[attr-defined]
 
 
+# scores joined to judged captions: two captions an image, each with references of its own
+
+JUDGED = [
+    {
+        "image_id": f"{name}.jpg",
+        "candidate": f"a dog {k}",
+        "references": [f"dog {k}"],
+        "human": 0.5 + k,
+    }
+    for name in ("7", "dogs/42", "099")
+    for k in range(2)
+]
+SCORED = [
+    {"image_id": row["image_id"], "caption": row["candidate"], "Mine": 0.25 * k - 0.5}
+    for k, row in enumerate(JUDGED)
+]
+
+
+def make_joined(folder: Path) -> None:
+    write(folder / "judged.jsonl", JUDGED)
+    write(folder / "scores.csv", SCORED)
+
+
+def read_joined(folder: Path) -> Any:
+    """Of each judged caption the image's id, as a function is given it, and the file's score."""
+    judged = load_table(
+        file=folder / "judged.jsonl", image_source="other", data=folder, documents="pair"
+    )
+    captions, seen = [j.candidate for j in judged.judged], []
+
+    def look(captions: Sequence[str], image_ids: Sequence[Any]) -> list[float]:
+        seen.extend(zip(map(str, image_ids), captions, strict=True))
+        return [0.0] * len(captions)
+
+    values = []
+    for metric in (
+        FunctionMetric(look),
+        ScoresFileMetric(folder / "scores.csv", columns=["Mine"]),
+    ):
+        scored = score_captions(metric, judged.dataset, captions, judged.image_index, MemoryStore())
+        if scored.scores is None:
+            raise InputError(str(scored.reason), file=folder / "scores.csv")
+        values.append(scored.scores[:, 0].tolist())
+    assert {image for image, _ in seen} == {j.image for j in judged.judged}
+    return [sorted(Counter(seen)), [None if value != value else value for value in values[1]]]
+
+
 # document frequencies of CIDEr's idf
 
 
@@ -261,22 +298,21 @@ def read_frequencies(path: Path) -> Any:
 
 
 PAIR_LOADERS = [
-    benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, sugarcrepe.load_sugarcrepe),
+    benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, benchmarks.load_sugarcrepe),
     benchmark(
         "RoCOCO",
         "rococo",
         pair_files.rococo,
-        rococo.load_rococo,
+        benchmarks.load_rococo,
         lambda pairs: sorted((p.image, p.kind, p.false) for p in pairs.pairs),
     ),
-    one_file("AudioCaps-Eval", "pairs.json", [CLIP, {**CLIP, "audio_id": 7}], read_clip_pairs),
     *tables("battles", "battles", BATTLES, read_battles),
     Loader("battles of captioners", make_captioner_battles, read_captioner_battles, spared=COCO),
     benchmark(
-        "SugarCrepe++", "sugarcrepe_pp", pair_files.sugarcrepe_pp, sugarcrepe.load_sugarcrepe_pp
+        "SugarCrepe++", "sugarcrepe_pp", pair_files.sugarcrepe_pp, benchmarks.load_sugarcrepe_pp
     ),
-    benchmark("VALSE", "valse", make_valse, valse.load_valse),
-    benchmark("FOIL", "foil", make_foil, foil.load_foil),
+    benchmark("VALSE", "valse", make_valse, benchmarks.load_valse),
+    benchmark("FOIL", "foil", make_foil, benchmarks.load_foil),
     *tables("pairs", "pairs", PAIRS, read_pairs),
     *(
         one_file(f"scores, {name}", name, rows, score_values)
@@ -284,4 +320,10 @@ PAIR_LOADERS = [
     ),
     one_file("corrupted elsewhere", "versions.csv", CORRUPTED, read_corrupted),
     one_file("given results", "results.json", GIVEN, read_given),
+    Loader(
+        "scores, joined",
+        make_joined,
+        read_joined,
+        {".jsonl": mutations.harm_ids, ".csv": mutations.harm_ids},
+    ),
 ]

@@ -137,11 +137,10 @@ def one_case(loader: Loader, case: int, folder: Path, whole: Any) -> Outcome:
         return {**outcome, "what": TRACEBACK, "why": traceback.format_exc(limit=-4)}
     outcome["seconds"] = time.process_time() - started
     wrong = "" if _finite(value) else f"a number that is not finite: {value!r:.200}"
-    raw = before.get(harmed, b"")
+    raw = before[harmed]
     try:
-        same_content = loader.exact or _content(harmed.name, raw) == _content(
-            harmed.name, harmed.read_bytes() if harmed.is_file() else b""
-        )
+        after = harmed.read_bytes()
+        same_content = loader.exact or _content(harmed.name, raw) == _content(harmed.name, after)
     except ValueError as error:
         same_content = False
         wrong = wrong or ("" if loader.forgiving else f"accepted, and is no JSON: {error}")
@@ -190,13 +189,11 @@ def _reading(loader: Loader, folder: Path, file: Path, raw: bytes) -> Any:
 def harm(
     loader: Loader, folder: Path, rng: random.Random
 ) -> tuple[Path, tuple[bytes, bytes] | None]:
-    """Change one of the folder's files, or which there are; how, the generator says.
+    """Change one of the folder's files; how, the generator says.
 
     Returns the file and, where a number in it is not known any more, its bytes with 0 and with 1
     in that place.
     """
-    if loader.harm_folder is not None and rng.random() < 0.7:
-        return loader.harm_folder(folder, rng), None
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in loader.spared)
     path = rng.choice(files)
     raw = path.read_bytes()

@@ -1,7 +1,5 @@
 """Helpers for tests of processes."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Java programs, against the real Java: what they return, what they say, and that nothing stays."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -82,11 +80,9 @@ def test_heap_is_at_most_half_of_the_memory(
     java: JavaRuntime, probe: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = memory_mib()
-    assert memory is not None
     total = int(Path("/proc/meminfo").read_text().split()[1]) // 1024
     assert 0 < memory <= total + 1
-    assert heap_mib(10**9) == memory // 2
-    assert heap_mib(64) == 64
+    assert (heap_mib(10**9), heap_mib(64)) == (memory // 2, 64)
     monkeypatch.setattr(process_module, "memory_mib", lambda: 400)
     stdout = run_once(java, [*probe, "heap"], what="Probe", heap=5000, timeout=60)
     assert 180 <= int(stdout) <= 200  # the JVM leaves a survivor space out of maxMemory
@@ -157,8 +153,7 @@ def test_replies_come_in_order_and_all(java: JavaRuntime, probe: list[str]) -> N
     lines = [f"{i} 日本 é" for i in range(30_000)]
     with service(java, [*probe, "echo"]) as process:
         assert process.exchange(lines) == [f"<{line}>" for line in lines]
-        assert process.exchange([]) == []
-        assert process.exchange(["again"]) == ["<again>"]
+        assert (process.exchange([]), process.exchange(["again"])) == ([], ["<again>"])
         with pytest.raises(ValueError, match="line break"):
             process.exchange(["two\nlines"])
         assert process.exchange(["still there"]) == ["<still there>"]
@@ -251,8 +246,14 @@ PARENTS = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
-@pytest.mark.parametrize("parent", PARENTS)
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("how", "parent"),
+    [
+        *((signal.SIGKILL, parent) for parent in PARENTS),
+        (signal.SIGTERM, "service"),
+        *((signal.SIGINT, parent) for parent in ("service", "run_once")),
+    ],
+)
 def test_no_jvm_outlives_its_parent(
     java: JavaRuntime, probe: list[str], how: signal.Signals, parent: str
 ) -> None:
@@ -271,8 +272,6 @@ def test_no_jvm_outlives_its_parent(
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
         line = child.stdout.readline()
         assert line, child.stderr.read()
         time.sleep(0.5)

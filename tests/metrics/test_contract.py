@@ -1,26 +1,51 @@
 """The contract of every configured metric: picklable, stable, named by what it reads."""
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from metaeval.compute.networks import keep_networks, release
 from metaeval.config import add_metric, build, component, compose_config, metric_names
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.doctor import verdict
+from metaeval.errors import ConfigError
+from metaeval.java.process import shared_java_services
+from metaeval.metrics.base import Metric
+from metaeval.metrics.bertscore.metric import BertScore
+from metaeval.metrics.faier.metric import Faier
+from metaeval.metrics.faier.variants import FaierSettings
+from metaeval.metrics.hallucination.chair import Chair
+from metaeval.metrics.meteor.metric import Meteor
+from metaeval.metrics.meteor.nltk_metric import MeteorNltk
+from metaeval.metrics.ngram.bleu import Bleu
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.rouge import RougeL
+from metaeval.metrics.ngram.sacrebleu import SacreBleu
+from metaeval.metrics.scan.metric import Tiger
+from metaeval.metrics.spice.metric import Spice
+from metaeval.metrics.vifidel.metric import Vifidel, Wmd
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
+from metaeval.text.word_vectors.minilm import MiniLmVectors
+from metaeval.vision.regions.gold import GoldRegions
 from tests.precision import assert_same_scores
 
 # users' metrics have their own tests: tests/metrics/adapters
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 NAMES = [name for name in metric_names() if name not in OWN]
 OFFLINE = ("offline=true", "device=cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded_once() -> Iterator[None]:
+    with keep_networks(), shared_java_services():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -31,25 +56,53 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> CaptionDataset:
     return dataset
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_metric_travels_and_scoring_does_not_change_it(name: str, scenes: CaptionDataset) -> None:
+@pytest.fixture(scope="module")
+def photographs(scenes: CaptionDataset) -> CaptionDataset:
+    """The same images, for metrics whose weights are for photographs alone."""
+    image_source, pool_source = (
+        tuple(f"own:{i}" for i in ids) for ids in (scenes.image_ids, scenes.pool_ids)
+    )
+    return replace(
+        scenes, name="mine", image_source=image_source, pool_source=pool_source, _loaded={}
+    )
+
+
+def offline(name: str) -> Metric:
+    """The metric as it is configured, on the processor."""
     config = compose_config(OFFLINE)
     add_metric(config, name)
-    metric = build(name, config)
+    return build(name, config)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_travels_and_no_score_depends_on_the_others(
+    name: str, scenes: CaptionDataset, photographs: CaptionDataset
+) -> None:
+    """All captions in one call; or some of them backwards and one alone, by a copy."""
+    metric = offline(name)
     before = pickle.dumps(metric)
     copy = pickle.loads(before)
     assert copy.columns == metric.columns
-    index = np.arange(len(scenes))
-    ours, theirs = (
-        score_captions(m, scenes, scenes.human, index, MemoryStore()) for m in (metric, copy)
-    )
+    data = photographs if isinstance(metric.bind(scenes), Absent) else scenes
+    one, other = (each.bind(data, MemoryStore()) for each in (metric, copy))
+    if isinstance(one, Absent):  # its parser, weights or Java are not installed
+        assert one == other
+        pytest.skip(str(one))
+    captions = [*scenes.human, *scenes.human[::-1], "", "a quux on a quux", "dog", *scenes.human]
+    index = np.array([0, 1, 2, 3] * 2 + [0, 1, 2] + [1, 2, 3, 0])
+    few = np.arange(len(captions))[::-2]
+    with closing(one), closing(other):
+        one.prepare()
+        together = one.score(captions, index)
+        release("encoded sentences")
+        other.prepare()
+        alone = other.score(captions[5:6], index[5:6])
+        backwards = other.score([captions[k] for k in few], index[few])
     assert pickle.dumps(metric) == before
-    assert (ours.status, ours.reason) == (theirs.status, theirs.reason)
-    assert ours.signatures == theirs.signatures
-    if ours.status != "skipped":  # skipped: its parser, weights or Java are not installed
-        assert ours.status == "ok", ours.reason
-        for k, column in enumerate(ours.columns):
-            assert_same_scores(ours.scores[:, k], theirs.scores[:, k], column.precision)
+    assert one.signatures == other.signatures
+    for k, column in enumerate(one.columns):
+        assert_same_scores(backwards[:, k], together[few, k], column.precision)
+        assert_same_scores(alone[:, k], together[5:6, k], column.precision)
 
 
 # a caption of an image without references has a score where other things are enough for one
@@ -70,17 +123,15 @@ WITHOUT_REFERENCES = {
 def test_without_references_there_is_no_score_rather_than_0(
     name: str, scenes: CaptionDataset
 ) -> None:
-    """SPICE was 0 there, its parts not a number."""
-    config = compose_config(OFFLINE)
-    add_metric(config, name)
-    metric = build(name, config)
+    metric = offline(name)
     bare = replace(scenes, references=((), *scenes.references[1:]))
     index = np.arange(len(scenes))
     done, whole = (
         score_captions(metric, data, scenes.human, index, MemoryStore()) for data in (bare, scenes)
     )
-    if done.scores is None or whole.scores is None:
-        pytest.skip(str(done.reason))  # its weights are not here
+    if whole.status == "skipped":  # its parser, weights or Java are not installed
+        pytest.skip(str(whole.reason))
+    assert (done.status, whole.status) == ("ok", "ok"), (done.reason, whole.reason)
     for k, column in enumerate(done.columns):
         reads_none = np.array_equal(done.scores[:, k], whole.scores[:, k], equal_nan=True)
         assert reads_none or np.isnan(done.scores[0, k]), column.name
@@ -88,9 +139,9 @@ def test_without_references_there_is_no_score_rather_than_0(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_say_what_they_are(name: str, scenes: CaptionDataset) -> None:
-    config = compose_config(OFFLINE)
-    add_metric(config, name)
-    bound = bind(build(name, config), scenes, MemoryStore())
+    bound = bind(offline(name), scenes, MemoryStore())
+    if bound.scorer is not None:
+        bound.scorer.close()  # also of one that was never prepared
     names = [column.name for column in bound.columns]
     assert len(set(names)) == len(names)
     for column in bound.columns:
@@ -146,8 +197,7 @@ OF_REGIONS = ("faier", "faier_noref", "tiger", "scan", "learn_to_eval")
 @pytest.mark.parametrize("name", OF_REGIONS)
 def test_regions_are_named(name: str, regions: str, seen: str) -> None:
     more = ["regions.file=x.npy"] if regions == "regions=bottomup" else []
-    config = compose_config([f"metric=[{name}]", regions, *more])
-    for column in build(name, config).columns:
+    for column in build(name, compose_config([f"metric=[{name}]", regions, *more])).columns:
         assert f"({seen}" in column.name
         assert column.sees == seen
         assert column.part_of is None or f"({seen}" in column.part_of
@@ -183,6 +233,56 @@ def test_vifidel_names_its_sources(sources: str, seen: str) -> None:
 )
 def test_signatures_keep_the_names_of_before(name: str, before: Sequence[str]) -> None:
     """Scores that were cached before columns said what they see stay valid."""
-    config = compose_config([f"metric=[{name}]"])
-    columns = build(name, config).columns
+    columns = build(name, compose_config([f"metric=[{name}]"])).columns
     assert [column.signature_name for column in columns] == before
+
+
+OBJECTS, VECTORS = {"regions": GoldRegions()}, {"vectors": MiniLmVectors()}
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "message"),
+    [
+        (Bleu, {"max_n": 0}, "max_n"),
+        (Bleu, {"tokenizer": "moses"}, "unknown tokenizer 'moses'"),
+        (SacreBleu, {"smooth": "coco"}, r"SacreBleu\.smooth: 'coco' is not one of exp"),
+        (SacreBleu, {"tokenizer": "ptb"}, "tokenizer: 'ptb' is not one of 13a"),
+        (RougeL, {"beta": 0}, "beta"),
+        (Cider, {"sigma": 0}, "sigma"),
+        (Meteor, {"language": "sv"}, "'sv' is not one of en, de, es, fr, ru"),
+        (Meteor, {"tokenizer": "nltk"}, "unknown tokenizer"),
+        (Meteor, {"heap_mib": 0}, "heap_mib: 0 is not a whole number from 1"),
+        (MeteorNltk, {"references": "first"}, "references: 'first' is not one of best, mean"),
+        (Spice, {"parser": "best"}, "parser"),
+        (Chair, {"truth": ["boxes"]}, "truth"),
+        (BertScore, {"layer": 0}, "layer"),
+        (BertScore, {"dtype": "int8"}, "dtype"),
+        (BertScore, {"memory_gib": 0}, "memory_gib"),
+        (Vifidel, {**VECTORS, "p": 3}, r"p: 3 is not in \[1, 2\]"),
+        (Vifidel, {**VECTORS, "objects": "some"}, "is not one of counts, presence"),
+        (Vifidel, {**VECTORS, "sources": "gold"}, "'gold' is not a list of text"),
+        (Vifidel, {**VECTORS, "sources": []}, "must be a list"),
+        (Wmd, {**VECTORS, "p": 3}, r"Wmd\.p: 3 is not"),
+        (Tiger, {**OBJECTS, "tau": 0}, "tau"),
+        (Tiger, {**OBJECTS, "gains": "cubic"}, "gains"),
+        (Tiger, {**OBJECTS, "smooth": 0}, "smooth"),
+        (Tiger, {**OBJECTS, "variant": "x"}, "variant"),
+        (Tiger, {**OBJECTS, "device": "gpu"}, "device: 'gpu' is not auto, cpu"),
+        (Tiger, {**OBJECTS, "rectifier": "elu"}, "rectifier: 'elu' is not one of leaky, relu"),
+        (Faier, {**OBJECTS, "variant": "x"}, "unknown metric.faier.variant 'x'"),
+        (Faier, {**OBJECTS, "references": -1}, "Faier.references: "),
+        (Faier, {**OBJECTS, "references": True}, "Faier.references: "),
+        (Faier, {**OBJECTS, "calibrate": True, "references": 0}, "calibrate needs references"),
+        (Faier, {**OBJECTS, "variant": "aier", "references": 0}, "variant=aier needs references"),
+        (Faier, {**OBJECTS, "parser": "magic"}, "unknown metric.faier.parser 'magic'"),
+        (Faier, {**OBJECTS, "device": "gpu"}, "device: 'gpu' is not auto, cpu"),
+        (FaierSettings, {"variant": "x"}, "unknown variant 'x'"),
+        (FaierSettings, {"variant": "r", "batch": 1}, r"FaierSettings\.batch: 1 is not"),
+        (FaierSettings, {"variant": "r", "unreferenced": 1.5}, r"unreferenced: 1\.5 is"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    metric: Callable[..., Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        metric(**options)

@@ -1,7 +1,5 @@
 """The controls against loops over their definitions, and what they must not depend on."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from itertools import pairwise
@@ -18,6 +16,7 @@ from metaeval.metrics.controls import (
     RandomScore,
     captions_by_image,
 )
+from tests.metrics.metric_cases import images, scores_of
 
 WORDS = ["a", "man", "dog", "rides", "the", "horse", "on", "beach", "red"]
 
@@ -44,12 +43,10 @@ def candidates(data: CaptionDataset) -> tuple[list[str], np.ndarray]:
     n = len(data)
     texts = [*data.human, *data.human[1:], data.human[0], *sentences(rng, n)]
     texts += ["", "zebra", "a zebra a zebra"]
-    images = [*range(n)] * 3 + [0, 1, 2]
-    return texts, np.array(images, dtype=np.intp)
+    return texts, np.array([*range(n)] * 3 + [0, 1, 2], dtype=np.intp)
 
 
 def plain_bigram(text: str, image: int, data: CaptionDataset, k: float) -> float:
-    """The definition, one caption at a time."""
     groups = captions_by_image(data)
     everything = [s.split() for group in groups.values() for s in group]
     others = [
@@ -73,9 +70,7 @@ def plain_bigram(text: str, image: int, data: CaptionDataset, k: float) -> float
 def test_the_bigram_model_is_its_definition(k: float) -> None:
     data = dataset()
     texts, images = candidates(data)
-    scorer = BigramModel(k, "whitespace").bind(data)
-    scorer.prepare()
-    scores = scorer.score(texts, images)
+    scores = scores_of(BigramModel(k, "whitespace"), data, texts, images)
     expected = [plain_bigram(t, int(i), data, k) for t, i in zip(texts, images, strict=True)]
     # sums of ten logarithms in another order
     np.testing.assert_allclose(scores[:, 0], expected, rtol=1e-12)
@@ -83,68 +78,13 @@ def test_the_bigram_model_is_its_definition(k: float) -> None:
     np.testing.assert_allclose(scores[:, 1], np.array(expected) / lengths, rtol=1e-12)
 
 
-def test_the_probabilities_after_a_word_add_up_to_one() -> None:
-    """Over all words, the end and the unknown word, after "dog": from two-word captions whose
-    first bigram is the same."""
-    data = dataset()
-    scorer = BigramModel(0.1, "whitespace").bind(data)
-    scorer.prepare()
-    known = sorted(
-        {w for group in captions_by_image(data).values() for s in group for w in s.split()}
-    )
-    after = [f"horse {w}" for w in [*known, "zebra"]]
-    image = np.zeros(1, dtype=np.intp)
-
-    def chain(text: str) -> float:
-        """log p(start … text) without the end, from the definition that the test above holds."""
-        groups = captions_by_image(data)
-        others = [s.split() for i, g in groups.items() for s in g if i != 0]
-        pairs = Counter(p for s in others for p in pairwise(["<s>", *s, "</s>"]))
-        first = sum(n for (a, _), n in pairs.items() if a == text.split()[-1])
-        return math.log((pairs[text.split()[-1], "</s>"] + 0.1) / (first + 0.1 * (len(known) + 2)))
-
-    alone = float(scorer.score(["horse"], image)[0, 0]) - chain("horse")
-    total = math.exp(chain("horse"))
-    for text in after:
-        if all(text.split() != s.split() for g in captions_by_image(data).values() for s in g):
-            total += math.exp(float(scorer.score([text], image)[0, 0]) - alone - chain(text))
-    assert total == pytest.approx(1, abs=1e-9)
-
-
-def test_an_images_own_captions_do_not_help_it() -> None:
-    """What an image's references say changes the score of its own captions not at all."""
-    data = dataset()
-    other = CaptionDataset(
-        data.name,
-        data.image_ids,
-        data.human,
-        (("red red red horse", *data.references[0][1:]), *data.references[1:]),
-        data.pool_ids,
-        data.pool,
-    )
-    text, image = ["red red horse", data.human[0]], np.zeros(2, dtype=np.intp)
-    scores = []
-    for d in (data, other):
-        scorer = BigramModel(0.1, "whitespace").bind(d)
-        scorer.prepare()
-        scores.append(scorer.score(text, image))
-        elsewhere = scorer.score(text, np.ones(2, dtype=np.intp))
-        scores.append(elsewhere)
-    np.testing.assert_array_equal(scores[0], scores[2])
-    assert (scores[1] != scores[3]).any()  # but it helps another image's captions
-
-
 @pytest.mark.parametrize("references", [("a b", "a c"), ("a c", "a b")])
 def test_the_order_of_references_does_not_matter(references: tuple[str, ...]) -> None:
-    """Rated data have their first reference as the human caption; it counted twice."""
-    ids, human = (1, 2), (references[0], "z")
-    data = CaptionDataset("d", ids, human, (references, ("z",)), ids, human)
-    scorer = BigramModel(1.0, "whitespace").bind(data)
-    scorer.prepare()
+    data = images([references, ["z"]], [references[0], "z"])
     # "a b a" of image 2, by hand: V = a, b, c, z, the end and one unknown; after the start "a" 2 of
     # 2, after "a" 1 "b" of 2, after "b" the end 1 of 1 and never "a", after "a" never the end
     expected = np.log([(2 + 1) / (2 + 6), (1 + 1) / (2 + 6), 1 / (1 + 6), 1 / (2 + 6)]).sum()
-    found = scorer.score(["a b a"], np.array([1]))[0]
+    found = scores_of(BigramModel(1.0, "whitespace"), data, ["a b a"], [1])[0]
     np.testing.assert_allclose(found, [expected, expected / 4], rtol=1e-15)
 
 
@@ -154,8 +94,18 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
     texts = ("a red horse", "a dog"), ("a red horse", "the beach"), ("a man", "the dog rides")
     ids, human = ("a", "a", "b"), ("a dog rides", "the horse", "a man rides")
     sources = ("coco:1", "coco:1", "coco:2")
-    data = CaptionDataset(
-        "d", ids, human, texts, ids, human, image_source=sources, pool_source=sources
+    data, alone = (
+        CaptionDataset(
+            "d",
+            ids[start:],
+            human[start:],
+            texts[start:],
+            ids[start:],
+            human[start:],
+            image_source=sources[start:],
+            pool_source=sources[start:],
+        )
+        for start in (0, 1)  # without the first document, too
     )
     groups = captions_by_image(data)
     assert sorted(groups) == ["coco:1", "coco:2"]
@@ -166,22 +116,8 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
         "the beach",
         "the horse",
     ]
-    alone = CaptionDataset(
-        "d",
-        ids[1:],
-        human[1:],
-        texts[1:],
-        ids[1:],
-        human[1:],
-        image_source=sources[1:],
-        pool_source=sources[1:],
-    )
-    caption, image = ["a man"], np.zeros(1, dtype=np.intp)
-    scores = []
-    for d in (data, alone):
-        scorer = BigramModel(0.1, "whitespace").bind(d)
-        scorer.prepare()
-        scores.append(float(scorer.score(caption, image)[0, 0]))
+    model = BigramModel(0.1, "whitespace")
+    scores = [float(scores_of(model, each, ["a man"])[0, 0]) for each in (data, alone)]
     known = [
         len({w for t in g.values() for s in t for w in s.split()}) + 2
         for g in (groups, captions_by_image(alone))
@@ -195,20 +131,15 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
 
 def test_brevity_is_minus_length() -> None:
     data = dataset()
-    texts, images = candidates(data)
-    scores = []
-    for metric in (Length("whitespace"), Brevity("whitespace")):
-        scorer = metric.bind(data)
-        scorer.prepare()
-        scores.append(scorer.score(texts, images))
-    np.testing.assert_array_equal(scores[1], -scores[0])
+    brevity, length = (
+        scores_of(metric("whitespace"), data, *candidates(data)) for metric in (Brevity, Length)
+    )
+    np.testing.assert_array_equal(brevity, -length)
     assert Brevity().columns[0].control
 
 
 def test_one_image_has_no_other_captions() -> None:
-    data = CaptionDataset("d", (1,), ("a dog",), (("a cat",),), (1,), ("a dog",))
-    absent = BigramModel().bind(data)
-    assert "other images" in absent.reason
+    assert "other images" in BigramModel().bind(images([["a cat"]])).reason
 
 
 def plain_copy(text: str, references: tuple[str, ...]) -> float:
@@ -234,17 +165,14 @@ def plain_copy(text: str, references: tuple[str, ...]) -> float:
 def test_the_longest_copy_is_its_definition() -> None:
     data = dataset(40, 40, 3)
     texts, images = candidates(data)
-    scorer = LongestCopy("whitespace").bind(data)
-    scorer.prepare()
+    found = scores_of(LongestCopy("whitespace"), data, texts, images)[:, 0]
     expected = [plain_copy(t, data.references[int(i)]) for t, i in zip(texts, images, strict=True)]
-    np.testing.assert_array_equal(scorer.score(texts, images)[:, 0], expected)
+    np.testing.assert_array_equal(found, expected)
     assert 0 < np.nanmean(expected) < 1
 
 
 def test_length_counts_words_without_punctuation() -> None:
-    scorer = Length().bind(dataset())
-    scores = scorer.score(["A man, a plan.", "", "one"], np.zeros(3, dtype=np.intp))
-    assert scores[:, 0].tolist() == [4, 0, 1]
+    assert scores_of(Length(), dataset(), ["A man, a plan.", "", "one"]).tolist() == [[4], [0], [1]]
 
 
 def test_random_scores_are_uniform_and_follow_the_content_alone() -> None:
@@ -258,5 +186,4 @@ def test_random_scores_are_uniform_and_follow_the_content_alone() -> None:
     assert scorer.score(texts[7:8], images[:1] + 1)[0, 0] != scores[7]
     assert RandomScore(1).bind(data).score(texts[7:8], images[:1])[0, 0] != scores[7]
     # a uniform distribution: ten bins of 400, chi-squared with 9 degrees of freedom, p = 0.001
-    observed = np.histogram(scores, bins=10, range=(0, 1))[0]
-    assert ((observed - 400) ** 2 / 400).sum() < 27.9
+    assert ((np.histogram(scores, bins=10, range=(0, 1))[0] - 400) ** 2 / 400).sum() < 27.9

@@ -1,7 +1,5 @@
 """Corpus scores against the packages that the field's corpus scores come from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,22 +14,23 @@ from pycocoevalcap.meteor.meteor import Meteor as CocoMeteor
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
 from metaeval.data.coco.load import load_coco
-from metaeval.metrics.base import Metric
+from metaeval.metrics.base import (
+    Metric,
+    Statistics,
+    StatisticsAdapter,
+    SummableMetric,
+)
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
-from metaeval.metrics.summable import (
-    Statistics,
-    StatisticsAdapter,
-    SummableMetric,
-)
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions, system_scores
 from metaeval.stats.significance.paired_bootstrap import mean_of_sums, parts_of_means, system_score
 from metaeval.text.tokenizers import base as tokenizers
-from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case, bound, prepared, scores
+from tests.metrics.metric_cases import bound
+from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case, prepared, scores
 
 # A mean or a sum of 5,000 terms, added in another order than the oracle's (ours is exact), may
 # differ in the last bits; nothing else may. BLEU's and METEOR's sums are of whole numbers.
@@ -41,8 +40,7 @@ TOLERANCE = 1e-12
 @pytest.fixture(scope="module")
 def updown(coco_root: Path) -> Case:
     """One captioner's whole file, against the five human captions of each Karpathy test image."""
-    annotations = coco_root / "coco/annotations/captions_karpathy_test.json"
-    dataset = load_coco("coco", captions=annotations)
+    dataset = load_coco("coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json")
     records = json.loads((coco_root / "coco/captioners/updown.json").read_text())
     captions = {record["image_id"]: record["caption"] for record in records}
     references = tuple(
@@ -58,12 +56,10 @@ def tokens(updown: Case) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
     references = {
         i: [" ".join(t) for t in tokenizer(texts)] for i, texts in enumerate(updown.references)
     }
-    captions = {i: [" ".join(t)] for i, t in enumerate(tokenizer(updown.captions))}
-    return references, captions
+    return references, {i: [" ".join(t)] for i, t in enumerate(tokenizer(updown.captions))}
 
 
 def statistics(metric: SummableMetric, case: Case) -> Statistics:
-    """The statistics of a case's captions."""
     scorer = prepared(metric, case)
     try:
         return scorer.statistics(case.captions, case.index)
@@ -72,7 +68,6 @@ def statistics(metric: SummableMetric, case: Case) -> Statistics:
 
 
 def corpus(metric: SummableMetric, case: Case) -> npt.NDArray[np.float64]:
-    """The corpus scores of a case's captions."""
     return system_score(
         statistics(metric, case), lambda sums: metric.of_statistics(sums, corpus=True)
     )

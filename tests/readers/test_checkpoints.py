@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,15 @@ def test_a_checkpoint_of_scans_form_is_read(tmp_path: Path, new_form: bool) -> N
     assert (found["epoch"], found["best_rsum"], found["Eiters"]) == (3, 500.5, 9)
 
 
+def refusal(path: Path) -> str:
+    """The one line with which a checkpoint is refused."""
+    with pytest.raises(InputError) as error:
+        load_torch_checkpoint(path)
+    assert str(path) in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    return str(error.value)
+
+
 @pytest.mark.parametrize("form", ["zip", "legacy", "pickle", "pickle 0"])
 def test_nothing_in_a_file_is_run(tmp_path: Path, form: str) -> None:
     path, harm = tmp_path / "model.pth.tar", tmp_path / "harm"
@@ -54,19 +64,16 @@ def test_nothing_in_a_file_is_run(tmp_path: Path, form: str) -> None:
         path.write_bytes(pickle.dumps(value, protocol=0 if form.endswith("0") else 4))
     else:
         torch.save(value, path, _use_new_zipfile_serialization=form == "zip")
-    with pytest.raises(InputError, match=r"was not opened|is not a checkpoint") as error:
-        load_torch_checkpoint(path)
+    assert re.search("was not opened|is not a checkpoint", refusal(path))
     assert not harm.exists()
-    assert str(path) in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
     pickle.loads(pickle.dumps(Wicked(harm)))  # it would have done harm
     assert harm.is_dir()
 
 
 def test_a_whole_model_is_refused_by_name(tmp_path: Path) -> None:
     torch.save({"model": torch.nn.Linear(2, 2)}, tmp_path / "model.pt")
-    with pytest.raises(InputError, match=r"contains code \(torch\.nn\.modules\.linear\.Linear\)"):
-        load_torch_checkpoint(tmp_path / "model.pt")
+    line = refusal(tmp_path / "model.pt")
+    assert "contains code (torch.nn.modules.linear.Linear)" in line
 
 
 @pytest.mark.parametrize("new_form", [True, False])
@@ -76,27 +83,22 @@ def test_a_cut_file_is_one_line(tmp_path: Path, new_form: bool, share: float) ->
     torch.save({"w": torch.randn(200)}, path, _use_new_zipfile_serialization=new_form)
     raw = path.read_bytes()
     path.write_bytes(raw[: int(share * len(raw))])
-    with pytest.raises(InputError, match="is not a checkpoint of torch") as error:
-        load_torch_checkpoint(path)
-    assert len(str(error.value).splitlines()) == 1
+    assert "is not a checkpoint of torch" in refusal(path)
 
 
 def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
     path = tmp_path / "model.pth.tar"
     torch.save({"w": torch.full((1000,), 1.5)}, path)
     raw = bytearray(path.read_bytes())
-    at = raw.index(b"\x00\x00\xc0\x3f" * 8)
-    raw[at + 18] ^= 1
+    raw[raw.index(b"\x00\x00\xc0\x3f" * 8) + 18] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(InputError, match="checksum is wrong"):
-        load_torch_checkpoint(path)
+    assert "checksum is wrong" in refusal(path)
 
 
 def test_other_files_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello world, these are not weights")
     for name, message in (("text", "is not a checkpoint"), ("none", "file not found")):
-        with pytest.raises(InputError, match=message):
-            load_torch_checkpoint(tmp_path / name)
+        assert message in refusal(tmp_path / name)
 
 
 def test_safetensors(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def test_every_path_of_a_user_goes_through_it() -> None:
 def test_without_a_home_folder_the_remedy_is_named(tmp_path: Path) -> None:
     given = ("experiment=captioners", "dataset=scenes", "dataset.limit=3", "metrics=[bleu]")
     done = run_command("metaeval", *given, "captions='~nobody.here/x.json'", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr == (
+    line = (
         "metaeval: ~nobody.here/x.json: the home folder is not known; write the path without ~; "
         "of the cache: METAEVAL_CACHE=FOLDER\n"
     )
+    assert (done.returncode, done.stderr) == (2, line)

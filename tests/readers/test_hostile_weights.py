@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from metaeval.errors import InputError
 from metaeval.readers.arrays import ArrayArchive, map_array
-from metaeval.readers.checkpoints import load_torch_checkpoint, load_weights
+from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.hdf5 import Hdf5File
 from metaeval.readers.native import native_errors
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
@@ -143,10 +143,8 @@ def test_a_deflated_storage_of_gigabytes_is_not_unpacked(tmp_path: Path) -> None
             header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 24,)}
         )
         packed.writestr("features.npy", header.getvalue() + b"\0" * (1 << 26))
-    with (
-        ArrayArchive(tmp_path / "f.npz") as arrays,
-        pytest.raises(InputError, match=r"f\.npz, field 'features.npy': unpacks from .*: not read"),
-    ):
+    problem = r"f\.npz, field 'features.npy': unpacks from .*: not read"
+    with ArrayArchive(tmp_path / "f.npz") as arrays, pytest.raises(InputError, match=problem):
         arrays.array("features")
 
 
@@ -353,8 +351,6 @@ def test_a_checkpoint_of_torch_is_read_as_torch_reads_it(tmp_path: Path) -> None
 
 
 def test_a_header_of_safetensors_is_not_believed(tmp_path: Path) -> None:
-    from metaeval.readers.checkpoints import load_safetensors
-
     header = json.dumps({"w": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 16]}})
     raw = struct.pack("<Q", len(header)) + header.encode() + b"\0" * 16
     (tmp_path / "w.safetensors").write_bytes(raw)
@@ -386,8 +382,8 @@ def test_a_view_with_other_signs_than_its_numbers_is_refused(bit: str, tmp_path:
 
 
 def test_a_tensor_of_the_device_meta_is_refused(tmp_path: Path) -> None:
-    value = {"weight": torch.empty(1, 2, device="meta"), "bias": torch.zeros(1)}
-    torch.save(value, tmp_path / "w.pt", _use_new_zipfile_serialization=False)
     path = tmp_path / "w.pt"
+    value = {"weight": torch.empty(1, 2, device="meta"), "bias": torch.zeros(1)}
+    torch.save(value, path, _use_new_zipfile_serialization=False)
     with pytest.raises(InputError, match=r"field 'weight': is a tensor without numbers"):
         load_weights(torch.nn.Linear(2, 1), load_torch_checkpoint(path), path)

@@ -15,17 +15,15 @@ from metaeval.errors import InputError
 from metaeval.readers.images import open_image
 
 
-def huge_png(path: Path, side: int) -> None:
-    """A PNG that says that it has side × side pixels, and holds none."""
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b""))
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n"
-        + b"".join(
-            struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
-            for t, d in chunks
-        )
+def announcing_png(path: Path, width: int, height: int, depth: int, pixels: bytes) -> Path:
+    """A PNG that says that it has so many pixels, and holds others."""
+    header = struct.pack(">IIBBBBB", width, height, 8, depth, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(pixels)), (b"IEND", b""))
+    parts = (
+        struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks
     )
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+    return path
 
 
 def opened(path: Path) -> np.ndarray:
@@ -33,13 +31,18 @@ def opened(path: Path) -> np.ndarray:
         return np.asarray(image)
 
 
-def test_four_hundred_million_pixels_are_refused(tmp_path: Path) -> None:
-    huge_png(tmp_path / "huge.png", 20_000)
-    with pytest.raises(InputError, match=r"huge\.png: cannot be read as an image.*pixels"):
-        opened(tmp_path / "huge.png")
-    huge_png(tmp_path / "empty.png", 100)
-    with pytest.raises(InputError, match=r"empty\.png: cannot be read as an image"):
-        opened(tmp_path / "empty.png")
+def test_what_is_no_picture_of_a_photographs_size_is_refused(tmp_path: Path) -> None:
+    unread = "cannot be read as an image"
+    row = bytes(120_000_000)
+    long = "a side of 119,999,999 pixels, at most 65,535"
+    for name, width, height, depth, pixels, problem in (
+        ("huge.png", 20_000, 20_000, 2, bytes(1000), f"{unread}.*pixels"),
+        ("empty.png", 100, 100, 2, bytes(1000), unread),
+        ("row.png", 119_999_999, 1, 0, row, long),  # before it is decoded
+    ):
+        path = announcing_png(tmp_path / name, width, height, depth, pixels)
+        with pytest.raises(InputError, match=rf"{name}: .*{problem}"):
+            opened(path)
 
 
 def test_formats_that_run_programs_are_not_opened(tmp_path: Path) -> None:
@@ -89,23 +92,7 @@ def test_an_image_is_upright_as_its_camera_noted(tmp_path: Path) -> None:
     exif[0x0112] = 6  # to be turned by a quarter, clockwise
     image.save(tmp_path / "a.png", exif=exif)
     upright = opened(tmp_path / "a.png")
-    assert upright.shape == (4, 2, 3)
-    assert upright[0, 1].tolist() == [255, 255, 255]
-
-
-def test_one_very_long_row_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
-    path = tmp_path / "row.png"
-    header = struct.pack(">IIBBBBB", 119_999_999, 1, 8, 0, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(120_000_000))), (b"IEND", b""))
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n"
-        + b"".join(
-            struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
-            for t, d in chunks
-        )
-    )
-    with pytest.raises(InputError, match="a side of 119,999,999 pixels, at most 65,535"):
-        opened(path)
+    assert (upright.shape, upright[0, 1].tolist()) == ((4, 2, 3), [255, 255, 255])
 
 
 def test_a_damaged_scene_is_drawn_again(tmp_path: Path) -> None:
@@ -116,5 +103,4 @@ def test_a_damaged_scene_is_drawn_again(tmp_path: Path) -> None:
     for harmed in (b"", whole[:100], whole[:-1], whole[:200] + b"\0\0" + whole[202:], whole + b"x"):
         path.write_bytes(harmed)
         again = load_scenes(n=3, cache=tmp_path).part("images").path(first)
-        assert again == path
-        assert path.read_bytes() == whole
+        assert (again, path.read_bytes()) == (path, whole)

@@ -10,7 +10,8 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import InputError
-from metaeval.readers.names import MOST_NAME, check_name, name_problem
+from metaeval.readers.values import MOST_NAME, check_name, name_problem
+from tests.shared import write_lines
 
 BAD = {
     "a\nb": r"contains '\n', which cannot be printed",
@@ -31,7 +32,6 @@ def test_ordinary_names_are_names(name: str) -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_printed_is_not_a_name(name: str) -> None:
     problem = name_problem(name)
-    assert problem is not None
     assert BAD[name] in problem
     assert problem.isprintable()
     assert len(problem) < 200
@@ -39,17 +39,12 @@ def test_what_cannot_be_printed_is_not_a_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in BAD if n.strip()])
 def test_every_loader_refuses_such_names(name: str, tmp_path: Path) -> None:
-    import json
-
-    table = tmp_path / "t.jsonl"
-    row = {"image_id": 1, "candidate": "a", "references": ["b"], "human": 1, "system": name}
-    table.write_text(json.dumps(row) + "\n")
-    with pytest.raises(InputError, match="line 1, field 'system'"):
-        load_table(table)
-    row = {"image_id": 1, "true": "a", "false": "b", "references": ["b"], "kind": name}
-    table.write_text(json.dumps(row) + "\n")
-    with pytest.raises(InputError, match="line 1, field 'kind'"):
-        load_pairs_table(table)
-    (tmp_path / "ok.json").write_text("[]")
+    shared = {"image_id": 1, "references": ["b"]}
+    for load, field, row in (
+        (load_table, "system", {"candidate": "a", "human": 1, "system": name}),
+        (load_pairs_table, "kind", {"true": "a", "false": "b", "kind": name}),
+    ):
+        with pytest.raises(InputError, match=f"line 1, field '{field}'"):
+            load(write_lines(tmp_path / "t.jsonl", [{**shared, **row}]))
     with pytest.raises(InputError, match="is not a name"):
-        find_system_files({name: tmp_path / "ok.json"})
+        find_system_files({name: write_lines(tmp_path / "ok.json", [[]])})

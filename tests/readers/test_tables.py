@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.io import loadmat
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
@@ -22,9 +25,11 @@ from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
 from metaeval.readers.files import TextFile, one_line
 from metaeval.readers.json_text import parse_json, read_json_lines
+from metaeval.readers.matlab import read_matlab
 from metaeval.readers.tables import read_csv, read_parquet
 from metaeval.readers.values import is_number, read_list, read_number
 from metaeval.text.word_vectors.base import VectorFile
+from tests.shared import write_json
 
 HERE = Path("table.csv")
 
@@ -48,11 +53,8 @@ def test_only_line_feeds_end_a_line(tmp_path: Path, mark: str) -> None:
     assert [j.candidate for j in judged] == [f"a dog runs {i}" for i in range(5)]
     lines = [{"image_id": f"{i}.jpg", "candidate": f"a{mark}b {i}", "human": i} for i in range(3)]
     text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
-    assert [j.candidate for j in table(tmp_path, text, "t.jsonl").judged] == [
-        "a b 0",
-        "a b 1",
-        "a b 2",
-    ]
+    judged = table(tmp_path, text, "t.jsonl").judged
+    assert [j.candidate for j in judged] == [f"a b {i}" for i in range(3)]
 
 
 def test_a_stray_quote_swallows_no_record(tmp_path: Path) -> None:
@@ -127,48 +129,34 @@ def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
         assert "t.parquet" in str(error.value)
 
 
-def test_iscrowd_is_zero_or_one(tmp_path: Path) -> None:
-    for value, kept in (
-        (0, 1),
-        (1, 0),
-        (False, 1),
-        (True, 0),
-        ("no", None),
-        (2, None),
-        (0.5, None),
-    ):
-        path = tmp_path / "i.json"
-        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "iscrowd": value}
-        path.write_text(
-            json.dumps(
-                {
-                    "images": [{"id": 1, "width": 10, "height": 10}],
-                    "categories": [{"id": 1, "name": "dog"}],
-                    "annotations": [box],
-                }
-            )
-        )
-        if kept is None:
-            with pytest.raises(InputError, match="id 1, field 'iscrowd': must be 0 or 1"):
-                CocoObjects(path)
-        else:
-            assert len(CocoObjects(path)[1].labels) == kept
+def one_box(folder: Path, **fields: Any) -> CocoObjects:
+    """The objects of an image with one box."""
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], **fields}
+    content = {
+        "images": [{"id": 1, "width": 10, "height": 10}],
+        "categories": [{"id": 1, "name": "dog"}],
+        "annotations": [box],
+    }
+    return CocoObjects(write_json(folder / "i.json", content))
 
 
-def test_a_box_of_four_hundred_digits_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "i.json"
-    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10**400, 5]}
-    path.write_text(
-        json.dumps(
-            {
-                "images": [{"id": 1, "width": 10, "height": 10}],
-                "categories": [{"id": 1, "name": "dog"}],
-                "annotations": [box],
-            }
-        )
-    )
-    with pytest.raises(InputError, match="annotation id 1, field 'bbox': must be four numbers"):
-        CocoObjects(path)
+@pytest.mark.parametrize(("value", "kept"), [(0, 1), (1, 0), (False, 1), (True, 0)])
+def test_iscrowd_is_zero_or_one(value: int, kept: int, tmp_path: Path) -> None:
+    assert len(one_box(tmp_path, iscrowd=value)[1].labels) == kept
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        *(("iscrowd", value, "must be 0 or 1") for value in ("no", 2, 0.5)),
+        ("bbox", [0, 0, 10**400, 5], "must be four numbers"),
+    ],
+)
+def test_what_is_wrong_with_a_box_is_named(
+    field: str, value: Any, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=f"annotation id 1, field '{field}': {problem}"):
+        one_box(tmp_path, **{field: value})
 
 
 def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
@@ -177,18 +165,20 @@ def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
         return VectorFile(tmp_path / name, cache=tmp_path).embed(["dog"])
 
     assert vectors("a.txt", b"2 2\ndog 1 2\ncat 3 4\n").known.tolist() == [True]
-    with pytest.raises(InputError, match="holds 2 words where its first line says 400,000"):
-        vectors("b.txt", b"400000 2\ndog 1 2\ncat 3 4\n")
-    with pytest.raises(InputError, match=r"f\.txt: begins with counts that no file can hold"):
-        vectors("f.txt", b"2 " + b"9" * 30 + b"\ndog 1 2\ncat 3 4\n")
-    for number in (b"nan", b"inf", b"1e99"):
-        with pytest.raises(InputError, match="should hold 2 numbers"):
-            vectors("c.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n")
     row = np.array([1, np.inf], "<f4").tobytes()
-    with pytest.raises(InputError, match=r"d\.bin.*not finite"):
-        vectors("d.bin", b"1 2\ndog " + row)
-    with pytest.raises(InputError, match=r"e\.bin: goes on after its 1 words"):
-        vectors("e.bin", b"1 2\ndog " + np.ones(2, "<f4").tobytes() + b"cat 12345678")
+    many = np.ones(2, "<f4").tobytes() + b"cat 12345678"
+    for name, content, problem in (
+        ("b.txt", b"400000 2\ndog 1 2\ncat 3 4\n", "holds 2 words where its first line says 400,0"),
+        ("f.txt", b"2 " + b"9" * 30 + b"\ndog 1 2\n", r"f\.txt: begins with counts that no file"),
+        *(
+            ("c.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n", "should hold 2 numbers")
+            for number in (b"nan", b"inf", b"1e99")
+        ),
+        ("d.bin", b"1 2\ndog " + row, r"d\.bin.*not finite"),
+        ("e.bin", b"1 2\ndog " + many, r"e\.bin: goes on after its 1 words"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            vectors(name, content)
 
 
 # structure: what other programs write comes back as it was
@@ -205,12 +195,10 @@ def test_csv_is_read_as_python_writes_it(rows: list[list[str]], delimiter: str) 
     writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([["a", "b", "c"], *rows])
     try:
-        read = as_csv(out.getvalue(), delimiter)
+        read, refused = [list(row.values()) for row in as_csv(out.getvalue(), delimiter)], ""
     except InputError as error:  # the one thing that is refused for what it might be
-        refused = str(error)
-    else:
-        refused = ""
-        assert [list(row.values()) for row in read] == rows
+        read, refused = rows, str(error)
+    assert read == rows
     if refused:
         assert "is a quote not closed" in refused
         assert any("\n" in cell or "\r" in cell for row in rows for cell in row)
@@ -219,9 +207,8 @@ def test_csv_is_read_as_python_writes_it(rows: list[list[str]], delimiter: str) 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(cells, max_size=5))
 def test_lists_are_read_as_json_and_python_write_them(values: list[str]) -> None:
-    assert read_list(json.dumps(values), HERE, "", "x") == values
-    assert read_list(json.dumps(values, ensure_ascii=False), HERE, "", "x") == values
-    assert read_list(repr(values), HERE, "", "x") == values
+    for text in (json.dumps(values), json.dumps(values, ensure_ascii=False), repr(values)):
+        assert read_list(text, HERE, "", "x") == values
 
 
 @settings(max_examples=100, deadline=None)
@@ -267,21 +254,16 @@ def test_every_record_is_accounted_for(tmp_path: Path) -> None:
             for k in range(3 + i)
         ],
     }
-    (tmp_path / "c.json").write_text(json.dumps(captions))
-    whole = load_coco("c", captions=tmp_path / "c.json", n_references=2)
-    assert whole.records is not None
+    path = write_json(tmp_path / "c.json", captions)
+    whole = load_coco("c", captions=path, n_references=2)
     assert whole.records.counts() == {"read": 15, "used": 9, "left_out": 6, "refused": 0}
-    limited = load_coco("c", captions=tmp_path / "c.json", n_references=2, limit=2)
+    limited = load_coco("c", captions=path, n_references=2, limit=2)
     assert str(limited.records) == "15 records read, 6 used, 9 left out"
 
 
 @pytest.mark.coco
 def test_pascals_files_are_read_as_scipy_reads_them(coco_root: Path) -> None:
     """The published files: every text and number of both, in their order."""
-    from scipy.io import loadmat
-
-    from metaeval.readers.matlab import read_matlab
-
     path = coco_root / "pascal50s" / "pair_pascal.mat"
     if not path.is_file():
         pytest.skip("PASCAL-50S is not in the data folder")
@@ -297,18 +279,21 @@ def test_pascals_files_are_read_as_scipy_reads_them(coco_root: Path) -> None:
         assert votes.tolist() == np.asarray(other["result"]).reshape(-1).tolist()
 
 
-def test_words_from_elsewhere_can_be_printed_in_one_line() -> None:
-    assert one_line("a\nb\t c") == "a b c"
-    assert one_line("a\0b\x1b[31m") == "a\\x00b\\x1b[31m"
-    assert one_line("é 犬 \ud800") == "é 犬 \\ud800"
-    assert one_line("x" * 200) == "x" * 159 + "…"
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("a\nb\t c", "a b c"),
+        ("a\0b\x1b[31m", "a\\x00b\\x1b[31m"),
+        ("é 犬 \ud800", "é 犬 \\ud800"),
+        ("x" * 200, "x" * 159 + "…"),
+    ],
+)
+def test_words_from_elsewhere_can_be_printed_in_one_line(text: str, printed: str) -> None:
+    assert one_line(text) == printed
 
 
 def test_a_small_parquet_that_expands_to_gigabytes_is_refused(tmp_path: Path) -> None:
     """A dictionary of one text of a million letters, which 9,000 rows name."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     one = pa.array(["x" * 1_000_000])
     named = pa.DictionaryArray.from_arrays(pa.array([0] * 9_000, pa.int32()), one)
     texts = pa.array(["x" * 300_000] * 1_000)

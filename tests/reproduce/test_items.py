@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.compute.networks import keep_networks
-from metaeval.java.shared_services import shared_java_services
+from metaeval.java.process import shared_java_services
 from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce.items import Reproduction
 

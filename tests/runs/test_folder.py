@@ -82,7 +82,7 @@ def test_a_folder_that_never_held_a_run_is_refused(tmp_path: Path) -> None:
     with lock(tmp_path) as held:
         held.require_own()
     (tmp_path / "tables").mkdir()
-    for record in ("", "half {", '{"status": "finished"}'):
+    for record in ("", "half {", '{"status": "finished"}', '{"files": 7}', '{"files": null}'):
         if record:
             (tmp_path / files.RUN).write_text(record)
         with lock(tmp_path) as held, pytest.raises(ConfigError) as refusal:
@@ -98,12 +98,14 @@ def test_only_what_is_listed_and_inside_is_removed(tmp_path: Path) -> None:
     (other / "a.csv").write_text("not of the run")
     written(out, "tables/a.csv", "tables/kept/part-0.parquet", "b.svg", "answers.parquet")
     (out / "link").symlink_to(other)
+    (out / "linked.csv").symlink_to(other / "a.csv")
     (out / "tables/mine.csv").write_text("mine")
     info = files.read_json(out / files.RUN)
     assert info["files"] == [
         *("answers.parquet", "b.svg", "tables/a.csv", "tables/kept/part-0.parquet")
     ]
-    bad = ["../other/a.csv", str(other / "a.csv"), "link/a.csv", "", "a\0b", "tables", "9" * 999]
+    bad = ["../other/a.csv", str(other / "a.csv"), "link/a.csv", "linked.csv", "..", "", "a\0b"]
+    bad += ["tables", "9" * 999]
     (out / files.RUN).write_text(json.dumps({"files": info["files"] + bad}))
     with lock(out) as held:
         held.clear(keep="tables/kept")
@@ -111,7 +113,7 @@ def test_only_what_is_listed_and_inside_is_removed(tmp_path: Path) -> None:
     assert {name for name in content(out) if not name.startswith("link")} == {
         *(files.RUN, "answers.parquet", "tables/mine.csv", "tables/kept/part-0.parquet")
     }
-    assert (other / "a.csv").read_text() == "not of the run"
+    assert (out / "linked.csv").read_text() == (other / "a.csv").read_text() == "not of the run"
 
 
 def test_the_command_leaves_a_folder_of_another_kind_as_it_was(tmp_path: Path) -> None:
@@ -120,23 +122,23 @@ def test_the_command_leaves_a_folder_of_another_kind_as_it_was(tmp_path: Path) -
         (tmp_path / name).write_text("mine")
     before = content(tmp_path)
     for options in ((), ("seed=abc",)):
-        done = run_command("metaeval", *SMALL, *options, "hydra.run.dir=.", cwd=tmp_path)
+        done = run_command("metaeval", *SMALL, *options, "hydra.run.dir=.", cwd=tmp_path, env={})
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert content(tmp_path) == before
-    done = run_command("metaeval", *SMALL, "hydra.run.dir=.", cwd=tmp_path)
+    done = run_command("metaeval", *SMALL, "hydra.run.dir=.", cwd=tmp_path, env={})
     assert "holds 'config.yaml', and no run.json that lists what a run wrote" in done.stderr
 
 
 def test_the_command_is_refused_while_another_run_writes(tmp_path: Path) -> None:
-    done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path)
+    done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
     assert done.returncode == 0, done.stderr
     before = content(tmp_path / "OUT")
     with lock(tmp_path / "OUT"):
-        done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", "seed=1", cwd=tmp_path)
+        done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", "seed=1", cwd=tmp_path, env={})
         assert done.returncode == 2
         assert done.stderr.startswith(f"metaeval: {tmp_path}/OUT: another run is writing into this")
-        page = run_command("metaeval.report", "OUT", cwd=tmp_path)
+        page = run_command("metaeval.report", "OUT", cwd=tmp_path, env={})
         assert (page.returncode, "another run is writing" in page.stderr) == (2, True)
     assert content(tmp_path / "OUT") == before
 
@@ -145,7 +147,7 @@ def test_a_folder_named_by_the_time_is_a_new_one(tmp_path: Path) -> None:
     for mode, options in (("run", ()), ("sweep", ("seed=0,1", "-m"))):
         name = rf"hydra.{mode}.dir='it\'s ${{now:%Y}}/{mode}'"
         for _ in range(2):
-            done = run_command("metaeval", *SMALL, name, *options, cwd=tmp_path)
+            done = run_command("metaeval", *SMALL, name, *options, cwd=tmp_path, env={})
             assert done.returncode == 0, done.stderr
             assert done.stderr == ""
     (year,) = tmp_path.glob("it's *")
@@ -159,12 +161,12 @@ def test_a_page_that_is_built_later_is_of_the_run(tmp_path: Path) -> None:
         ["metaeval", *SMALL, "hydra.run.dir=OUT"],
         ["metaeval.report", "OUT"],
     ):
-        done = run_command(module, *arguments, cwd=tmp_path)
+        done = run_command(module, *arguments, cwd=tmp_path, env={})
         assert done.returncode == 0, done.stderr
     listed = files.read_json(tmp_path / "OUT" / files.RUN)["files"]
     assert {files.REPORT, files.SCORES, "figures/ranking.svg"} <= set(listed)
     assert not (tmp_path / "OUT" / LOCK).exists()
-    done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path)
+    done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "OUT" / files.REPORT).exists()
 

@@ -1,21 +1,21 @@
 """The vocabulary: what is in it, its files, and the two ways of splitting a caption."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
 from typing import Any
 
+import nltk
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.errors import InputError
-from metaeval.text.numbered import places_of, runs_of_cost
-from metaeval.text.sentences import split_sentences
-from metaeval.text.vocabulary import SPECIAL, Vocabulary, tokenise
+from metaeval.metrics.ngram.ngrams import places_of, runs_of_cost
+from metaeval.text.language import split_sentences
+from metaeval.text.vocabulary import SPECIAL, Vocabulary, batch, tokenise
 
 CAPTIONS = ["A dog runs.", "the dog's ball", "A dog, a CAT", "a cat"]
 
@@ -42,13 +42,11 @@ def test_file_and_back(tmp_path: Path) -> None:
     vocabulary = Vocabulary.build(CAPTIONS, min_count=1)
     vocabulary.save(tmp_path / "vocab.json")
     again = Vocabulary.load(tmp_path / "vocab.json")
-    assert again.words == vocabulary.words
-    assert again.tokenizer == "ptb"
+    assert (again.words, again.tokenizer) == (vocabulary.words, "ptb")
     assert again.digest() == vocabulary.digest()
 
 
 def test_scans_own_file(tmp_path: Path) -> None:
-    pytest.importorskip("nltk")
     words = [*SPECIAL, "a", "dog", ".", "'s"]
     official = {
         "word2idx": {w: i for i, w in enumerate(words)},
@@ -63,7 +61,6 @@ def test_scans_own_file(tmp_path: Path) -> None:
 
 
 def test_splitting_like_scan_agrees_with_nltk_where_its_data_is_not_needed() -> None:
-    nltk = pytest.importorskip("nltk")
     captions = [
         "A man's dog isn't here.",
         'A sign that says "STOP" (in red), by the U.S. flag',
@@ -119,9 +116,6 @@ def test_a_vocabulary_that_makes_no_sense_is_refused() -> None:
 
 
 def test_padding() -> None:
-    torch = pytest.importorskip("torch")
-    from metaeval.text.vocabulary import batch
-
     tokens, lengths = batch([[1, 7, 2], [1, 2], [1, 5, 6, 2]])
     assert tokens.tolist() == [[1, 7, 2, 0], [1, 2, 0, 0], [1, 5, 6, 2]]
     assert lengths.tolist() == [3, 2, 4]

@@ -3,8 +3,6 @@
 Steps are checked against torch's own optimisers, driven by hand in the test.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

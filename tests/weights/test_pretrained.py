@@ -1,7 +1,5 @@
 """Shipped weights: a round trip, which are chosen, what they have seen, and their facts."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -48,7 +46,6 @@ def weights(folder: Path, seen: CaptionDataset, **card: str) -> PretrainedWeight
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder used as the package's own weights."""
     monkeypatch.setattr(pretrained, "SHIPPED", tmp_path / "weights")
     return tmp_path / "weights"
 
@@ -59,8 +56,8 @@ def test_folder_and_back(tmp_path: Path) -> None:
     exact = {k: v.clone() for k, v in model.state_dict().items()}
     half(model)
     found = save(tmp_path / "scan_tiny", model, WORDS, CARD, dataset())
-    modes = {path.stat().st_mode for path in (tmp_path / "scan_tiny").iterdir()}
-    assert len(modes) == 1  # who may read the card may read the weights
+    # who may read the card may read the weights
+    assert len({path.stat().st_mode for path in (tmp_path / "scan_tiny").iterdir()}) == 1
     again = read(tmp_path / "scan_tiny")
     assert again.label == found.label
     assert again.label.startswith("scan_tiny-")
@@ -113,16 +110,14 @@ def test_the_choice(place: Path) -> None:
     (place / "clip" / "card.json").write_text("{}")  # not one of these
 
     def name(*args: object, **options: str) -> str:
-        found = choose(*args, **options)  # type: ignore[arg-type]
-        return found.name
+        return choose(*args, **options).name
 
     assert name("scan", data) == "scan_b"  # one image learned from instead of four
     # a part of the dataset gets the same, whatever is in it
     assert name("scan", data.subset([7, 8])) == name("scan", data.limited(2)) == "scan_b"
     assert name("scan", data, variant="neg") == "scan_neg"
     assert name("scan", data, regions="bottomup") == "scan_features"
-    assert name("faier", data) == "faier_a"
-    assert name("scan", load_scenes(n=5)) == "scan_scenes"
+    assert (name("faier", data), name("scan", load_scenes(n=5))) == ("faier_a", "scan_scenes")
     assert name("scan", data, "scan_a") == "scan_a"
     assert name("scan", data, str(place / "scan_a")) == "scan_a"
 
@@ -139,26 +134,21 @@ def test_invalid_choices_are_refused(place: Path) -> None:
     ):
         assert "python -m metaeval experiment=train_" in missing.remedy
     unknown = choose("scan", dataset(), "scan_z")
-    assert isinstance(unknown, Absent)
     assert str(unknown) == "no weights 'scan_z'; give a folder, or one of: scan_a"
-    other = choose("faier", dataset(), "scan_a")
-    assert "are of scan, not of faier" in other.reason
+    assert "are of scan, not of faier" in choose("faier", dataset(), "scan_a").reason
     kept = (place / "scan_a" / "model.safetensors").read_bytes()
     (place / "scan_a" / "model.safetensors").unlink()
-    gone = choose("scan", dataset([7]))
-    assert "model.safetensors: file not found" in gone.reason
+    assert "model.safetensors: file not found" in choose("scan", dataset([7])).reason
     (place / "scan_a" / "model.safetensors").write_bytes(kept)
     (place / "scan_a" / "card.json").write_text("{")
     for which in ("auto", "scan_a"):
-        damaged = choose("scan", dataset([7]), which)
-        assert "card.json: invalid JSON" in damaged.reason
+        assert "card.json: invalid JSON" in choose("scan", dataset([7]), which).reason
 
 
 def test_mismatched_regions_are_reported(tmp_path: Path) -> None:
     found = weights(tmp_path / "w", dataset())
     assert found.misfit(GoldRegions(), 88) is None
-    width = found.misfit(GoldRegions(), 6)
-    assert "regions of 6 numbers, not of 88" in width.reason
+    assert "regions of 6 numbers, not of 88" in found.misfit(GoldRegions(), 6).reason
     other = found.misfit(BottomUpRegions("x.npz"), 2048)
     assert "trained on gold-v1 regions, and these are bottomup-2048-36-v1" in other.reason
     assert other.remedy == "python -m metaeval experiment=train_scan regions=bottomup"
@@ -323,8 +313,7 @@ def test_rates_on_cards_are_those_that_are_drawn(spoil, flaw: str, one_word: flo
     if one_word:
         assert changed.min() == pytest.approx(low, abs=1e-9)
     makes = {"shuffle": Shuffle, "replace": Replace}[drawn.corruption]
-    assert makes.name == drawn.corruption
-    assert makes.flaw == flaw
+    assert (makes.name, makes.flaw) == (drawn.corruption, flaw)
 
 
 def test_seeds_belong_only_to_the_measured_settings() -> None:

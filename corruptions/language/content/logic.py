@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
+from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.inflection import verb_form
-from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import (
     ING_NOUNS,
     NO_THINGS,

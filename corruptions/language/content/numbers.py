@@ -6,8 +6,8 @@ import re
 
 from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
+from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.inflection import singular, verb_form
-from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, PEOPLE, NounPhrase, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.text.scene_graphs.rules.function_words import words as word_set

@@ -12,8 +12,8 @@ from metaeval.corruptions.language.base import (
     reword,
     swap_phrases,
 )
+from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.inflection import verb_form, verb_lemma
-from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import (
     ARTICLES,
     ING_NOUNS,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swapped_words
+from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.content.numbers import number_of
 from metaeval.corruptions.language.inflection import singular, verb_form
-from metaeval.corruptions.language.known import Known
 from metaeval.corruptions.language.parsed import ParsedCaption
 from metaeval.text.scene_graphs.rules.function_words import pairs
 from metaeval.text.scene_graphs.rules.function_words import words as word_set

@@ -1,13 +1,20 @@
-"""Words lost, said twice, cut off: what is left is still made of the caption's words."""
+"""Words lost, said twice, cut off: what is left is still made of the caption's words.
+
+Characters: typing errors, letters swapped, capitals at random, stray punctuation.
+
+Word order: neighbours, within trigrams, words of a kind among themselves (ARO's).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
+from metaeval.corruptions.graded.shuffle import deranged
 from metaeval.corruptions.language.base import (
     LanguageCorruption,
     Places,
@@ -16,9 +23,10 @@ from metaeval.corruptions.language.base import (
     reword,
     rewritten_whole,
 )
-from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.parsed import ARTICLES, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.corruptions.tokens import read, rewritten, words
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _CONTENT = ("NN", "VB", "JJ", "RB", "CD")
@@ -196,3 +204,184 @@ class RepeatCaption(Corruption):
         text = caption.text
         doubled = text if not parse(text).tokens else f"{text} {text}"
         return rewritten_whole(text, doubled, "is empty")
+
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def neighbours(letter: str) -> str:
+    """The letters next to, above and below a small letter on a QWERTY keyboard.
+
+    >>> neighbours("g")
+    'fhtyvb'
+    """
+    row = next(k for k, keys in enumerate(_ROWS) if letter in keys)
+    place = _ROWS[row].index(letter)
+    near = _ROWS[row][max(0, place - 1) : place] + _ROWS[row][place + 1 : place + 2]
+    for other, first in ((row - 1, place), (row + 1, place - 1)):
+        if 0 <= other < len(_ROWS):
+            near += _ROWS[other][max(0, first) : first + 2]
+    return near
+
+
+class _LongWords(WordCorruption):
+    kind = "spelling"
+
+    def words(self, caption: ParsedCaption) -> Sequence[int]:
+        return [
+            i
+            for i, word in enumerate(caption.words)
+            if len(word) > 3 and word.isascii() and word.isalpha()
+        ]
+
+
+class Typos(_LongWords):
+    """A letter of a word of four or more becomes its neighbour on the keyboard."""
+
+    name = "typos"
+    title = "Typing errors"
+    severity_by_rate = ((0, "mild"), (0.2, "major"))
+    unchanged_reason = "has no word of four letters"
+
+    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
+        place = int(rng.integers(len(token)))
+        letter = token[place]
+        near = neighbours(letter.lower())
+        new = near[int(rng.integers(len(near)))]
+        return (token[:place] + (new.upper() if letter.isupper() else new) + token[place + 1 :],)
+
+
+class SwapLetters(_LongWords):
+    """Two neighbouring letters inside a word of four or more change places."""
+
+    name = "swap_letters"
+    title = "Letters swapped"
+    severity_by_rate = ((0, "mild"), (0.2, "major"))
+    unchanged_reason = "has no word of four letters with two different ones inside"
+
+    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
+        places = [i for i in range(1, len(token) - 1) if token[i] != token[i + 1]]
+        if not places:
+            return (token,)
+        i = places[int(rng.integers(len(places)))]
+        return (token[:i] + token[i + 1] + token[i] + token[i + 2 :],)
+
+
+class CaseNoise(_LongWords):
+    """Each letter of a word of four or more is a capital by the toss of a coin, at least one."""
+
+    name = "case_noise"
+    title = "Capitals at random"
+    severity = "mild"
+    unchanged_reason = "has no word of four letters"
+
+    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
+        upper = rng.integers(2, size=len(token)).astype(bool)
+        upper[int(rng.integers(1, len(token)))] = True  # not the first alone
+        return ("".join(c.upper() if u else c for c, u in zip(token, upper, strict=True)),)
+
+
+class InsertPunctuation(WordCorruption):
+    """A comma, colon, question mark … stands behind a word inside the caption."""
+
+    name = "insert_punctuation"
+    title = "Punctuation inserted"
+    kind = "spelling"
+    severity = "mild"
+    unchanged_reason = "has no word inside without punctuation behind it"
+
+    def words(self, caption: ParsedCaption) -> Sequence[int]:
+        return [i for i, t in enumerate(caption.tokens[:-1]) if t.word and not t.closes]
+
+    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
+        marks = (",", ";", ":", "?", "!", ".")
+        return (token + marks[int(rng.integers(len(marks)))],)
+
+
+_TOO_FEW = "has fewer than two different words to change places"
+
+
+class SwapNeighbours(RatedCorruption):
+    """Words change places with the next one: round(rate · n / 2) pairs of n words, at least one."""
+
+    name = "swap_neighbours"
+    title = "Neighbours swapped"
+    kind = "order"
+    severity_by_rate = ((0, "mild"), (0.4, "major"))
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        places = list(words(tokens))
+        pairs = [(i, j) for i, j in pairwise(places) if read(tokens[i]) != read(tokens[j])]
+        wanted = max(1, round(self.rate * len(places) / 2))
+        new: dict[int, str] = {}
+        for k in rng.permutation(len(pairs)).tolist():
+            i, j = pairs[k]
+            if len(new) < 2 * wanted and not {i, j} & set(new):
+                new |= {i: tokens[j], j: tokens[i]}
+        return _with_reason(rewritten(caption.text, new, self.rate))
+
+
+class _Permuted(Corruption):
+    kind = "order"
+
+    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
+        """Sets of tokens; within each, words change places."""
+        raise NotImplementedError
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        new: dict[int, str] = {}
+        for group in self.groups(parse(caption.text), rng):
+            before = [tokens[i] for i in group]
+            order = deranged(before, rng)
+            new |= {place: before[j] for place, j in zip(group, order, strict=True)}
+        return _with_reason(rewritten(caption.text, new, 1.0))
+
+
+def _with_reason(result: Corrupted) -> Corrupted:
+    return result if result.applied else replace(result, reason=_TOO_FEW)
+
+
+class ShuffleTrigrams(_Permuted):
+    """Words change places within each three of them (ARO's "shuffle within trigrams")."""
+
+    name = "shuffle_trigrams"
+    title = "Shuffled within trigrams"
+    severity = "major"
+
+    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
+        places = _worded(caption)
+        return [places[i : i + 3] for i in range(0, len(places), 3)]
+
+
+def _worded(caption: ParsedCaption) -> list[int]:
+    return [i for i, word in enumerate(caption.words) if word]
+
+
+def _named(caption: ParsedCaption) -> list[int]:
+    return [i for i in _worded(caption) if caption.tag(i).startswith(("NN", "JJ"))]
+
+
+class ShuffleNounsAdjectives(_Permuted):
+    """Nouns change places among themselves, and adjectives among themselves (ARO)."""
+
+    name = "shuffle_nouns_adjectives"
+    title = "Nouns and adjectives shuffled"
+    severity = "critical"
+
+    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
+        named = _named(caption)
+        return [[i for i in named if caption.tag(i).startswith(tag)] for tag in ("NN", "JJ")]
+
+
+class ShuffleOthers(_Permuted):
+    """All words but nouns and adjectives change places (ARO)."""
+
+    name = "shuffle_others"
+    title = "All but nouns and adjectives shuffled"
+    severity = "major"
+
+    def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
+        named: Sequence[int] = _named(caption)
+        return [[i for i in _worded(caption) if i not in named]]

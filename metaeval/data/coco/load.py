@@ -1,11 +1,14 @@
-"""COCO captions, and any dataset in COCO's files, as a `CaptionDataset`."""
+"""COCO captions, and any dataset in COCO's files, as a `CaptionDataset`.
+
+The default dataset: COCO val2017 where it is found, otherwise the embedded scenes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from metaeval.data.coco.captions import CaptionFile, read_captions
 from metaeval.data.coco.files import (
@@ -20,8 +23,9 @@ from metaeval.data.coco.files import (
 )
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
-from metaeval.data.image_source import sources_of
-from metaeval.data.images import ImageFiles
+from metaeval.data.files import given_path
+from metaeval.data.identity import sources_of
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
@@ -67,9 +71,7 @@ def _find(name: str, captions: Path, **places: Unpack[Places]) -> Path:
     """The captions file of a split's name, or the file itself."""
     path = user_path(name)
     if path.suffix == ".json" or path.is_file():
-        if not path.is_file():
-            raise InputError("file not found; correct dataset.exclude", file=path)
-        return path
+        return given_path(path, "exclude")
     split = name.removeprefix("coco_")
     neighbour = captions.with_name(f"captions_{split}.json")
     if neighbour.is_file():
@@ -138,8 +140,8 @@ def load_coco(
         split = named if named != stem else split or stem
     elif not split:
         raise ConfigError("give dataset.captions (a file) or dataset.split")
-    folder = given_path(images, "images", "folder")
-    objects_file = given_path(instances, "instances", "file")
+    folder = given_path(images, "images", "folder") if images is not None else None
+    objects_file = given_path(instances, "instances") if instances is not None else None
 
     path = find_coco_captions(split, captions=captions, **places)
     if isinstance(path, Absent) and download and captions is None:
@@ -213,16 +215,6 @@ def _protocol(
     return human, references, sum(len(c) - 1 - k for c in file.captions.values())
 
 
-def given_path(path: str | Path | None, option: str, kind: str) -> Path | None:
-    """A file or folder that the user named, which must then be there."""
-    if path is None:
-        return None
-    given = user_path(path)
-    if not (given.is_dir() if kind == "folder" else given.is_file()):
-        raise InputError(f"{kind} not found; correct dataset.{option}", file=given)
-    return given
-
-
 def _images(names: Mapping[ImageId, str], folders: list[Path], split: str) -> ImageFiles | Absent:
     for folder in folders:
         files = ImageFiles(folder, names)
@@ -250,3 +242,61 @@ def _objects(
         reason = f"{path}: {lacking:,} of the dataset's {len(ids):,} images are missing"
         return Absent("objects", reason, remedy + " that has them all")
     return objects
+
+
+STAND_IN = 1000  # scenes: with every metric a first run then ends within minutes
+
+
+class CocoFiles(TypedDict, total=False):
+    """What only COCO has: see `load_coco`."""
+
+    root: str | Path | None
+    data: str | Path | None
+    captions: str | Path | None
+    instances: str | Path | None
+    images: str | Path | None
+    download: bool
+    exclude: str | Path | Sequence[str | Path] | None
+    image_source: str | None
+
+
+@checked
+def load_auto(
+    limit: Limit = None,
+    n_references: PositiveInt = 4,
+    cache: str | Path | None = None,
+    **options: Unpack[CocoFiles],
+) -> CaptionDataset:
+    """COCO val2017, or the embedded `scenes`, which then say so in `CaptionDataset.fallback`.
+
+    Parameters are those of `load_coco`; of the scenes, `limit` is 1,000 where none is given. Where
+    the user gives a place (`root` or `captions`) or the download, COCO is used,
+    without a replacement.
+
+    Raises InputError for what `load_coco` refuses.
+    """
+    wanted = any(options.get(key) for key in ("root", "captions", "download"))
+    if wanted or not isinstance(
+        find_coco_captions("val2017", data=options.get("data"), cache=cache), Absent
+    ):
+        return load_coco(
+            "coco_val2017",
+            "val2017",
+            limit=limit,
+            n_references=n_references,
+            cache=cache,
+            **options,
+        )
+    from metaeval.data.scenes import load_scenes  # only where it is needed
+
+    scenes = load_scenes(
+        limit=STAND_IN if limit is None else limit, n_references=n_references, cache=cache
+    )
+    total = len(scenes.pool)
+    part = f"{len(scenes):,} of the {total:,} " if len(scenes) < total else "the "
+    whole = f"; all of them: dataset.limit={total}" if limit is None else ""
+    fallback = (
+        f"COCO val2017 was not found, so {part}embedded scenes are used instead{whole}; "
+        "for COCO set METAEVAL_DATA or dataset.root, or add dataset.download=true"
+    )
+    return replace(scenes, fallback=fallback)

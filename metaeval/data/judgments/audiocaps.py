@@ -19,16 +19,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from metaeval.data.dataset import Absent, CaptionDataset, RecordCount
-from metaeval.data.files import find_files
-from metaeval.data.items import items_by_references
+from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
+from metaeval.data.files import find_files, given_path
 from metaeval.data.json_records import kind as json_type
 from metaeval.data.json_records import require_fields
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
-from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
 
 FILE = "audiocaps_eval.json"
@@ -196,10 +194,7 @@ def _path(file: str | Path | None, root: str | Path | None, data: str | Path | N
     if file is None:
         paths = find_files([FILE], folder="audiocaps_eval", source=SOURCE, root=root, data=data)
         return paths[FILE]
-    path = user_path(file)
-    if not path.is_file():
-        raise InputError("file not found; correct dataset.file", file=path)
-    return path
+    return given_path(file, "file")
 
 
 def _pairs(value: Any, tidy: Tidy, path: Path) -> Iterator[_Pair]:

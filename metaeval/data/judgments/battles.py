@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
+from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.fields import rename_fields
 from metaeval.data.files import data_folder
-from metaeval.data.identity import image_key
-from metaeval.data.image_source import sources_of
+from metaeval.data.identity import image_key, sources_of
 from metaeval.data.json_records import check_id
 from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
 from metaeval.data.judgments.table import (
@@ -31,7 +31,6 @@ from metaeval.data.judgments.table import (
     require_columns,
 )
 from metaeval.data.own.tables import read_table
-from metaeval.data.pairs.coco_references import CocoReferences
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError

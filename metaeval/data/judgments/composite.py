@@ -16,10 +16,16 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, Unpack
 
 from metaeval.data.files import find_files
-from metaeval.data.image_source import source_of_file
+from metaeval.data.identity import source_of_file
 from metaeval.data.json_records import records, unique_ids
-from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange, own_captions_of
-from metaeval.data.judgments.protocol import Choices, protocol_for
+from metaeval.data.judgments.judged import (
+    Choices,
+    JudgedCaption,
+    Judgments,
+    arrange,
+    own_captions_of,
+    protocol_for,
+)
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Unpack
 
 from metaeval.data.files import find_files
-from metaeval.data.image_source import source_of_file
-from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
-from metaeval.data.judgments.protocol import Choices, protocol_for
+from metaeval.data.identity import source_of_file
+from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
@@ -52,7 +51,7 @@ def load_expert(
     limit
         Only the first `limit` images by name.
     protocol, choices
-        See `metaeval.data.judgments.protocol`. "clipscore2021": own captions dropped (5,664
+        See `metaeval.data.judgments.judged`. "clipscore2021": own captions dropped (5,664
         captions left), every rating as a row (16,992), every row a document, τ-c.
 
     Raises InputError for files that are not there or not as they should be.

@@ -21,10 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import annotated_images
-from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
+from metaeval.data.dataset import (
+    CaptionDataset,
+    ImageId,
+    ImageSource,
+    RecordCount,
+    items_by_references,
+)
 from metaeval.data.files import find_files
-from metaeval.data.image_source import source_of_file
-from metaeval.data.items import items_by_references
+from metaeval.data.identity import source_of_file
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
@@ -100,7 +105,7 @@ class ForcedChoice:
         Whether each pair with its references is a document of CIDEr's idf (as in the tables that
         were published), not each image.
     photographs, names
-        Image → which photograph it is (`metaeval.data.image_source`), and its file's name.
+        Image → which photograph it is (`metaeval.data.identity`), and its file's name.
     instances
         COCO's annotated objects.
     """

@@ -15,16 +15,14 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from metaeval.data.files import find_files
-from metaeval.data.image_source import source_of_file
-from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
-from metaeval.data.judgments.protocol import Choices, protocol_for
+from metaeval.data.identity import source_of_file
+from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.json_text import read_json_lines
-from metaeval.readers.names import check_name
-from metaeval.readers.values import read_number
+from metaeval.readers.values import check_name, read_number
 from metaeval.runs.columns import HUMAN
 
 RATINGS = "mscoco_THumB-1.0.jsonl"

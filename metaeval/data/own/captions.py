@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.fields import rename_fields
-from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal
-from metaeval.data.image_source import sources_of
-from metaeval.data.images import ImageFiles
+from metaeval.data.files import given_path
+from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sources_of
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.json_records import check_id, kind
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import FORMATS, Table, TableRow, read_table, require_columns
@@ -97,7 +97,7 @@ def load_own(
     if file is None:
         if images is None:
             raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")
-        return _folder(user_path(images), name, image_source).limited(limit)
+        return _folder(given_path(images, "images", "folder"), name, image_source).limited(limit)
     path = user_path(file)
     notes: list[str] = []
     tidy = Tidy()
@@ -152,8 +152,6 @@ def _by_image(
 
 def _folder(folder: Path, name: str | None, image_source: str | None) -> CaptionDataset:
     """The images of a folder, without captions."""
-    if not folder.is_dir():
-        raise InputError("folder not found; correct dataset.images", file=folder)
     names = images_by_id(folder)
     if not names:
         raise InputError(f"holds no image file ({', '.join(IMAGE_SUFFIXES)})", file=folder)
@@ -355,9 +353,7 @@ def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[
     """The image files: by the names that the file gives, otherwise by id."""
     if folder is None:
         return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
-    path = user_path(folder)
-    if not path.is_dir():
-        raise InputError("folder not found; correct dataset.images", file=path)
+    path = given_path(folder, "images", "folder")
     there = _file_names(path)
     by_key = {i: there[image_key(i)] for i in ids if i not in names and image_key(i) in there}
     files = ImageFiles(path, {**names, **by_key})

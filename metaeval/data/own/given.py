@@ -11,9 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.coco.captions import read_captions
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
-from metaeval.data.image_source import sources_of
-from metaeval.data.items import items_by_references
+from metaeval.data.dataset import (
+    Absent,
+    CaptionDataset,
+    ImageId,
+    Objects,
+    Part,
+    items_by_references,
+)
+from metaeval.data.identity import sources_of
 from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.own.captions import images_by_id
 from metaeval.data.tidy import Tidy

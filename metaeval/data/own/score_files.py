@@ -16,8 +16,7 @@ from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
-from metaeval.readers.names import check_name
-from metaeval.readers.values import read_number
+from metaeval.readers.values import check_name, read_number
 from metaeval.runs.files import MANIFEST
 from metaeval.runs.records import Version
 
@@ -34,9 +33,6 @@ _NUMERIC = re.compile(
     r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
 )
 # metrics whose columns are scores without being named, by letters and digits in lower case
-_NUMERIC = re.compile(
-    r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
-)
 _PUBLISHED = frozenset(
     {
         "bleu",

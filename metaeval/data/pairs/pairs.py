@@ -18,14 +18,26 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import ImagePlaces, annotated_images
-from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
-from metaeval.data.items import items_by_references
-from metaeval.data.pairs.coco_references import CocoReferences
+from metaeval.data.coco.captions import CocoReferences
+from metaeval.data.dataset import (
+    CaptionDataset,
+    ImageId,
+    ImageSource,
+    RecordCount,
+    items_by_references,
+)
 from metaeval.data.tidy import count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 
 NEAR_COPIES = ("keep", "drop")
 NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
+
+
+class PairOptions(ImagePlaces, total=False):
+    """Options of every dataset of pairs; see `arrange_pairs`."""
+
+    captions: str | Path | None
+    near_copies: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,7 @@ class CaptionPair:
     file
         The image's file name.
     source
-        Which photograph the image is (`metaeval.data.image_source`), `None` if unknown.
+        Which photograph the image is (`metaeval.data.identity`), `None` if unknown.
     """
 
     image: str
@@ -110,11 +122,9 @@ def arrange_pairs(
     *,
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
-    captions: str | Path | None = None,
-    near_copies: str = "drop",
     limit: int | None = None,
     read: int | None = None,
-    **places: Unpack[ImagePlaces],
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """Find the references of the pairs, remove the true captions, and make the dataset.
 
@@ -122,20 +132,20 @@ def arrange_pairs(
     ----------
     pairs
         In the benchmark's order; where `references` is `None`, COCO's captions of the image serve.
-    captions
-        A captions file of COCO's schema; by default those in the data folder.
-    near_copies
-        References that are nearly the true caption: "keep" or "drop". They are counted either way.
     limit
         Only the first `limit` images by name.
     read
         How many pairs the files held, where they are not all among `pairs`.
-    places
-        Where objects and image files are.
+    options
+        `captions`: a captions file of COCO's schema; by default those in the data folder.
+        `near_copies`: "keep" or "drop" references that are nearly the true caption; they are
+        counted either way. `instances`, `images`,
+        `data`: where objects and image files are.
 
     A pair whose image has no captions in these files is left out, and counted in the notes. Raises
     InputError where none is left.
     """
+    near_copies = options.get("near_copies", "drop")
     if near_copies not in NEAR_COPIES:
         raise ConfigError(
             f"dataset.near_copies: '{near_copies}' is not one of {', '.join(NEAR_COPIES)}"
@@ -144,7 +154,7 @@ def arrange_pairs(
     if limit is not None:
         first = set(sorted({p.image for p in pairs})[:limit])
         pairs = [p for p in pairs if p.image in first]
-    coco = CocoReferences(captions, places.get("data"))
+    coco = CocoReferences(options.get("captions"), options.get("data"))
     with_references = _with_references(pairs, coco)
     facts["without_captions"] = len(pairs) - len(with_references)
     if not with_references:
@@ -179,7 +189,12 @@ def arrange_pairs(
         checksums,
         (*notes, *coco.notes, *_notes(facts, near_copies)),
         parts=annotated_images(
-            dict(zip(ids, photographs, strict=True)), names=names, checksums=checksums, **places
+            dict(zip(ids, photographs, strict=True)),
+            options.get("instances"),
+            options.get("images"),
+            names=names,
+            data=options.get("data"),
+            checksums=checksums,
         ),
         image_source=photographs,
         pool_source=photographs,

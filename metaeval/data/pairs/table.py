@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
+from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
 from metaeval.data.fields import rename_fields
 from metaeval.data.json_records import check_id
@@ -23,7 +23,7 @@ from metaeval.data.judgments.table import (
     require_columns,
 )
 from metaeval.data.own.tables import read_table
-from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
+from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, PairOptions, arrange_pairs
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -37,13 +37,11 @@ OPTIONAL = ("paraphrase", "kind", "references", "image_path")
 def load_pairs_table(
     file: str | Path | None = None,
     name: str = "pairs",
-    captions: str | Path | None = None,
-    near_copies: str = "drop",
     image_source: str | None = None,
     limit: Limit = None,
     fields: Mapping[str, str | None] | None = None,
     language: str | None = None,
-    **places: Unpack[ImagePlaces],
+    **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """True and false captions from your own table; several false ones make several pairs.
 
@@ -53,10 +51,6 @@ def load_pairs_table(
         A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file.
     name
         What tables call the dataset.
-    captions
-        The captions file of images without `references`; by default COCO's in the data folder.
-    near_copies
-        As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
     image_source
         Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
     fields
@@ -64,8 +58,8 @@ def load_pairs_table(
         `image_path`, where it calls them otherwise. Common names are recognised, which is logged.
     language
         The language of the captions ("de"); by default it is detected.
-    limit, places
-        As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
+    limit, options
+        See `arrange_pairs`; `captions` are of images without `references`.
 
     Raises InputError for a file that is not there or not as it should be.
     """
@@ -94,7 +88,8 @@ def load_pairs_table(
         names,
         declared=image_source,
         collection=name,
-        **places,
+        instances=options.get("instances"),
+        data=options.get("data"),
     )
     arranged = arrange_pairs(
         name,
@@ -102,10 +97,8 @@ def load_pairs_table(
         [replace(p, source=sources[p.image]) for p in pairs],
         sources={path.name: table.sha256},
         notes=[*tidy.notes(), *notes, *note],
-        captions=captions,
-        near_copies=near_copies,
         limit=limit,
-        **places,
+        **options,
     )
     return replace(arranged, dataset=replace(arranged.dataset, language=language))
 

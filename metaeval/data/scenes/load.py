@@ -135,8 +135,8 @@ def export(
 class SceneImages:
     """Image files that are drawn when their path is first needed.
 
-    Serves wherever `metaeval.data.images.ImageFiles` does. Files are written whole or not at all,
-    so several processes may share the folder.
+    Serves wherever `metaeval.data.image_files.ImageFiles` does. Files are written whole or not at
+    all, so several processes may share the folder.
     """
 
     on_demand = True  # getting a path draws the image

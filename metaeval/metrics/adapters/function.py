@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.metrics.adapters.coco import CocoScorerMetric
 from metaeval.metrics.adapters.own import (
     OwnMetric,
     OwnScorer,
 )
-from metaeval.metrics.base import FOREIGN_BATCH, Scores
-from metaeval.options import PositiveInt, checked
+from metaeval.metrics.base import FOREIGN_BATCH, Metric, Scores
+from metaeval.options import PositiveInt, checked, options_of
 from metaeval.runs.source import UNSAVED, imported
 from metaeval.runs.store import Store
 
@@ -192,3 +193,29 @@ def _parameters(
                 f"anything else comes from options: metric.callable.options={{{p}: …}}"
             )
     return filled
+
+
+def metric_from(what: Any, **options: Any) -> Metric:
+    """The metric of an object, or of its path "my_module.MyMetric".
+
+    Taken are a `Metric` or its class, a class with `compute_score(gts, res)` and any function of
+    captions; of the last two, options that metaeval does not know are arguments of the class or
+    function. Raises ConfigError for anything else, and for options that it has not.
+    """
+    thing = imported(what, "metric") if isinstance(what, str) else what
+    if isinstance(thing, type) and issubclass(thing, Metric):
+        try:
+            return thing(**options)
+        except TypeError as error:
+            raise ConfigError(f"{thing.__name__}: {error}") from None
+    if isinstance(thing, Metric):
+        return thing
+    if callable(thing):
+        is_scorer = isinstance(thing, type) and hasattr(thing, "compute_score")
+        maker = CocoScorerMetric if is_scorer else FunctionMetric
+        known, _ = options_of(maker)
+        given = {name: value for name, value in options.items() if name in known}
+        own = {name: value for name, value in options.items() if name not in known}
+        made: Metric = maker(thing, **{**given, "options": {**given.get("options", {}), **own}})
+        return made
+    raise ConfigError(f"{what!r:.60} is not a metric; give a Metric, a function or a scorer")

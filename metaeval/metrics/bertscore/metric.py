@@ -8,6 +8,8 @@ of any other caption are kept as long as its batch is scored.
 BERTScore with another model is another metric. Only with roberta-large, bert-score's default for
 English and the one of the papers, is the column called "BERTScore"; with any other model the
 model's name is part of it: "BERTScore (MiniLM)".
+
+Sentence-BERT similarity (Reimers and Gurevych, 2019): cosine of mean-pooled sentence vectors.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +43,10 @@ from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub, locate
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import TextModel
+
+if TYPE_CHECKING:
+    import torch
+
 
 _DIGITS = 4  # of a cosine in an explanation, which has one for each pair of tokens
 
@@ -92,8 +98,7 @@ class BertScore(Metric):
     device, dtype
         "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
     memory_gib
-        Token vectors (of the dataset's sentences and of a batch) kept in memory; those beyond are
-        kept in temporary files.
+        Token vectors kept in memory between batches; sentences beyond are encoded again.
     download, offline
         Whether a model that is not on this machine may be fetched from the Hugging Face hub;
         `offline` (and HF_HUB_OFFLINE=1) forbids it.
@@ -245,9 +250,8 @@ class BertScorer(ReferenceScorer):
         return load_once(key, lambda: TextEncoder(*options))
 
     def prepare(self) -> None:
-        references = [text for texts in self.dataset.references for text in texts]
+        references = (text for texts in self.dataset.references for text in texts)
         self._sentences = self._encoded()
-        self._sentences.add(references)
         self._kept = {*references, *self.dataset.human}  # these come again, of other images
 
     def _encoded(self) -> EncodedSentences:
@@ -260,10 +264,7 @@ class BertScorer(ReferenceScorer):
         if self.metric.idf:
             return EncodedSentences(self.encoder, memory, self._corpus())
         key = ("encoded sentences", self.encoder, memory)
-        sentences = load_once(key, lambda: EncodedSentences(self.encoder, memory))
-        if sentences.is_nearly_full:
-            sentences.clear()
-        return sentences
+        return load_once(key, lambda: EncodedSentences(self.encoder, memory))
 
     def _corpus(self) -> list[str]:
         """The sentences over which the idf of a token is counted."""
@@ -271,19 +272,11 @@ class BertScorer(ReferenceScorer):
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
-        matched = [text for group in groups for text in group]
-        self._sentences.add(matched)  # again, where another scorer has cleared them
-        n_before = len(self._sentences)
+        self._sentences.add([text for group in groups for text in group])
         self._sentences.add(captions)
+        f1 = self._sentences.scores(_pairs(captions, groups))[:, 2]
+        self._sentences.trim(but=self._kept)
         counts = np.array([len(group) for group in groups], dtype=np.intp)
-        candidates = np.repeat(self._sentences.numbers(captions), counts)
-        references = self._sentences.numbers(matched)
-        # the same two sentences are compared once
-        n = len(self._sentences)
-        pairs, inverse = np.unique(candidates * n + references, return_inverse=True)
-        f1 = self._sentences.scores(*np.divmod(pairs, n))[:, 2][inverse]
-        if self._sentences.is_nearly_full:
-            self._sentences.forget(n_before, but=self._kept)
         scores = np.full((len(captions), 1), np.nan)
         has_references = counts > 0
         if has_references.any():
@@ -305,19 +298,13 @@ class BertScorer(ReferenceScorer):
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
-        matched = [text for group in groups for text in group]
         # sentences of their own: what others have encoded before does not show
-        sentences = EncodedSentences(
-            self.encoder,
-            self.metric.memory_gib * 2**30,
-            self._corpus() if self.metric.idf else None,
-        )
-        sentences.add(matched)
+        corpus = self._corpus() if self.metric.idf else None
+        sentences = EncodedSentences(self.encoder, np.inf, corpus)
+        sentences.add([text for group in groups for text in group])
         sentences.add(captions, alone=True)
-        candidates = np.repeat(sentences.numbers(captions), [len(group) for group in groups])
-        references = sentences.numbers(matched)
         with divide_products_only():
-            scores = iter(sentences.scores(candidates, references))
+            scores = iter(sentences.scores(_pairs(captions, groups)))
             return [
                 self._payload(sentences, caption, group, np.array([next(scores) for _ in group]))
                 if group
@@ -364,6 +351,11 @@ class BertScorer(ReferenceScorer):
         self.__dict__.pop("_sentences", None)
 
 
+def _pairs(captions: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """Each caption with each of its references."""
+    return [(text, r) for text, group in zip(captions, groups, strict=True) for r in group]
+
+
 class TokenScorer(ReferenceScorer):
     """A scorer over the token vectors of BERTScore.
 
@@ -390,3 +382,94 @@ class TokenScorer(ReferenceScorer):
     ) -> npt.NDArray[np.int64]:
         has_score = [bool(self.dataset.references[i]) for i in image_index.tolist()]
         return count_cut(self.encoder, captions, has_score)
+
+
+Floats = npt.NDArray[np.float64]
+
+
+class _StateEncoder(TextEncoder):
+    """The layer's states as they are, not of unit length."""
+
+    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
+        return states
+
+
+class SentenceScorer(TokenScorer):
+    """Sentence similarity against the references of a dataset."""
+
+    metric: SentenceSimilarity
+    usual_ms = 1.0
+    token_settings = ("model", "weights", "layer", "dtype", "transformers")
+    form = MappingProxyType({"pooling": "mean", "refs": "max", "v": 1})
+
+    @cached_property
+    def encoder(self) -> TextEncoder:
+        options = self.metric.tokens
+        return _StateEncoder(self._tokens.model, self._tokens.layer, options.device, options.dtype)
+
+    def prepare(self) -> None:
+        self._vectors: dict[str, Floats] = {}
+        self._add([text for texts in self.dataset.references for text in texts])
+
+    def _add(self, texts: Sequence[str]) -> None:
+        """Encode those of the texts that are new."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        ids, _ = self.encoder.tokenize(new)
+
+        def keep(positions: list[int], vectors: torch.Tensor) -> None:
+            means = vectors.mean(dim=1)
+            unit = means / means.norm(dim=-1, keepdim=True)
+            for position, row in zip(positions, unit.cpu().double().numpy(), strict=True):
+                self._vectors[new[position]] = row
+
+        self.encoder.encode(ids, keep)
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        self._add(captions)
+        scores = np.full((len(captions), 1), np.nan)
+        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
+            if references := self.dataset.references[image]:
+                table = np.stack([self._vectors[text] for text in references])
+                scores[row] = (table @ self._vectors[caption]).max()
+        return np.asarray(np.clip(scores, -1, 1))
+
+    def close(self) -> None:
+        self._vectors = {}
+        self._tokens.close()
+        self.__dict__.pop("encoder", None)
+
+
+class SentenceSimilarity(TokenMetric):
+    """Cosine of two sentence vectors, each the mean of the last layer's token vectors.
+
+    The score is the highest over the references, in [-1, 1].
+
+    Parameters
+    ----------
+    layer
+        The number of the model's last layer: 6 for all-MiniLM-L6-v2.
+    model, device, download, offline, cache
+        As of `BertScore`; "auto" is all-MiniLM-L6-v2, which comes with metaeval.
+    """
+
+    name = "sentence_similarity"
+    title = "Sentence similarity"
+    scorer_class = SentenceScorer
+
+    def __init__(
+        self,
+        model: str = "auto",
+        layer: int = 6,
+        device: str = "auto",
+        download: bool = False,
+        offline: bool | str | int = False,
+        cache: str | None = None,
+    ) -> None:
+        self.tokens = BertScore(
+            model=locate.MINILM if model == "auto" else model,
+            layer=layer,
+            device=device,
+            download=download,
+            offline=offline,
+            cache=cache,
+        )

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _PUNCTUATION = frozenset(string.punctuation)
-_GIB = 2.0
 _PAIRS = 4096  # of sentences compared at a time
 LOWEST = -1.0
 
@@ -51,7 +50,7 @@ class MoverScorer(TokenScorer):
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]
         corpus = [text for texts in self.dataset.corpus() for text in texts]
-        self._sentences = EncodedSentences(self._tokens.encoder, _GIB * 2**30, corpus)
+        self._sentences = EncodedSentences(self._tokens.encoder, np.inf, corpus)
         self._known: dict[str, _Sentence] = {}
         vocabulary = self._tokens.encoder.tokenizer.get_vocab()
         self._light = {
@@ -101,8 +100,7 @@ class MoverScorer(TokenScorer):
         return self._known[text]
 
     def close(self) -> None:
-        if hasattr(self, "_sentences"):
-            self._sentences.close()
+        self.__dict__.pop("_sentences", None)
         self._tokens.close()
 
 

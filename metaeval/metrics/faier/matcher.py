@@ -19,10 +19,9 @@ import torch
 from metaeval.compute.batching import fill_rows, group_rows_by_keys
 from metaeval.compute.device import inference
 from metaeval.compute.threads import divide_products_only, run_parallel
-from metaeval.metrics.faier.captions import ParsedCaptions
-from metaeval.metrics.faier.network import FaierNetwork, level_score, matches
-from metaeval.metrics.faier.training import step
-from metaeval.metrics.faier.training.step import RaggedVectors
+from metaeval.metrics.faier import training
+from metaeval.metrics.faier.network import FaierNetwork, ParsedCaptions, level_score, matches
+from metaeval.metrics.faier.training import RaggedVectors
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import MOST, Regions
@@ -411,5 +410,5 @@ def score_matrix(
             nodes.vectors[torch.from_numpy(at).to(device)], count.cumsum(0), count
         )
         regions = RaggedVectors.of(unions[places], places < len(unions) - 1)
-        total += step.score_matrix(regions, texts, budget).cpu().numpy()
+        total += training.score_matrix(regions, texts, budget).cpu().numpy()
     return total

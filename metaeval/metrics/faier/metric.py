@@ -231,9 +231,8 @@ class FaierScorer(RegionScorer):
         return seen + regions + content_digest(self._references[index])
 
     def prepare(self) -> None:
-        from metaeval.metrics.faier.captions import NO_REFERENCE, encode
         from metaeval.metrics.faier.matcher import UnionMatcher
-        from metaeval.metrics.faier.network import load_network
+        from metaeval.metrics.faier.network import NO_REFERENCE, encode, load_network
 
         network = load_once(
             ("faier", self.weights.folder, self.weights.label, self._device),
@@ -262,8 +261,8 @@ class FaierScorer(RegionScorer):
 
     def _match(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """[n, levels] What captions score on each level, not calibrated."""
-        from metaeval.metrics.faier.captions import encode
         from metaeval.metrics.faier.matcher import nodes_of
+        from metaeval.metrics.faier.network import encode
 
         place = {text: k for k, text in enumerate(dict.fromkeys(captions))}
         nodes = self._matcher.read(encode(list(place), self.parser, self._vocabulary))

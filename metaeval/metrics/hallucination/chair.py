@@ -20,8 +20,15 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
-from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.metrics.base import (
+    Metric,
+    Scorer,
+    Scores,
+    Statistics,
+    SummableMetric,
+    SummableScorer,
+    reference_digests,
+)
 from metaeval.options import OptionsOf
 from metaeval.readers.files import user_path
 from metaeval.readers.json_text import read_json
@@ -29,7 +36,7 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.vision.regions.gold import BoxNoise
 
-COCO = Path(__file__).with_name("coco_objects.json")  # made by benchmarks/chair/ontology.py
+COCO = Path(__file__).with_name("coco_objects.json")  # of WordNet: docs/metrics/chair.md
 _TOKEN = re.compile(r"\w+(?:['-]\w+)*")
 
 

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from metaeval.errors import InputError, MetaevalError
-from metaeval.metrics.judge.budget import (
+from metaeval.metrics.judge.reply import BadReply, read_answer, read_body, redaction
+from metaeval.metrics.judge.requests import (
     NOTHING,
     UNKNOWN,
     Cost,
     Ledger,
+    Request,
     Usage,
     usage_of,
 )
-from metaeval.metrics.judge.reply import BadReply, read_answer, read_body, redaction
-from metaeval.metrics.judge.requests import Request
 from metaeval.readers.files import one_line
 from metaeval.runs.answers import Answer
 

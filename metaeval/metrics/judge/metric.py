@@ -15,11 +15,9 @@ from urllib.parse import urlsplit
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
-from metaeval.metrics.judge.answer_files import ReplayFiles
-from metaeval.metrics.judge.budget import Budget, Price
 from metaeval.metrics.judge.client import Limits, key_from
-from metaeval.metrics.judge.reply import PARSERS, Choice, Json, Parser, Regex
-from metaeval.metrics.judge.requests import Prompt
+from metaeval.metrics.judge.reply import PARSERS, Choice, Json, Parser, Regex, ReplayFiles
+from metaeval.metrics.judge.requests import Budget, Price, Prompt
 from metaeval.metrics.judge.scorer import JudgeScorer
 from metaeval.options import NonNegativeInt, Positive, PositiveInt, Seed, checked
 from metaeval.runs.records import ScoreColumn

@@ -20,14 +20,16 @@ from metaeval.data import image_files
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.base import NotScored, Scorer, Scores, reference_digests, split_pair
-from metaeval.metrics.judge.answer_files import export_batch, import_batch
-from metaeval.metrics.judge.budget import Cost, Ledger, usage_of
 from metaeval.metrics.judge.client import Endpoint, key_from
+from metaeval.metrics.judge.reply import export_batch, import_batch
 from metaeval.metrics.judge.requests import (
     Attachment,
+    Cost,
+    Ledger,
     Request,
     Subject,
     make_request,
+    usage_of,
 )
 from metaeval.readers.files import user_path
 from metaeval.runs.answers import Answer, current_journal, is_escaped, with_score

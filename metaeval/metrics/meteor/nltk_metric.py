@@ -200,7 +200,7 @@ class MeteorNltkScorer(ReferenceScorer):
 
     def prepare(self) -> None:
         self._matched = NltkPairScore(self._folder)
-        self._references = [self.metric.tokenizer(texts) for texts in self.dataset.references]
+        self._references = self.metric.tokenizer.of_groups(self.dataset.references)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         result = np.full((len(captions), 1), np.nan)

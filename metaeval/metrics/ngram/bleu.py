@@ -24,13 +24,19 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Scores
-from metaeval.metrics.ngram.ngrams import Trie, distinct_ngrams, split_tokens_containing_spaces
-from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
+from metaeval.metrics.ngram.ngrams import (
+    FlatReferences,
+    Ints,
+    Trie,
+    WordIndex,
+    distinct_ngrams,
+    flatten_references,
+    split_tokens_containing_spaces,
+)
 from metaeval.options import PositiveInt, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.text.numbered import FlatReferences, Ints, WordIndex, flatten_references
 from metaeval.text.tokenizers import base as tokenizers
 
 TINY, SMALL = 1e-15, 1e-9  # pycocoevalcap adds them to the matches and to the candidate's n-grams

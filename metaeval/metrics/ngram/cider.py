@@ -31,9 +31,14 @@ from metaeval.metrics.ngram.document_frequencies import (
     read_corpus,
 )
 from metaeval.metrics.ngram.ngrams import (
+    Ints,
     Ngrams,
+    Texts,
     Trie,
     distinct_ngrams,
+    flatten_references,
+    places_of,
+    runs_of_cost,
     split_tokens_containing_spaces,
 )
 from metaeval.options import Positive, checked
@@ -41,13 +46,6 @@ from metaeval.readers.files import user_path
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.text.numbered import (
-    Ints,
-    Texts,
-    flatten_references,
-    places_of,
-    runs_of_cost,
-)
 from metaeval.text.tokenizers import base as tokenizers
 
 log = logging.getLogger(__name__)

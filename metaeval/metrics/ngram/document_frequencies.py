@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.metrics.ngram.ngrams import Edges, Ngrams, Trie, distinct_ngrams
+from metaeval.metrics.ngram.ngrams import Edges, Ints, Ngrams, Trie, WordIndex, distinct_ngrams
 from metaeval.readers.arrays import ArrayArchive
 from metaeval.runs.store import content_digest
-from metaeval.text.numbered import Ints, WordIndex
 
 ORDERS = 4
 SUFFIX = ".npz"

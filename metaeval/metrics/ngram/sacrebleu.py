@@ -19,13 +19,12 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Scores
+from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
 from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
-from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.metrics.ngram.ngrams import flatten_references
 from metaeval.options import NonNegativeInt, PositiveInt, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.text.numbered import flatten_references
 
 # those of sacrebleu's; flores200 downloads a model on first use
 Tokenizer = Literal["13a", "intl", "char", "zh", "ja-mecab", "flores200", "none"]

@@ -12,11 +12,25 @@ The weight of word k, how far it is from what the references say, is the mean, o
 of its image, of max(0, 1 - max_t cos(x_k, x_t)) / 2, t running over the reference's content words.
 A word that every reference has weighs 0, one that is unlike all their words up to 1. As the vectors
 have length 1, 1 - cos is half the squared distance, and that is what is computed.
+
+Bags of content words, as VIFIDEL's reference scorer makes them, and numbers for the words.
+
+The scorer counts words with scikit-learn's CountVectorizer(stop_words="english"): lower case,
+runs of at least two word characters, without the 318 words of scikit-learn's list (which also
+holds next, top, front, side, back, fire, two …). Labels of objects go the same way, so a label of
+two words (dining table, stop-sign) counts as two words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,10 +38,97 @@ import numpy.typing as npt
 
 from metaeval.compute import transport
 from metaeval.compute.device import fitting_batch, in_batches, to_device, to_host
-from metaeval.metrics.vifidel.words import Bag, Lexicon
+from metaeval.runs.store import Store
+from metaeval.text.word_vectors.base import WordVectors
 
 if TYPE_CHECKING:
     import torch
+
+
+Squares = npt.NDArray[np.float64]
+Bag = tuple[tuple[int, int], ...]  # (number of a word, how often), words in alphabetical order
+
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+
+
+def stop_words() -> frozenset[str]:
+    """scikit-learn's English list."""
+    package = find_spec("sklearn")  # which takes a second to import, all for one list
+    folder = Path((package.submodule_search_locations or ["."])[0] if package else ".")
+    file = folder / "feature_extraction" / "_stop_words.py"
+    if not file.is_file():  # another release may have it elsewhere
+        return frozenset(import_module("sklearn.feature_extraction.text").ENGLISH_STOP_WORDS)
+    return frozenset(run_path(str(file))["ENGLISH_STOP_WORDS"])
+
+
+def stop_words_identity() -> str:
+    """How many stop words, and a checksum of them, for signatures."""
+    listed = sorted(stop_words())
+    return f"sklearn-{len(listed)}-{hashlib.sha256(' '.join(listed).encode()).hexdigest()[:8]}"
+
+
+class Lexicon:
+    """The content words met so far: their numbers, and their vectors."""
+
+    def __init__(self, vectors: WordVectors, store: Store | None = None) -> None:
+        self._source, self._store = vectors, store
+        self._stop = stop_words()
+        self._number: dict[str, int] = {}
+        self._split: dict[str, Counter[str]] = {}
+        self.words: list[str] = []
+        self.known = np.empty(0, dtype=np.bool_)
+        self.rows = np.empty((0, 0))
+
+    def count(self, text: str) -> Counter[str]:
+        """The content words of a text, known or not; do not change it."""
+        if (counts := self._split.get(text)) is None:
+            words = _WORD.findall(text.lower())
+            counts = self._split[text] = Counter(w for w in words if w not in self._stop)
+        return counts
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Number the words of texts, in alphabetical order, and look their vectors up."""
+        met = {word for text in texts for word in self.count(text)}
+        new = sorted(met - self._number.keys())
+        if not new:
+            return
+        vectors = self._source.embed(new, self._store)
+        self._number.update((word, len(self.words) + i) for i, word in enumerate(new))
+        self.words += new
+        self.known = np.concatenate([self.known, vectors.known])
+        self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
+
+    def count_labels(self, labels: Mapping[str, int]) -> dict[str, int]:
+        """The content words of objects' labels, a word as often as the labels that hold it."""
+        words: Counter[str] = Counter()
+        for label, often in labels.items():
+            for word, n in self.count(label).items():
+                words[word] += n * often
+        return words
+
+    def unknown(self, counts: Mapping[str, int]) -> list[str]:
+        """The words that have no vector, in alphabetical order."""
+        return [word for word in sorted(counts) if not self.known[self._number[word]]]
+
+    def bag(self, counts: Mapping[str, int]) -> Bag:
+        """The words that have a vector, in alphabetical order, with their counts."""
+        return tuple(
+            (number, n)
+            for word, n in sorted(counts.items())
+            if self.known[number := self._number[word]]
+        )
+
+    def squared_distances(self, left: Sequence[int], right: Sequence[int]) -> Squares:
+        """[len(left), len(right)] Between words by number: 2 - 2 cos, in [0, 4].
+
+        Added up in one order for every pair, so that a number does not depend on the others
+        computed for; a matrix product would.
+        """
+        a, b = self.rows[np.asarray(left, dtype=int)], self.rows[np.asarray(right, dtype=int)]
+        squares: Squares = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
+        i, j = np.nonzero(squares < 1e-3)  # where the subtraction has lost its digits
+        squares[i, j] = ((a[i] - b[j]) ** 2).sum(axis=1)
+        return squares
 
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +167,7 @@ class ImportanceWeights:
         return np.asarray(nearest.mean(axis=1) / 4)
 
     def of_pairs(self, images: Indices, words: Indices) -> npt.NDArray[np.float64]:
-        """[n] The weight of `words[i]` in `images[i]`."""
+        """[…] The weight of each word in its image, of arrays of any shape."""
         size = len(self._lexicon.words)
         pairs, inverse = np.unique(images * size + words, return_inverse=True)
         image, word = np.divmod(pairs, size)
@@ -79,14 +180,12 @@ class ImportanceWeights:
                 self.of(int(image[start]), group.tolist())
                 for start, group in zip(starts, groups, strict=True)
             ]
-        return np.concatenate(weights)[inverse]
+        return np.concatenate(weights)[inverse].reshape(words.shape)  # flat before numpy 2
 
     def _on_device(
         self, device: torch.device, images: Indices, groups: Sequence[Indices]
     ) -> list[npt.NDArray[np.float64]]:
         """The weights of each image's group of words, images padded to one size."""
-        from metaeval.metrics.vifidel.device_sections import importance
-
         others = [self._words[i] for i in images.tolist()]
         w, t = max(map(len, groups)), max(1, *map(len, others))
         r = max(1, *(len(self._starts[i]) for i in images.tolist()))
@@ -234,8 +333,6 @@ class PairProblems:
 
     def solved_on(self, device: torch.device) -> Iterator[tuple[TransportProblems, Floats]]:
         """The problems with their distances [P], computed on the device."""
-        from metaeval.metrics.vifidel.device_sections import squared_distances
-
         words = self.object_words, self.caption_words
         squares = squared_distances(*to_device(device, *(self._lexicon.rows[w] for w in words)))
         for each in self:
@@ -275,3 +372,35 @@ class _Bags:
             for place, (word, count) in enumerate(bag):
                 self.words[place, k] = word
                 self.counts[place, k] = count
+
+
+def squared_distances(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Device section: between the vectors [..., m, d] and [..., n, d]: [..., m, n].
+
+    From their differences: products of matrices lose the digits of small distances.
+    """
+    import torch
+
+    return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist").square()
+
+
+def importance(words: torch.Tensor, others: torch.Tensor, member: torch.Tensor) -> torch.Tensor:
+    """Device section: the importance weights of words in their images, [i, w].
+
+    NaN where no reference has a word.
+
+    Parameters
+    ----------
+    words
+        [i, w, d] The vectors of w words of each of i images.
+    others
+        [i, t, d] The vectors of the words of the image's references.
+    member
+        bool [i, r, t] Which of them each of r references has.
+    """
+    import torch
+
+    squares = squared_distances(words, others)
+    nearest = torch.where(member[:, None], squares[:, :, None], torch.inf).amin(dim=-1)
+    usable = member.any(dim=-1)[:, None]
+    return torch.where(usable, nearest, 0.0).sum(dim=-1) / (4 * usable.sum(dim=-1))

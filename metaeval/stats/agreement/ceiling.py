@@ -16,7 +16,6 @@ from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percen
 from metaeval.stats.resampling.items import Floats, Ints, encode, scaled, without_rounding
 from metaeval.stats.resampling.means import resampled_sums
 
-_STREAM = 0x5B17  # separates the random halves from other uses of the same seed
 _CERTAIN = 1e-6
 
 
@@ -190,122 +189,6 @@ def _tau_between_rows(x: Floats, y: Floats, row: Ints, k: int, statistic: str) -
         return float(surplus / math.sqrt(untied_x * untied_y)) if untied_x * untied_y else math.nan
     m, n = min(len(np.unique(x)), len(np.unique(y))), len(x) / k
     return float(2 * surplus / n**2 * m / (m - 1)) if m > 1 else math.nan
-
-
-class Reliability(NamedTuple):
-    """Reliability of ratings.
-
-    Attributes
-    ----------
-    single
-        Of one rating.
-    mean
-        Of the mean of all k ratings of an item: the most that r² of anything with it can be.
-    n, raters
-        How many complete rows, and k.
-    """
-
-    single: float
-    mean: float
-    n: int
-    raters: int
-
-
-def intraclass_correlation(ratings: npt.ArrayLike, *, identified: bool = False) -> Reliability:
-    """ICC(1) and ICC(1, k), or with identified raters ICC(2) and ICC(2, k) of Shrout and Fleiss.
-
-    Parameters
-    ----------
-    ratings
-        float64 [n, raters]; rows with NaN are left out.
-    identified
-        Whether a column is one rater throughout: rater variance is then a part of its own.
-
-    Notes
-    -----
-    Source
-        P. E. Shrout and J. L. Fleiss (1979), Intraclass correlations: uses in assessing rater
-        reliability, Psychological Bulletin 86; its table of six targets and four judges is the
-        test.
-
-    Examples
-    --------
-    >>> judges = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6]]
-    >>> judges += [[10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> [round(v, 2) for v in intraclass_correlation(judges)[:2]]
-    [0.17, 0.44]
-    """
-    table = _table(ratings)
-    table = table[~np.isnan(table).any(axis=1)]
-    n, k = table.shape
-    if n < 2 or k < 2:
-        return Reliability(math.nan, math.nan, n, k)
-    grand, rows, columns = table.mean(), table.mean(axis=1), table.mean(axis=0)
-    between = k * float(((rows - grand) ** 2).sum()) / (n - 1)
-    inside = float(((table - rows[:, None]) ** 2).sum())
-    if not identified:
-        return Reliability(*_icc(between, inside / (n * (k - 1)), k), n, k)
-    raters = n * float(((columns - grand) ** 2).sum())
-    judge, error = raters / (k - 1), (inside - raters) / ((n - 1) * (k - 1))
-    single = between + (k - 1) * error + k * (judge - error) / n
-    mean = between + (judge - error) / n
-    if not single > 0:
-        return Reliability(math.nan, math.nan, n, k)
-    return Reliability((between - error) / single, (between - error) / mean, n, k)
-
-
-def _icc(between: float, within: float, k: int) -> tuple[float, float]:
-    if not between > 0:
-        return math.nan, math.nan
-    return (between - within) / (between + (k - 1) * within), (between - within) / between
-
-
-def split_half_reliability(
-    ratings: npt.ArrayLike, statistic: str = "pearson", *, splits: int = 200, seed: int = 0
-) -> Reliability:
-    """Correlation of the means of two random halves of the raters, stepped up to all of them.
-
-    Parameters
-    ----------
-    ratings
-        float64 [n, raters]; rows with NaN are left out. With an odd number one rating of a row is
-        left out at random.
-    statistic
-        "pearson" or "spearman"; Spearman-Brown holds for the former.
-    splits
-        How many random splits are averaged. Each row is split on its own: raters are exchangeable.
-
-    Notes
-    -----
-    Definition
-        r of two halves of h ratings; one rating has r / (h − (h − 1) r), and k ratings
-        k s / (1 + (k − 1) s) (Spearman-Brown).
-    Source
-        C. Spearman (1910) and W. Brown (1910), British Journal of Psychology 3.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.normal(size=(2000, 1))
-    >>> result = split_half_reliability(truth + rng.normal(size=(2000, 4)))
-    >>> round(result.single, 1), round(result.mean, 1)  # 1/2 and 4/5 by construction
-    (0.5, 0.8)
-    """
-    table = _table(ratings)
-    table = table[~np.isnan(table).any(axis=1)]
-    n, k = table.shape
-    half = k // 2
-    if n < 3 or half < 1:
-        return Reliability(math.nan, math.nan, n, k)
-    rng, values = np.random.default_rng([_STREAM, seed]), []
-    for _ in range(splits):
-        mixed = rng.permuted(table, axis=1)
-        halves = (mixed[:, :half], mixed[:, half : 2 * half])
-        first, second = (without_rounding(part.mean(axis=1)) for part in halves)
-        values.append(correlation(statistic, first, second))
-    r = float(np.mean(values))
-    single = r / (half - (half - 1) * r)
-    return Reliability(single, k * single / (1 + (k - 1) * single), n, k)
 
 
 class DisattenuatedCorrelation(NamedTuple):

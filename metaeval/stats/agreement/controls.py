@@ -10,7 +10,7 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.ordering.group_pairs import group_pairs
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import (
     Floats,
     Ints,
@@ -20,7 +20,6 @@ from metaeval.stats.resampling.items import (
     require_aligned,
     without_rounding,
 )
-from metaeval.stats.resampling.means import resampled_sums
 from metaeval.stats.significance.paired_differences import paired_difference
 
 Statistic = Literal["pearson", "spearman", "kendall_tau_b"]
@@ -134,75 +133,6 @@ def partial_correlation(
     return PartialCorrelation(
         float(plain[0]), float(partial[0]), test.low, test.high, test.p, int(known.sum()), n_images
     )
-
-
-class MatchedAccuracy(NamedTuple):
-    """What `length_matched_accuracy` returns.
-
-    Attributes
-    ----------
-    plain, plain_low, plain_high, n_plain
-        The accuracy over all pairs, its interval by image, and the number of pairs.
-    matched, low, high, n_matched
-        The same over the pairs whose lengths differ by `tolerance` or less.
-    """
-
-    plain: float
-    plain_low: float
-    plain_high: float
-    n_plain: int
-    matched: float
-    low: float
-    high: float
-    n_matched: int
-
-
-def length_matched_accuracy(
-    outcome: npt.ArrayLike,
-    length_difference: npt.ArrayLike,
-    image: npt.ArrayLike,
-    *,
-    tolerance: float = 1.0,
-    counts: Counts | None = None,
-    replicates: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> MatchedAccuracy:
-    """Accuracy of a metric's choices over pairs of captions that are equally long.
-
-    Parameters
-    ----------
-    outcome
-        float64 [pairs]: 1 where the metric prefers what people prefer, 0.5 for its ties, 0
-        otherwise; NaN = left out. `pair_table` makes it from ratings.
-    length_difference
-        float64 [pairs], in words; the sign does not matter.
-    image
-        [pairs] labels of the resampling unit.
-
-    Examples
-    --------
-    >>> result = length_matched_accuracy([1, 1, 0, 1], [5, -6, 1, 0], ["a", "b", "c", "d"])
-    >>> result.plain, result.matched, result.n_matched
-    (0.75, 0.5, 2)
-    """
-    right, gap = as_scores(outcome), np.abs(np.asarray(length_difference, dtype=np.float64))
-    labels, unit = encode(image)
-    require_aligned(outcome=right, length_difference=gap, image=unit)
-    if counts is None:
-        counts = bootstrap_counts(max(len(labels), 1), replicates, seed)
-    known = ~np.isnan(right)
-    parts: list[float | int] = []
-    for rows in (known, known & (gap <= tolerance)):
-        sums = np.bincount(unit[rows], right[rows], minlength=len(labels))
-        sizes = np.bincount(unit[rows], minlength=len(labels)).astype(np.float64)
-        drawn = resampled_sums(np.stack([sums, sizes], axis=1), counts)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = drawn[:, 0] / drawn[:, 1]
-        low, high = percentile_interval(shares, confidence, len(np.unique(unit[rows])))
-        n = int(rows.sum())
-        parts += [float(right[rows].mean()) if n else float("nan"), low, high, n]
-    return MatchedAccuracy(*parts)  # type: ignore[arg-type]
 
 
 class PairTable(NamedTuple):

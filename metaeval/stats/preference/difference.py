@@ -196,54 +196,6 @@ def logistic_slopes(
     return slopes
 
 
-def system_differences(
-    scores: npt.ArrayLike, human: npt.ArrayLike, *, items: int, draws: int = 1000, seed: int = 0
-) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Pairs of systems, each on a random set of items: what `preference_curve` takes.
-
-    Parameters
-    ----------
-    scores, human
-        float64 [systems, n]; an item with a NaN of either system leaves the pair's draw.
-    items
-        How many items a comparison of two systems has (drawn with replacement).
-    draws
-        How many comparisons are drawn.
-
-    Returns
-    -------
-    Score differences [draws], preferences [draws] (1, 0.5, 0: which mean judgement is higher), and
-    the number of the pair of systems [draws], the resampling unit.
-
-    Examples
-    --------
-    >>> human = np.array([[5.0, 4, 5], [1, 2, 1]])
-    >>> gap, preferred, pair = system_differences(human, human, items=3, draws=4)
-    >>> ((gap > 0) == (preferred == 1)).all(), set(pair.tolist())
-    (np.True_, {0})
-    """
-    x, y = as_scores(scores), as_scores(human)
-    if x.shape != y.shape or x.ndim != 2 or len(x) < 2:
-        raise InputError(f"{x.shape} scores, {y.shape} judgements", field="scores")
-    rng = np.random.default_rng([64, seed])
-    gaps, preferred, pair = (
-        np.full(draws, np.nan),
-        np.full(draws, np.nan),
-        np.zeros(draws, np.int64),
-    )
-    for k in range(draws):
-        a, b = rng.choice(len(x), 2, replace=False)
-        drawn = rng.integers(x.shape[1], size=items)
-        dx, dy = x[a, drawn] - x[b, drawn], y[a, drawn] - y[b, drawn]
-        known = ~(np.isnan(dx) | np.isnan(dy))
-        pair[k] = min(a, b) * len(x) + max(a, b)
-        if known.any():
-            gaps[k] = dx[known].mean()
-            mean = float(dy[known].mean())
-            preferred[k] = 0.5 if abs(mean) < 1e-12 else float(mean > 0)
-    return gaps, preferred, encode(pair)[1]
-
-
 def _isotonic(x: Floats, y: Floats, grid: Floats) -> Floats:
     """The isotonic curve on the grid, of the pairs and their mirror images."""
     if not len(x):

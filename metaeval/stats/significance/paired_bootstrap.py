@@ -2,7 +2,7 @@
 
 A system's score is a function of sums over images: the mean of its captions' scores is a sum over
 a number, corpus BLEU and METEOR come from the sums of their statistics. So one description serves
-all: per image some parts that add up, and what their sums make (`metaeval/metrics/summable.py`).
+all: per image some parts that add up, and what their sums make (`metaeval/metrics/base.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from metaeval.stats.resampling.bootstrap import (
     percentile_interval,
 )
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode
-from metaeval.stats.resampling.means import resampled_sums
 from metaeval.stats.significance.paired_permutation import random_swaps, share_as_extreme
 
 
@@ -112,41 +111,6 @@ def paired_bootstrap(
         resampled.append(getattr(weighted.of(counts), statistic))
     n = len(np.unique(unit[~incomplete]))
     return difference_of(observed[0], observed[1], resampled[0], resampled[1], confidence, n)
-
-
-def bootstrap_of_means(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    units: npt.ArrayLike | None = None,
-    *,
-    replicates: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Paired:
-    """Interval and p-value of the difference of two systems' mean scores on the same items.
-
-    Parameters and definitions as in `paired_bootstrap`; the mean is over all items of the drawn
-    units.
-
-    >>> from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
-    >>> result = bootstrap_of_means([0.5, 0.7, 0.9, 0.6] * 3, [0.4, 0.7, 0.5, 0.3] * 3)
-    >>> round(result.difference, 4), result.low > 0
-    (0.2, True)
-    """
-    gaps = as_scores(a) - as_scores(b)
-    unit, n_units = _units(units, len(gaps))
-    scored = ~np.isnan(gaps)
-    totals = np.bincount(unit[scored], gaps[scored], minlength=n_units)
-    sizes = np.bincount(unit[scored], minlength=n_units).astype(np.float64)
-    counts = bootstrap_counts(max(n_units, 1), replicates, seed)
-    if not scored.any():
-        return difference_of(float("nan"), 0.0, np.empty(0), np.empty(0), confidence, 0)
-    sums = resampled_sums(np.stack([totals, sizes], axis=1), counts)
-    with np.errstate(invalid="ignore"):
-        means = sums[:, 0] / sums[:, 1]
-    mean = float(totals.sum() / sizes.sum())
-    n = len(np.unique(unit[scored]))
-    return difference_of(mean, 0.0, means, np.zeros_like(means), confidence, n)
 
 
 def difference_of(

@@ -31,10 +31,9 @@ from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
-from metaeval.java.process import JavaError, JavaProcess, heap_mib
+from metaeval.java.process import JavaError, JavaProcess, borrow, give_back, heap_mib
 from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.java.services import find_jar
-from metaeval.java.shared_services import borrow, give_back
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.zips import member_bytes, open_zip, unpack_member

@@ -53,6 +53,11 @@ class Tokenizer(ABC):
             self._memory.update(zip(new, self.tokenize(new), strict=True))
         return [self._memory[t] for t in texts]
 
+    def of_groups(self, groups: Sequence[Sequence[str]]) -> list[list[list[str]]]:
+        """The tokens of the texts of each group, all of which are new to one call at most."""
+        self([text for group in groups for text in group])
+        return [self(group) for group in groups]
+
     @property
     def n_remembered(self) -> int:
         """How many texts it remembers."""

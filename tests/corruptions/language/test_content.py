@@ -23,6 +23,7 @@ from metaeval.corruptions.language.content.attributes import (
     WrongMaterial,
     WrongSize,
     WrongState,
+    WrongTime,
 )
 from metaeval.corruptions.language.content.logic import (
     Modality,
@@ -40,8 +41,9 @@ from metaeval.corruptions.language.content.objects import (
     RepeatObject,
     SwapObjects,
     VagueObject,
+    WrongAgeGroup,
+    WrongGender,
 )
-from metaeval.corruptions.language.content.people import WrongAgeGroup, WrongGender
 from metaeval.corruptions.language.content.relations import (
     EventOrder,
     InvertedRelation,
@@ -50,7 +52,6 @@ from metaeval.corruptions.language.content.relations import (
     WrongPreposition,
     WrongVerb,
 )
-from metaeval.corruptions.language.content.scene import WrongTime
 from metaeval.corruptions.language.fluency.grammar import BreakAgreement, WrongVerbForm
 from metaeval.corruptions.language.fluency.words import CutEnd, CutStart, DeleteContentWords
 from metaeval.corruptions.language.whole import Corpus

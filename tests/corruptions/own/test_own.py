@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.graded.task import Graded, configured
 from metaeval.runs.records import Edit
+from tests.shared import write_lines
 
 HUMAN = ("A dog and a cat sit on the mat.", "A cow runs on grass.")
 DATA = CaptionDataset("test", (3, 4), HUMAN, ((), ()), (3, 4), HUMAN)
@@ -65,9 +67,8 @@ def test_a_function_with_a_rate_has_its_levels_and_its_own_generator() -> None:
     ],
 )
 def test_a_function_that_cannot_be_is_refused(options: dict[str, object], problem: str) -> None:
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
         FunctionCorruption(**options)  # type: ignore[arg-type]
-    assert problem in str(refused.value)
 
 
 def test_a_function_must_return_a_text() -> None:
@@ -97,10 +98,12 @@ def test_mixtures_come_from_names_worst_first() -> None:
     assert [c.label for c in made] == ["Delete + Reversed 50%", "Delete + Reversed 25%"]
     (one,) = _configured(_target_=target, parts=["reverse", "random"], rates=[0.25, 0.5])
     assert one.label == "Reversed + Random"
-    with pytest.raises(ConfigError, match="two corruptions or more"):
-        _configured(_target_=target, parts=["delete"], rates=[0.5])
-    with pytest.raises(ConfigError, match="give the corruptions of the mixture"):
-        _configured(_target_=target, parts="delete", rates=[0.5])
+    for parts, problem in (
+        (["delete"], "two corruptions or more"),
+        ("delete", "give the corruptions of the mixture"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            _configured(_target_=target, parts=parts, rates=[0.5])
 
 
 ROWS = [
@@ -128,15 +131,9 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
         _target_="metaeval.corruptions.own.file.read_corruptions", file=str(path)
     )
     assert (hard.label, mild.label) == ("hard", "mild")
-    assert [(c.text, c.applied) for c in hard.apply(DATA, 0)] == [
-        ("A mat.", True),
-        (HUMAN[1], False),
-    ]
+    versions = [[(c.text, c.applied) for c in each.apply(DATA, 0)] for each in (hard, mild)]
     # an image without a version keeps its caption, and is counted
-    assert [(c.text, c.applied) for c in mild.apply(DATA, 0)] == [
-        ("A dog.", True),
-        (HUMAN[1], False),
-    ]
+    assert versions == [[(text, True), (HUMAN[1], False)] for text in ("A mat.", "A dog.")]
     assert mild.facts() == {"images_without_a_caption_in_mild": 1}
 
 
@@ -168,11 +165,9 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
 def test_a_file_that_contradicts_itself_is_refused(
     rows: list[dict[str, object]], problem: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "c.csv"
-    pd.DataFrame(rows).to_csv(path, index=False)
-    with pytest.raises(InputError) as refused:
-        read_corruptions(path)
-    assert problem in str(refused.value)
+    pd.DataFrame(rows).to_csv(tmp_path / "c.csv", index=False)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        read_corruptions(tmp_path / "c.csv")
 
 
 def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(
@@ -185,24 +180,23 @@ def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(
     config = OmegaConf.create({"corruption": node})
     data = Graded().corruptible(DATA, config)
     assert (data.image_ids, data.human, data.pool) == ((3,), HUMAN[:1], HUMAN)
-    assert caplog.messages == [
+    (line,) = caplog.messages
+    assert line == (
         "1 of 2 images left out: a set of the corruption has no caption of them (mild: 1)."
-    ]
-    assert data.notes == (*DATA.notes, *caplog.messages)
+    )
+    assert data.notes == (*DATA.notes, line)
     assert Graded().corruptible(DATA.subset([0]), config).notes == DATA.notes
     with pytest.raises(ConfigError, match="'mild' has no caption of any image of test"):
         Graded().corruptible(DATA.subset([1]), config)
 
 
 def test_a_set_called_0_keeps_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_text('{"image_id": 3, "caption": "A mat.", "set": 0}\n')
+    path = write_lines(tmp_path / "c.jsonl", [{"image_id": 3, "caption": "A mat.", "set": 0}])
     assert [version.title for version in read_corruptions(path)] == ["0"]
 
 
 def test_a_file_of_other_images_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    pd.DataFrame([{"image_id": "a1", "caption": "x"}]).to_csv(path, index=False)
+    path = write_lines(tmp_path / "c.jsonl", [{"image_id": "a1", "caption": "x"}])
     (only,) = read_corruptions(path)
     with pytest.raises(ConfigError, match="ids are like 'a1', the dataset's like '3'"):
         only.apply(DATA, 0)

@@ -14,7 +14,6 @@ from metaeval.corruptions.sentences import (
     SentenceCorruption,
     SwapSentences,
 )
-from metaeval.data.dataset import Absent
 from tests.corruptions.language.captions import HUMAN, dataset
 from tests.corruptions.test_properties import with_edits
 
@@ -45,11 +44,11 @@ def test_as_many_sentences_change_as_the_rate_says(
         before, after = Counter(parts(source)), Counter(parts(result.text))
         assert result.applied
         assert with_edits(source, result.edits) == result.text
+        n_after = {DropSentence: 4 - n, RepeatSentence: 4 + n}.get(corruption, 4)
+        assert sum(after.values()) == n_after
         if corruption is DropSentence:
-            assert sum(after.values()) == 4 - n
             assert after <= before
         elif corruption is RepeatSentence:
-            assert sum(after.values()) == 4 + n
             assert set(after) == set(before)
         elif corruption is SwapSentences:
             assert after == before
@@ -57,9 +56,8 @@ def test_as_many_sentences_change_as_the_rate_says(
             assert sum(moved) == max(2, n)
         else:
             foreign = after - before
-            assert sum(after.values()) == 4
-            assert sum(foreign.values()) == n
             others = {s for text in LONG if text != source for s in parts(text)}
+            assert sum(foreign.values()) == n
             assert set(foreign) <= others
 
 
@@ -68,8 +66,8 @@ def test_one_sentence_stays_and_says_why(corruption: type[SentenceCorruption]) -
     made = corruption(0.5)
     made.apply(dataset(LONG), 0)
     result = made.corrupt(Caption(10, "A dog sits."), made.generator(0, 10))
-    assert (result.text, result.applied, result.edits) == ("A dog sits.", False, ())
-    assert result.reason == "has only one sentence"
+    facts = (result.text, result.applied, result.edits, result.reason)
+    assert facts == ("A dog sits.", False, (), "has only one sentence")
 
 
 def test_never_the_last_sentence_is_dropped() -> None:
@@ -79,7 +77,6 @@ def test_never_the_last_sentence_is_dropped() -> None:
 
 def test_captions_of_one_sentence_are_refused_with_the_reason() -> None:
     absent = DropSentence(0.5).missing(dataset(HUMAN))
-    assert isinstance(absent, Absent)
     assert f"0 of {len(HUMAN)} are of more than one" in absent.reason
     assert DropSentence(0.5).missing(dataset(LONG)) is None
 

@@ -11,6 +11,7 @@ import pytest
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.errors import InputError
+from tests.shared import write_json
 
 
 def write(path: Path, ids: Iterable[int], captions: int = 5) -> Path:
@@ -22,8 +23,7 @@ def write(path: Path, ids: Iterable[int], captions: int = 5) -> Path:
         for j in range(captions)
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"images": images, "annotations": annotations}))
-    return path
+    return write_json(path, {"images": images, "annotations": annotations})
 
 
 @pytest.fixture
@@ -52,14 +52,13 @@ def test_by_name_by_file_or_several(mine: Path, tmp_path: Path) -> None:
     both = load_coco(captions=mine, exclude=["coco_other", str(third)], limit=1)
     assert both.image_ids == (3,)
     assert "1 image was left out because captions_third.json" in " ".join(both.notes)
-    by_root = load_coco(split="mine", root=tmp_path, exclude="other")
-    assert by_root.image_ids == (1, 3, 5)
+    assert load_coco(split="mine", root=tmp_path, exclude="other").image_ids == (1, 3, 5)
 
 
 def test_an_excluded_image_need_not_have_all_its_captions(mine: Path) -> None:
     raw = json.loads(mine.read_text())
     raw["annotations"] = [a for a in raw["annotations"] if a["id"] != 20]
-    mine.write_text(json.dumps(raw))
+    write_json(mine, raw)
     with pytest.raises(InputError, match="image id 2"):
         load_coco(captions=mine)
     assert load_coco(captions=mine, exclude="other").image_ids == (1, 3, 5)
@@ -79,17 +78,15 @@ def test_what_is_not_there_is_one_line(mine: Path, tmp_path: Path) -> None:
 @pytest.mark.coco
 def test_the_two_files_of_coco(coco_root: Path) -> None:
     rest = load_coco("coco_karpathy_test", "karpathy_test", data=coco_root, exclude="val2017")
-    assert len(rest) == 4407  # 5,000 less the 593 of both
-    assert any(note.startswith("593 images were left out") for note in rest.notes)
     other = load_coco("coco_val2017", "val2017", data=coco_root, exclude="karpathy_test")
-    assert len(other) == 4407
+    assert (len(rest), len(other)) == (4407, 4407)  # 5,000 less the 593 of both
+    assert any(note.startswith("593 images were left out") for note in rest.notes)
     assert not set(rest.image_ids) & set(load_coco(data=coco_root).image_ids)
     assert not any("not the captions of the official" in note for note in other.notes)
     assert rest.part("objects")[rest.image_ids[0]].labels
 
 
 def test_the_configuration_contains_it() -> None:
-    config = compose_config(["dataset=coco_karpathy_test", "dataset.exclude=val2017"])
-    assert config.dataset.split == "karpathy_test"
-    assert config.dataset.exclude == "val2017"
+    dataset = compose_config(["dataset=coco_karpathy_test", "dataset.exclude=val2017"]).dataset
+    assert (dataset.split, dataset.exclude) == ("karpathy_test", "val2017")
     assert compose_config(["dataset=coco_val2017"]).dataset.exclude is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import zipfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from metaeval.data.coco import files as coco_files
 from metaeval.data.coco.load import find_coco_captions, load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
+from tests.shared import write_json
 
 CONF = Path(__file__).parents[3] / "conf"
 
@@ -25,8 +25,7 @@ def captions_at(folder: Path, word: str = "dog", split: str = "val2017") -> Path
     path = folder / "annotations" / f"captions_{split}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     annotations = [{"id": i, "image_id": 42, "caption": f"{word} {i}"} for i in range(5)]
-    path.write_text(json.dumps({"images": [{"id": 42}], "annotations": annotations}))
-    return path
+    return write_json(path, {"images": [{"id": 42}], "annotations": annotations})
 
 
 @pytest.fixture(autouse=True)
@@ -35,19 +34,21 @@ def no_data(monkeypatch):
 
 
 def test_order_of_search(tmp_path, monkeypatch):
+    root, environment, data, cache = (
+        captions_at(tmp_path / place)
+        for place in ("root/coco", "environment", "data/coco", "cache/coco")
+    )
     explicit = captions_at(tmp_path / "explicit", split="mine")
-    root = captions_at(tmp_path / "root/coco")
-    environment = captions_at(tmp_path / "environment")
-    data = captions_at(tmp_path / "data/coco")
-    cache = captions_at(tmp_path / "cache/coco")
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "environment"))
-    places = {"cache": tmp_path / "cache"}
-    assert find_coco_captions(captions=explicit, root=tmp_path / "root", **places) == explicit
-    assert find_coco_captions(root=tmp_path / "root", **places) == root
-    assert find_coco_captions(data=tmp_path / "data", **places) == data
-    assert find_coco_captions(**places) == environment
+    for given, found in (
+        ({"captions": explicit, "root": tmp_path / "root"}, explicit),
+        ({"root": tmp_path / "root"}, root),
+        ({"data": tmp_path / "data"}, data),
+        ({}, environment),
+    ):
+        assert find_coco_captions(**given, cache=tmp_path / "cache") == found
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "nowhere"))
-    assert find_coco_captions(**places) == cache
+    assert find_coco_captions(cache=tmp_path / "cache") == cache
     # the layout without "coco" comes first
     above = captions_at(tmp_path / "root")
     assert find_coco_captions(root=tmp_path / "root") == above
@@ -67,20 +68,16 @@ def test_not_found_names_all_places_and_both_remedies(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"METAEVAL_DATA \(which is not set\)"):
         load_coco(cache=tmp_path)
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "data"))
-    absent = find_coco_captions(cache=tmp_path / "cache")
-    assert isinstance(absent, Absent)
     with pytest.raises(InputError) as error:
         load_coco(cache=tmp_path / "cache")
     message = str(error.value)
-    assert message == str(absent)
+    assert message == str(find_coco_captions(cache=tmp_path / "cache"))
     for place in ("data", "data/coco", "cache/coco"):
         assert str(tmp_path / place / "annotations/captions_val2017.json") in message
-    assert "METAEVAL_DATA or dataset.root" in message
-    assert "dataset.download=true" in message
+    for remedy in ("METAEVAL_DATA or dataset.root", "dataset.download=true"):
+        assert remedy in message
     assert "\n" not in message
-    other = find_coco_captions("mine")
-    assert isinstance(other, Absent)
-    assert "download" not in str(other)
+    assert "download" not in str(find_coco_captions("mine"))
 
 
 def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
@@ -92,13 +89,12 @@ def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
         file = tmp_path / place / "val2017" / "000000000042.jpg"
         file.parent.mkdir(parents=True)
         file.write_bytes(b"")
-        found = load_coco(cache=tmp_path / "cache").part("images")
-        assert found.path(42) == file
+        assert load_coco(cache=tmp_path / "cache").part("images").path(42) == file
         file.unlink()
     instances = tmp_path / "data/coco/annotations/instances_val2017.json"
     instances.parent.mkdir(parents=True)
     image = {"id": 42, "width": 1, "height": 1}
-    instances.write_text(json.dumps({"images": [image], "annotations": [], "categories": []}))
+    write_json(instances, {"images": [image], "annotations": [], "categories": []})
     dataset = load_coco(cache=tmp_path / "cache")
     assert dataset.part("objects")[42].labels == ()
     assert set(dataset.sources) == {"captions_val2017.json", "instances_val2017.json"}
@@ -179,19 +175,19 @@ def test_unpacking_and_loading_what_was_fetched(coco_root, tmp_path, monkeypatch
     official = path.read_bytes().replace(b'"type": "captions",', b"").rstrip(b"\n")
     cache = tmp_path / "cache"
     (cache / "coco").mkdir(parents=True)
-    archive = archive_of(cache / "coco", official)
-    content = archive.read_bytes()
-    monkeypatch.setattr(coco_files, "ARCHIVE_SHA256", hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(coco_files, "ARCHIVE_MD5", hashlib.md5(content).hexdigest())
+
+    def fetched(captions: bytes) -> None:
+        content = archive_of(cache / "coco", captions).read_bytes()
+        monkeypatch.setattr(coco_files, "ARCHIVE_SHA256", hashlib.sha256(content).hexdigest())
+        monkeypatch.setattr(coco_files, "ARCHIVE_MD5", hashlib.md5(content).hexdigest())
+
+    fetched(official)
     dataset = load_coco("coco_val2017", cache=cache, download=True)
     assert dataset.sources == {"captions_val2017.json": coco_files.CAPTIONS_SHA256["val2017"]}
     assert (cache / "coco/annotations/instances_val2017.json").read_bytes() == b"{}"
     # found from now on without asking for a download
     assert load_coco("coco_val2017", cache=cache).human == dataset.human
     # another file in the archive is refused
-    archive = archive_of(cache / "coco", official + b" ")
-    content = archive.read_bytes()
-    monkeypatch.setattr(coco_files, "ARCHIVE_SHA256", hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(coco_files, "ARCHIVE_MD5", hashlib.md5(content).hexdigest())
+    fetched(official + b" ")
     with pytest.raises(InputError, match="is not the official file"):
         coco_files.fetch_annotations("val2017", cache)

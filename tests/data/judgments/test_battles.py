@@ -13,6 +13,7 @@ import pytest
 
 from metaeval.data.judgments.battles import Battles, load_battles, load_captioner_battles
 from metaeval.errors import ConfigError, InputError
+from tests.shared import write_json, write_lines
 
 ROWS = [
     {
@@ -57,16 +58,14 @@ def caparena(folder: Path) -> Path:
             [("x", "y", "x"), ("y", "z", "equal"), ("z", "x", "x"), ("human", "x", "human")]
         )
     ]
-    path = folder / "caparena_annots_eval.json"
-    path.write_text(json.dumps(records))
-    return path
+    return write_json(folder / "caparena_annots_eval.json", records)
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     texts = [{**row, "references": json.dumps(row["references"])} for row in rows]
     writers: dict[str, Callable[[], Any]] = {
-        ".jsonl": lambda: path.write_text("".join(json.dumps(r) + "\n" for r in rows)),
-        ".json": lambda: path.write_text(json.dumps(rows)),
+        ".jsonl": lambda: write_lines(path, rows),
+        ".json": lambda: write_json(path, rows),
         ".csv": lambda: pd.DataFrame(texts).to_csv(path, index=False),
         ".tsv": lambda: pd.DataFrame(texts).to_csv(path, index=False, sep="\t"),
         ".parquet": lambda: pd.DataFrame(rows).to_parquet(path),
@@ -79,11 +78,9 @@ def test_every_form_of_a_table_gives_the_same_battles(tmp_path: Path, suffix: st
     path = tmp_path / f"battles{suffix}"
     _write(path, ROWS)
     battles = load_battles(path, image_source="other")
-    assert battles.winner is not None
     assert battles.winner.tolist() == [1.0, 0.0, 0.5]
     assert battles.votes.tolist() == [[1, 0], [0, 1], [0, 0]]
-    assert battles.image == ("a.jpg", "a.jpg", "b.jpg")
-    assert battles.systems == ()
+    assert (battles.image, battles.systems) == (("a.jpg", "a.jpg", "b.jpg"), ())
     # "rain" is its own reference, by letters: it is taken out for both sides
     assert battles.references == (("a dog", "dog running"),) * 2 + ((),)
     # of the third, "rain" was the only reference
@@ -100,15 +97,13 @@ def test_columns_of_other_names_and_values_of_other_meaning(tmp_path: Path) -> N
         winners={"1": "first", "0": "second"},
         fields={"image_id": "img", "first": "l", "second": "r", "winner": "vote", "rater": "who"},
     )
-    assert battles.winner is not None
-    assert np.isnan(battles.winner[2])
     assert battles.winner[:2].tolist() == [1.0, 0.0]
+    assert np.isnan(battles.winner[2])
     assert battles.raters == ("ann", "bob", "ann")
 
 
 def test_the_layout_of_caparena(tmp_path: Path) -> None:
     battles = load_battles(caparena(tmp_path), layout="caparena", image_source="other")
-    assert battles.winner is not None
     assert battles.winner.tolist() == [1.0, 0.5, 0.0, 1.0]
     assert battles.systems == (("x", "y"), ("y", "z"), ("z", "x"), ("human", "x"))
     assert battles.category == ("level 1", "level 2", "level 1", "level 2")
@@ -120,30 +115,40 @@ def test_a_missing_file_of_a_benchmark_is_named_with_where_to_get_it(tmp_path: P
         load_battles(layout="caparena", data=tmp_path)
 
 
-def test_what_is_wrong_is_named(tmp_path: Path) -> None:
-    def load(**changes: Any) -> Battles:
-        path = tmp_path / "b.jsonl"
-        path.write_text(json.dumps({**ROWS[0], **changes}) + "\n")
-        return load_battles(path, image_source="other")
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"winner": "me"}, r"b.jsonl, line 1, field 'winner': 'me' is neither"),
+        ({"first_system": "x", "second_system": "x"}, "'x' is both systems"),
+        ({"first": 7}, "field 'first'"),
+        # "B" is the second caption, and the system b wrote the first one
+        (
+            {"first_system": "b", "second_system": "a", "winner": "B"},
+            "'B' can be the system 'b' or the other caption; use",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "b.jsonl", [{**ROWS[0], **changes}])
+    with pytest.raises(InputError, match=problem):
+        load_battles(path, image_source="other")
 
-    with pytest.raises(InputError, match=r"b.jsonl, line 1, field 'winner': 'me' is neither"):
-        load(winner="me")
-    with pytest.raises(InputError, match="'x' is both systems"):
-        load(first_system="x", second_system="x")
-    with pytest.raises(InputError, match="field 'first'"):
-        load(first=7)
-    # "B" is the second caption, and the system b wrote the first one
-    with pytest.raises(InputError, match="'B' can be the system 'b' or the other caption; use"):
-        load(first_system="b", second_system="a", winner="B")
-    for winner, expected in (("b", 1.0), ("a", 0.0), ("second", 0.0)):
-        data = load(first_system="b", second_system="a", winner=winner)
-        assert data.winner is not None
-        assert data.winner.tolist() == [expected]
-    data = load(first_system="a", second_system="b", winner="B")
-    assert data.winner is not None
-    assert data.winner.tolist() == [0.0]
+
+@pytest.mark.parametrize(
+    ("systems", "winner", "expected"),
+    [("ba", "b", 1.0), ("ba", "a", 0.0), ("ba", "second", 0.0), ("ab", "B", 0.0)],
+)
+def test_a_winner_is_a_system_or_a_side(
+    systems: str, winner: str, expected: float, tmp_path: Path
+) -> None:
+    row = {**ROWS[0], "first_system": systems[0], "second_system": systems[1], "winner": winner}
+    data = load_battles(write_lines(tmp_path / "b.jsonl", [row]), image_source="other")
+    assert data.winner.tolist() == [expected]
+
+
+def test_wrong_options_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"dataset.winners: 'me' is not one of first, second"):
-        load_battles(tmp_path / "b.jsonl", winners={"1": "me"})
+        load_battles(write_lines(tmp_path / "b.jsonl", ROWS), winners={"1": "me"})
     with pytest.raises(ConfigError, match="needs a file"):
         load_battles()
 
@@ -154,10 +159,10 @@ def test_battles_of_captioners_are_drawn_without_repetition(tmp_path: Path) -> N
         "images": [{"id": i, "file_name": f"{i:012d}.jpg"} for i in images],
         "annotations": [{"id": i, "image_id": i, "caption": f"reference {i}"} for i in images],
     }
-    (tmp_path / "captions.json").write_text(json.dumps(coco))
+    write_json(tmp_path / "captions.json", coco)
     for name in "xyz":
         rows = [{"image_id": i, "caption": f"{name} {i}"} for i in images if (name, i) != ("z", 5)]
-        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+        write_json(tmp_path / f"{name}.json", rows)
     files = [str(tmp_path / f"{name}.json") for name in "xyz"]
 
     def drawn(seed: int) -> Battles:
@@ -170,9 +175,7 @@ def test_battles_of_captioners_are_drawn_without_repetition(tmp_path: Path) -> N
     assert len(set(keys)) == len(keys) == 4 * 3 + 1
     assert battles.first[0] == f"{battles.systems[0][0]} {battles.image[0]}"
     assert battles.references[0] == (f"reference {battles.image[0]}",)
-    assert battles.winner is not None
     assert np.isnan(battles.winner).all()
-    assert drawn(0).first == battles.first
-    assert drawn(1).first != battles.first
+    assert drawn(0).first == battles.first != drawn(1).first
     with pytest.raises(ConfigError, match="a battle needs two"):
         load_captioner_battles(files[:1], 5, 0, tmp_path / "captions.json")

@@ -11,13 +11,13 @@ import pytest
 from scipy.io import savemat
 
 from metaeval.data.dataset import Absent
-from metaeval.data.images import ImageFiles
 from metaeval.data.judgments.composite import load_composite
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
 from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.errors import ConfigError, InputError
+from tests.shared import write_json, write_lines
 
 TOKENS = "\n".join(
     f"{image}.jpg#{k}\t{text} {k} ."
@@ -43,8 +43,7 @@ def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
     assert [j.candidate for j in judgments.judged] == ["A cat sleeps 2 .", "A dog runs 0 ."]
     assert judgments.judged[0].references == tuple(f"A dog runs {k} ." for k in range(5))
     row, value = judgments.rows("rating")
-    assert row.tolist() == [0, 0, 0, 1, 1, 1]
-    assert value.tolist() == [1, 1, 2, 1, 2, 2]
+    assert (row.tolist(), value.tolist()) == ([0, 0, 0, 1, 1, 1], [1, 1, 2, 1, 2, 2])
     # every rating is a document of CIDEr's, and both images keep their ids
     assert judgments.dataset.image_ids == ("a.jpg", "b.jpg")
     assert judgments.image_index.tolist() == [0, 1]
@@ -61,13 +60,14 @@ def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
     assert len(averaged.dataset.corpus()) == 2
     kept = load_expert(root=flickr8k, own_captions="keep", documents="image")
     assert kept.protocol.name == "clipscore2021 with own_captions=keep, documents=image"
-    assert kept.dataset.image_ids == ("a.jpg", "b.jpg")
-    assert kept.image_index.tolist() == [0, 0, 1]
+    assert (kept.dataset.image_ids, kept.image_index.tolist()) == (("a.jpg", "b.jpg"), [0, 0, 1])
     assert kept.judged[1].candidate in kept.judged[1].references
-    with pytest.raises(ConfigError, match=r"protocol: 'spice' is not one of clipscore2021, aver"):
-        load_expert(root=flickr8k, protocol="spice")
-    with pytest.raises(ConfigError, match=r"dataset\.ratings: 'median' is not one of each, mean"):
-        load_expert(root=flickr8k, ratings="median")
+    for option, wrong, problem in (
+        ("protocol", "spice", r"protocol: 'spice' is not one of clipscore2021, aver"),
+        ("ratings", "median", r"dataset\.ratings: 'median' is not one of each, mean"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            load_expert(root=flickr8k, **{option: wrong})
 
 
 def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k: Path) -> None:
@@ -76,8 +76,7 @@ def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k:
     # of image a, caption 2 was judged: it is not a reference of any caption judged with a
     own = [f"A dog runs {k} ." for k in (0, 1, 3, 4)]
     assert [list(j.references) for j in judgments.judged[:2]] == [own, own]
-    assert len(judgments.judged[2].references) == 5
-    assert len(judgments.dataset.corpus()) == 3
+    assert (len(judgments.judged[2].references), len(judgments.dataset.corpus())) == (5, 3)
     assert judgments.protocol.statistic == "kendall_tau_b"
 
 
@@ -88,7 +87,6 @@ def test_images_limit_and_documents_by_image(flickr8k: Path, tmp_path: Path) -> 
     judgments = load_crowd(root=flickr8k, images=folder, limit=1)
     assert {j.image for j in judgments.judged} == {"a.jpg"}
     files = judgments.dataset.part("images")
-    assert isinstance(files, ImageFiles)
     assert {str(files.path(i)) for i in judgments.dataset.image_ids} == {str(folder / "a.jpg")}
     with pytest.raises(ConfigError, match="limit"):
         load_crowd(root=flickr8k, limit=0)
@@ -155,37 +153,40 @@ def composite(folder: Path) -> None:
         "images": [{"id": 42, "file_name": "COCO_val2014_000000000042.jpg"}],
         "annotations": [{"image_id": 42, "id": 1, "caption": "A dog runs 0 ."}],
     }
-    (folder / "captions_val2014.json").write_text(json.dumps(coco))
+    write_json(folder / "captions_val2014.json", coco)
 
 
 def test_composite(tmp_path: Path) -> None:
     composite(tmp_path)
     judgments = load_composite(root=tmp_path)
     assert len(judgments) == 9
-    assert {j.image.split("/")[0] for j in judgments.judged} == {"8k", "30k", "coco"}
     assert judgments.judged[0].candidate == "a dog runs 0."
     # its own caption is out, though it is spelled and spaced otherwise
     assert judgments.judged[0].references == tuple(f"A dog runs {k} ." for k in range(1, 5))
-    assert judgments.facts["own_captions"] == 3
+    # COCO's only caption was its own
+    counts = (judgments.facts["own_captions"], judgments.facts["without_references"])
+    assert counts == (3, 3)
     assert [j.system for j in judgments.judged[:3]] == ["Human", "Karpathy", "SDG"]
-    assert [j.subset for j in judgments.judged[::3]] == ["8k", "30k", "coco"]
-    assert [j.source for j in judgments.judged[::3]] == ["flickr8k:a", "flickr30k:77", "coco:42"]
-    assert judgments.facts["without_references"] == 3  # COCO's only caption was its own
+    assert [(j.subset, j.image.split("/")[0], j.source) for j in judgments.judged[::3]] == [
+        ("8k", "8k", "flickr8k:a"),
+        ("30k", "30k", "flickr30k:77"),
+        ("coco", "coco", "coco:42"),
+    ]
     assert [j.human["correctness"] for j in judgments.judged[:3]] == [(1.0,), (2.0,), (3.0,)]
     assert "3 records without an image were left out." in judgments.dataset.notes
     both = load_composite(
         root=tmp_path, subsets=["30k"], dimensions=["correctness", "thoroughness"], candidates=4
     )
-    assert len(both) == 4
-    assert both.judged[3].human == {"correctness": (4.0,), "thoroughness": (5.0,)}
-    assert both.judged[3].references == ("A ship .",)
-    assert both.judged[3].system == "caption 4"
-    machines = load_composite(root=tmp_path, systems=["SDG", "Karpathy"])
-    assert len(machines) == 6
-    with pytest.raises(ConfigError, match=r"dataset\.subsets: '50k', '9k' not among 8k, 30k, coco"):
-        load_composite(root=tmp_path, subsets=["50k", "9k"])
-    with pytest.raises(ConfigError, match=r"dataset\.systems: 'human' not among Human, Karp"):
-        load_composite(root=tmp_path, systems=["human"])
+    last = both.judged[3]
+    assert (len(both), last.references, last.system) == (4, ("A ship .",), "caption 4")
+    assert last.human == {"correctness": (4.0,), "thoroughness": (5.0,)}
+    assert len(load_composite(root=tmp_path, systems=["SDG", "Karpathy"])) == 6
+    for option, wrong, problem in (
+        ("subsets", ["50k", "9k"], r"dataset\.subsets: '50k', '9k' not among 8k, 30k, coco"),
+        ("systems", ["human"], r"dataset\.systems: 'human' not among Human, Karp"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            load_composite(root=tmp_path, **{option: wrong})
 
 
 def test_composite_with_other_references_is_refused(tmp_path: Path) -> None:
@@ -224,30 +225,30 @@ def thumb(folder: Path) -> None:
         for seg in ("974", "2453")
         for system, p in (("Up-Down", 4.0), ("Human", 5.0), ("VinVL-base", 4.5))
     ]
-    (folder / "mscoco_THumB-1.0.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    write_lines(folder / "mscoco_THumB-1.0.jsonl", rows)
     references = [
         {"seg_id": s, "set_id": 5, "refs": ["A dog.", "Some dog."]} for s in ("974", "2453")
     ]
-    (folder / "mscoco_references.json").write_text("\n".join(map(json.dumps, references)) + "\n")
+    write_lines(folder / "mscoco_references.json", references)
 
 
 def test_thumb(tmp_path: Path) -> None:
     thumb(tmp_path)
     judgments = load_thumb(root=tmp_path)
-    assert len(judgments) == 6
-    assert judgments.dimensions == ("total", "precision", "recall")
+    assert (len(judgments), judgments.dimensions) == (6, ("total", "precision", "recall"))
     assert judgments.judged[1].system == "Human"
     assert judgments.means("total").tolist() == pytest.approx([3.4, 3.9, 3.65] * 2)
     assert judgments.protocol.statistic == "pearson"
-    assert judgments.dataset.image_ids == ("2453", "974")
-    assert judgments.image_index.tolist() == [1, 1, 1, 0, 0, 0]
+    index = judgments.image_index.tolist()
+    assert (judgments.dataset.image_ids, index) == (("2453", "974"), [1, 1, 1, 0, 0, 0])
     assert [j.source for j in judgments.judged[::3]] == ["coco:974", "coco:2453"]
     assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
     with pytest.raises(ConfigError, match=r"'Up', 'Down' not among Human, Up-Down, VinVL-base"):
         load_thumb(root=tmp_path, systems=["Up", "Up-Down", "Down"])
     five = load_thumb(root=tmp_path, human_reference=True)
-    assert five.judged[0].references == ("A dog.", "Some dog.", "A Human caption.")
-    assert five.judged[1].references == ("A dog.", "Some dog.")  # the person's own
+    # the person's own is not one of its references
+    assert [j.references[2:] for j in five.judged[:2]] == [("A Human caption.",), ()]
+    assert {j.references[:2] for j in five.judged} == {("A dog.", "Some dog.")}
     (tmp_path / "mscoco_references.json").write_text('{"seg_id": "974", "refs": "A dog."}\n')
     with pytest.raises(InputError, match=r"line 1, field 'refs': is not a list of strings"):
         load_thumb(root=tmp_path)
@@ -293,43 +294,41 @@ RECORDS = [
 def test_a_users_table_in_three_formats(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"judged{form}"
     if form == ".jsonl":
-        path.write_text("\n".join(json.dumps(r) for r in RECORDS))
+        write_lines(path, RECORDS)
     elif form == ".parquet":
         pd.DataFrame(RECORDS).to_parquet(path)
     else:
         flat = [{**r, "references": json.dumps(r["references"])} for r in RECORDS]
         pd.DataFrame(flat).to_csv(path, index=False)
     judgments = load_table(file=path)
-    assert [j.candidate for j in judgments.judged] == ["a dog", "a cat", "a bus"]
+    rows = [(j.candidate, j.system, j.references) for j in judgments.judged]
+    assert rows == [
+        ("a dog", "S", ("a dog runs", "dog")),
+        ("a cat", "T", ("a dog runs", "dog")),
+        ("a bus", "T", ("bus",)),
+    ]
     assert judgments.means("human").tolist() == [3.0, 1.0, 2.5]
-    assert [j.system for j in judgments.judged] == ["S", "T", "T"]
-    assert judgments.judged[0].references == ("a dog runs", "dog")
-    assert judgments.judged[0].file == "x.png"
-    assert judgments.dataset.image_ids == ("x", "y")
+    assert (judgments.judged[0].file, judgments.dataset.image_ids) == ("x.png", ("x", "y"))
     assert judgments.dataset.sources.keys() == {path.name}
 
 
 def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
-    path = tmp_path / "judged.jsonl"
     record = {"image_id": 7, "candidate": "a dog", "good": [3, 4], "fluent": 5}
-    path.write_text(json.dumps(record))
+    path = write_lines(tmp_path / "judged.jsonl", [record])
     judgments = load_table(file=path, human=["good", "fluent"], ratings="each")
-    assert judgments.rows("good")[1].tolist() == [3, 4]
-    assert judgments.means("fluent").tolist() == [5]
+    assert (judgments.rows("good")[1].tolist(), judgments.means("fluent").tolist()) == ([3, 4], [5])
     assert judgments.facts["without_references"] == 1
+    missing = r"line 1, field 'worth', 'human': is missing; the columns are: image_id, "
+    with pytest.raises(InputError, match=missing):
+        load_table(file=path, human=["worth", "good", "human"])
     for change, problem in (
         ({"candidate": 3}, "field 'candidate': is not a string"),
         ({"good": "fine"}, "field 'good': 'fine' is not a number"),
         ({"references": [1]}, "field 'references': is not a list of strings"),
         ({"image_id": None}, "printable string, not None"),
     ):
-        path.write_text(json.dumps({**record, **change}))
         with pytest.raises(InputError, match=problem):
-            load_table(file=path, human=["good", "fluent"])
-    with pytest.raises(
-        InputError, match=r"line 1, field 'worth', 'human': is missing; the columns are: image_id, "
-    ):
-        load_table(file=path, human=["worth", "good", "human"])
+            load_table(write_lines(path, [{**record, **change}]), human=["good", "fluent"])
 
 
 def test_a_list_in_a_csv_cell_is_read_however_it_was_printed(tmp_path: Path) -> None:
@@ -338,8 +337,7 @@ def test_a_list_in_a_csv_cell_is_read_however_it_was_printed(tmp_path: Path) -> 
     for cell in ("['a .', 'b .']", '["a .", "b ."]'):
         pd.DataFrame({**frame, "references": [cell]}).to_csv(path, index=False)
         judged = load_table(file=path, ratings="each").judged[0]
-        assert judged.references == ("a .", "b .")
-        assert judged.human == {"human": (3.0, 4.0)}
+        assert (judged.references, judged.human) == (("a .", "b ."), {"human": (3.0, 4.0)})
     pd.DataFrame({**frame, "references": ["['a .', b]"]}).to_csv(path, index=False)
     with pytest.raises(InputError, match=r"line 2, field 'references': \['a \.', b\] begins like"):
         load_table(file=path)
@@ -410,16 +408,15 @@ def pascal50s(folder: Path, layout: str) -> None:
 def test_pascal50s(tmp_path: Path, layout: str) -> None:
     pascal50s(tmp_path, layout)
     pairs = load_pascal50s(root=tmp_path, n_references=[1, 48])
-    assert pairs.image == ("2008_1.jpg", "2008_2.jpg")
-    assert pairs.first == ("a dog runs", "two men")
-    assert pairs.second == ("a cat", "one man")
-    assert pairs.category == ("HC", "MM")
+    texts = (pairs.image, pairs.first, pairs.second, pairs.category)
+    assert list(zip(*texts, strict=True)) == [
+        ("2008_1.jpg", "a dog runs", "a cat", "HC"),
+        ("2008_2.jpg", "two men", "one man", "MM"),
+    ]
     assert pairs.votes.tolist() == [[36, 12], [24, 24]]
     assert pairs.references[1] == tuple(f"reference 1 {j}" for j in range(48))
-    assert pairs.other_votes is not None
-    assert pairs.other_votes.tolist() == [[4, 7], [10, 0]]
     direct = load_pascal50s(root=tmp_path, labels="direct", ties="wrong")
-    assert direct.votes.tolist() == [[4, 7], [10, 0]]
+    assert pairs.other_votes.tolist() == direct.votes.tolist() == [[4, 7], [10, 0]]
     assert (direct.labels, direct.ties) == ("direct", "wrong")
     with pytest.raises(ConfigError, match=r"load_pascal50s\.labels: 'both' is not one of "):
         load_pascal50s(root=tmp_path, labels="both")
@@ -469,9 +466,8 @@ def test_pascal50s_refuses_renamed_fields(tmp_path: Path, file, old, new, proble
 
 @pytest.mark.parametrize("field", ["image_id", "system", "image_path"])
 def test_half_a_character_in_an_id_is_refused(field: str, tmp_path: Path) -> None:
-    path = tmp_path / "table.jsonl"
     record = {"image_id": "1", "candidate": "a", "references": ["b"], "human": 1, "system": "s"}
-    path.write_text(json.dumps({**record, field: "half a \ud800"}) + "\n")
+    path = write_lines(tmp_path / "table.jsonl", [{**record, field: "half a \ud800"}])
     problem = rf"line 1, field '{field}': (contains an unpaired surrogate|must be .* printable)"
     with pytest.raises(InputError, match=problem):
         load_table(path)

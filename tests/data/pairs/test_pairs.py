@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.data.pairs.foil import load_foil
+from metaeval.data.pairs.benchmarks import (
+    SUGARCREPE,
+    load_foil,
+    load_sugarcrepe,
+    load_sugarcrepe_pp,
+    load_valse,
+)
 from metaeval.data.pairs.pairs import is_near_copy
-from metaeval.data.pairs.sugarcrepe import KINDS, load_sugarcrepe, load_sugarcrepe_pp
 from metaeval.data.pairs.table import load_pairs_table
-from metaeval.data.pairs.valse import load_valse
 from metaeval.errors import ConfigError, InputError
 from tests.data.pairs.pair_files import CAPTIONS, SAID, coco, sugarcrepe, sugarcrepe_pp, write
+from tests.shared import write_lines
 
 
 @pytest.fixture
@@ -24,51 +31,41 @@ def data(tmp_path: Path) -> Path:
 
 def test_the_true_caption_is_taken_out_of_the_references(data: Path) -> None:
     pairs = load_sugarcrepe(data=data, kinds=["replace_obj"], near_copies="keep")
-    assert len(pairs) == 5
     assert [(p.true, p.false) for p in pairs.pairs] == [said[1:3] for said in SAID]
     first, second, bear, *_ = pairs.pairs
     assert first.references == CAPTIONS[139][1:]
     assert second.references == (CAPTIONS[139][0], *CAPTIONS[139][2:])
     # "A bear sits in the wood" is one letter from the true caption: counted, and dropped by default
     assert bear.references[-1] == "A bear sits in the wood"
-    assert pairs.facts["near_copies"] == 1
-    assert pairs.facts["true_among_references"] == 5
-    assert any(
-        "In 1 pairs a reference is nearly the true caption" in n for n in pairs.dataset.notes
-    )
+    assert (pairs.facts["near_copies"], pairs.facts["true_among_references"]) == (1, 5)
+    notes = " ".join(pairs.dataset.notes)
+    assert "In 1 pairs a reference is nearly the true caption" in notes
     left = load_sugarcrepe(data=data, kinds=["replace_obj"])
     assert left.pairs[2].references == CAPTIONS[285][1:4]
     assert left.facts["near_copies"] == left.facts["near_copies_dropped"] == 1
     # by letters and digits
     path = data / "annotations" / "captions_val2017.json"
     path.write_text(path.read_text().replace("A red stop sign.", "a red STOP-sign ."))
-    again = load_sugarcrepe(data=data, kinds=["replace_obj"])
-    assert len(again.pairs[4].references) == 4
+    assert len(load_sugarcrepe(data=data, kinds=["replace_obj"]).pairs[4].references) == 4
 
 
 def test_items_objects_and_photographs(data: Path) -> None:
     """An image keeps its id with every set of references, and is one document."""
     pairs = load_sugarcrepe(data=data)
-    dataset = pairs.dataset
-    name = "000000000139.jpg"
-    assert dataset.image_ids[:2] == (name, name)
-    assert dataset.image_source[:2] == ("coco:139", "coco:139")
+    dataset, name = pairs.dataset, "000000000139.jpg"
+    assert (dataset.image_ids[:2], dataset.image_source[:2]) == ((name,) * 2, ("coco:139",) * 2)
     assert len(dataset) == 5
     assert dataset.n_images == pairs.facts["documents"] == len({p.image for p in pairs.pairs})
     assert set(dataset.corpus()[0]) == {r for p in pairs.pairs[:2] for r in p.references or ()}
     for pair, item in zip(pairs.pairs, pairs.image_index, strict=True):
-        assert dataset.references[item] == pair.references
-        assert dataset.image_ids[item] == pair.image
+        assert (dataset.references[item], dataset.image_ids[item]) == (pair.references, pair.image)
     assert dataset.part("objects")[name].labels == ("dog",)
     assert isinstance(dataset.part("images"), Absent)
-    assert {"captions_val2017.json", "instances_val2017.json", "swap_obj.json"} <= {
-        *dataset.sources
-    }
-    assert pairs.kinds == KINDS
-    assert {p.image for p in load_sugarcrepe(data=data, limit=2).pairs} == {
-        "000000000139.jpg",
-        "000000000285.jpg",
-    }
+    sources = {"captions_val2017.json", "instances_val2017.json", "swap_obj.json"}
+    assert sources <= {*dataset.sources}
+    assert pairs.kinds == SUGARCREPE
+    limited = {p.image for p in load_sugarcrepe(data=data, limit=2).pairs}
+    assert limited == {name, "000000000285.jpg"}
 
 
 def test_messages_count_images_not_sets_of_references(tmp_path: Path) -> None:
@@ -90,19 +87,24 @@ def test_paraphrases(data: Path) -> None:
     records[0]["caption2"] = "dog on grass"
     write(path, records)
     pairs = load_sugarcrepe_pp(data=data, kinds=["swap_obj"])
-    assert pairs.triplets
+    assert (pairs.triplets, load_sugarcrepe(data=data).triplets) == (True, False)
     assert pairs.pairs[0].references == (*CAPTIONS[139][1:3], CAPTIONS[139][4])
     assert pairs.pairs[1].paraphrase == "A dog that is brown runs."
-    assert not load_sugarcrepe(data=data).triplets
 
 
-def test_near_copies() -> None:
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [
+        ("a b c d e", "A, b c d x.", True),
+        ("a b c d", "a b c x", False),
+        ("a b c d e f g h i j", "b c d e f g h i j k", True),
+        ("a b c d e f g h i", "b c d e f g h i j", False),
+        ("a b c d e", "e d c b a", False),
+    ],
+)
+def test_near_copies(one: str, other: str, near: bool) -> None:
     """At most one word in five of the longer: 1 of 5, not 1 of 4, not 2 of 9."""
-    assert is_near_copy("a b c d e", "A, b c d x.")
-    assert not is_near_copy("a b c d", "a b c x")
-    assert is_near_copy("a b c d e f g h i j", "b c d e f g h i j k")
-    assert not is_near_copy("a b c d e f g h i", "b c d e f g h i j")
-    assert not is_near_copy("a b c d e", "e d c b a")
+    assert is_near_copy(one, other) == near
 
 
 def test_valse(data: Path) -> None:
@@ -136,35 +138,31 @@ def test_valse(data: Path) -> None:
     assert "1 pairs were left out: the captions files do not have their images." in notes
     assert str(pairs.dataset.records) == "4 records read, 2 used, 2 left out"
     assert len(load_valse(data=data, validated=False)) == 3
-    pieces["plurals"]["a"]["mturk"] = {"caption": 7}
-    write(data / "valse" / "plurals.json", pieces["plurals"])
-    with pytest.raises(InputError, match="field 'mturk': does not say how many"):
-        load_valse(data=data)
-    del pieces["plurals"]["a"]["mturk"]
-    write(data / "valse" / "plurals.json", pieces["plurals"])
-    with pytest.raises(InputError, match=r"plurals\.json, record 'a', field 'mturk': does not say"):
-        load_valse(data=data)
+    for wrong in ({"mturk": {"caption": 7}}, {}):
+        first = {k: v for k, v in pieces["plurals"]["a"].items() if k != "mturk"}
+        write(data / "valse" / "plurals.json", {**pieces["plurals"], "a": {**first, **wrong}})
+        problem = r"plurals\.json, record 'a', field 'mturk': does not say how many"
+        with pytest.raises(InputError, match=problem):
+            load_valse(data=data)
 
 
 def foil(folder: Path, **changes: object) -> Path:
-    def annotation(
-        key: int, image: int, caption: str, is_foil: bool, word: str
-    ) -> dict[str, object]:
-        return {
+    listed = [
+        {
             "id": key,
             "image_id": image,
             "caption": caption,
-            "foil": is_foil,
+            "foil": word != "ORIG",
             "foil_id": key,
-            "target_word": "dog" if is_foil else "ORIG",
+            "target_word": "ORIG" if word == "ORIG" else "dog",
             "foil_word": word,
         }
-
-    listed = [
-        annotation(7, 139, CAPTIONS[139][0], False, "ORIG"),
-        annotation(7, 139, "A cat runs on the grass.", True, "cat"),
-        annotation(7, 139, "A horse runs on the grass.", True, "horse"),
-        annotation(8, 285, "A dog in the woods.", True, "dog"),
+        for key, image, caption, word in (
+            (7, 139, CAPTIONS[139][0], "ORIG"),
+            (7, 139, "A cat runs on the grass.", "cat"),
+            (7, 139, "A horse runs on the grass.", "horse"),
+            (8, 285, "A dog in the woods.", "dog"),
+        )
     ]
     listed[1] |= changes
     write(folder / "foil" / "foilv1.0_test_2017.json", {"annotations": listed})
@@ -180,25 +178,23 @@ def test_foil(data: Path) -> None:
     assert len(pairs.dataset) == 1
     assert "1 caption called foils were left out" in " ".join(pairs.dataset.notes)
     assert str(pairs.dataset.records) == "3 records read, 2 used, 1 left out"
-    with pytest.raises(InputError, match=r"annotations\[1\], field 'foil': is not true or false"):
-        load_foil(data=foil(data, foil="yes"))
-    with pytest.raises(InputError, match=r"field 'image_id': 'x' is not a COCO id"):
-        load_foil(data=foil(data, image_id="x"))
-    with pytest.raises(InputError, match=r"\[1\], field 'id': another caption has the id 7"):
-        load_foil(data=foil(data, foil=False))
-    with pytest.raises(
-        InputError, match="of the image 285 has the id 7 of a caption of the image 139"
+    for changes, problem in (
+        ({"foil": "yes"}, r"annotations\[1\], field 'foil': is not true or false"),
+        ({"image_id": "x"}, r"field 'image_id': 'x' is not a COCO id"),
+        ({"foil": False}, r"\[1\], field 'id': another caption has the id 7"),
+        ({"image_id": 285}, "of the image 285 has the id 7 of a caption of the image 139"),
     ):
-        load_foil(data=foil(data, image_id=285))
+        with pytest.raises(InputError, match=problem):
+            load_foil(data=foil(data, **changes))
 
 
 def test_a_reference_that_differs_from_the_true_caption_in_marks_stays(tmp_path: Path) -> None:
     """ "a boy runs", "a girl runs": their Hindi differs in two vowel signs."""
     boy, girl = "एक लड़का दौड़ता है", "एक लड़की दौड़ती है"
     pair = {"image_id": 1, "true": boy, "false": girl, "references": [f"{girl}।", f"{boy}।", "घास"]}
-    (tmp_path / "p.jsonl").write_text(json.dumps(pair))
-    pairs = load_pairs_table(tmp_path / "p.jsonl", image_source="other")
-    assert pairs.dataset.references == ((f"{girl}।", "घास"),)
+    path = write_lines(tmp_path / "p.jsonl", [pair])
+    dataset = load_pairs_table(path, image_source="other").dataset
+    assert dataset.references == ((f"{girl}।", "घास"),)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
@@ -210,7 +206,7 @@ def test_a_users_table(data: Path, ending: str) -> None:
             {"image_id": 139, "true": "A dog.", "false": ["A cat.", "A cow."], "kind": "noun"},
             {"image_id": 285, "true": "A bear.", "false": "A dog.", "references": ["Bears !"]},
         ]
-        path.write_text("\n".join(map(json.dumps, records)))
+        write_lines(path, records)
     else:
         path.write_text(
             "image_id,true,false,kind,references\n"
@@ -218,17 +214,14 @@ def test_a_users_table(data: Path, ending: str) -> None:
             '285,A bear.,A dog.,,"[""Bears !""]"\n'
         )
     pairs = load_pairs_table(path, data=data)
-    assert [p.false for p in pairs.pairs] == ["A cat.", "A cow.", "A dog."]
-    assert pairs.kinds == ("noun", "all")
+    false = ["A cat.", "A cow.", "A dog."]
+    assert ([p.false for p in pairs.pairs], pairs.kinds) == (false, ("noun", "all"))
     assert pairs.pairs[0].source == "coco:139"  # all ids are annotated images of COCO
     expected = CAPTIONS[139] if ending == "jsonl" else ("A dog here.",)
-    assert pairs.pairs[0].references == expected
-    assert pairs.pairs[2].references == ("Bears !",)
-    other = load_pairs_table(path, data=data, image_source="other")
+    assert [pairs.pairs[k].references for k in (0, 2)] == [expected, ("Bears !",)]
     # images declared as not COCO's get none of its captions
-    assert [p.false for p in other.pairs] == (
-        ["A dog."] if ending == "jsonl" else ["A cat.", "A cow.", "A dog."]
-    )
+    other = load_pairs_table(path, data=data, image_source="other")
+    assert [p.false for p in other.pairs] == (false[2:] if ending == "jsonl" else false)
 
 
 @pytest.mark.parametrize(
@@ -243,27 +236,22 @@ def test_a_users_table(data: Path, ending: str) -> None:
     ],
 )
 def test_bad_tables_are_named(data: Path, record: dict[str, object], problem: str) -> None:
-    path = data / "mine.jsonl"
-    path.write_text(json.dumps(record))
+    path = write_lines(data / "mine.jsonl", [record])
     with pytest.raises(InputError, match=problem):
         load_pairs_table(path, data=data)
 
 
 def test_what_is_missing_is_named_at_once(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"^replace_obj.json, replace_att.json, .*add_att.json: not"
+    absent = r"^replace_obj.json, replace_att.json, .*add_att.json: not"
+    for options, kind, problem in (
+        ({"root": tmp_path / "nowhere"}, InputError, absent),
+        ({"kinds": ["swap", "odd", "add_obj"]}, ConfigError, "dataset.kinds: 'swap', 'odd' not am"),
+        ({"near_copies": "maybe"}, ConfigError, "dataset.near_copies: 'maybe' is not one of keep"),
+        ({"limit": 0}, ConfigError, "limit"),
+        ({"captions": tmp_path / "none.json"}, InputError, "not found; correct dataset.captions"),
     ):
-        load_sugarcrepe(root=tmp_path / "nowhere", data=data)
-    with pytest.raises(
-        ConfigError, match=r"dataset.kinds: 'swap', 'odd' not among replace_obj, re"
-    ):
-        load_sugarcrepe(data=data, kinds=["swap", "odd", "add_obj"])
-    with pytest.raises(ConfigError, match=r"dataset.near_copies: 'maybe' is not one of keep, drop"):
-        load_sugarcrepe(data=data, near_copies="maybe")
-    with pytest.raises(ConfigError, match="limit"):
-        load_sugarcrepe(data=data, limit=0)
-    with pytest.raises(InputError, match=r"file not found; correct dataset.captions"):
-        load_sugarcrepe(data=data, captions=tmp_path / "none.json")
+        with pytest.raises(kind, match=problem):
+            load_sugarcrepe(data=data, **options)
     with pytest.raises(ConfigError, match=r"dataset=pairs needs a file"):
         load_pairs_table()
 
@@ -297,9 +285,13 @@ def test_the_official_files(coco_root: Path) -> None:
     if not (coco_root / "sugarcrepe").is_dir():
         pytest.skip("METAEVAL_DATA has no folder sugarcrepe")
     pairs = load_sugarcrepe(data=coco_root)
+
+    def kinds(pairs: Any) -> dict[str, int]:
+        return dict(Counter(p.kind for p in pairs.pairs))
+
     assert len(pairs) == pairs.facts["true_among_references"] == 7511
     assert pairs.facts["images"] == 1560
-    assert {k: sum(p.kind == k for p in pairs.pairs) for k in pairs.kinds} == {
+    assert kinds(pairs) == {
         "replace_obj": 1652,
         "replace_att": 788,
         "replace_rel": 1406,
@@ -310,8 +302,4 @@ def test_the_official_files(coco_root: Path) -> None:
     }
     val2017 = next(coco_root.rglob("captions_val2017.json"))
     valse = load_valse(data=coco_root, captions=val2017)
-    assert {k: sum(p.kind == k for p in valse.pairs) for k in valse.kinds} == {
-        "plurals": 851,
-        "relations": 535,
-        "foil-it": 106,
-    }
+    assert kinds(valse) == {"plurals": 851, "relations": 535, "foil-it": 106}

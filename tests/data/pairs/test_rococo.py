@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.data.pairs.rococo import KINDS, load_rococo, normalised
+from metaeval.data.pairs.benchmarks import ROCOCO, load_rococo, normalised
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.runs.store import MemoryStore
@@ -39,11 +39,11 @@ def test_an_altered_caption_is_paired_with_the_one_it_was_made_from(folder: Path
 def test_six_true_captions_and_equal_ones(folder: Path) -> None:
     """Eleven captions are six true and five altered ones; an altered one that equals a true one is
     left out and counted."""
-    pairs = load_rococo(data=folder, kinds=["rand_voca"])
-    own = [p for p in pairs.pairs if "285" in p.image]
+    own = [p for p in load_rococo(data=folder, kinds=["rand_voca"]).pairs if "285" in p.image]
     assert len(own) == 4
-    assert "1 altered captions equal a true one" in " ".join(pairs.dataset.notes)
     assert all(p.true != p.false for p in own)
+    notes = load_rococo(data=folder, kinds=["rand_voca"]).dataset.notes
+    assert "1 altered captions equal a true one" in " ".join(notes)
 
 
 def test_both_sides_have_one_spelling() -> None:
@@ -53,14 +53,15 @@ def test_both_sides_have_one_spelling() -> None:
 
 def test_errors_name_the_record(folder: Path) -> None:
     path = folder / "rococo" / "same_concept.json"
-    pair_files.write(path, [{"image": "val2014/x.jpg", "caption": ["a", "b"]}])
-    with pytest.raises(InputError, match="record 0, field 'image'"):
-        load_rococo(data=folder)
-    pair_files.write(path, [{"image": "COCO_val2014_000000000139.jpg", "caption": ["a"]}])
-    with pytest.raises(InputError, match="a list of true captions"):
-        load_rococo(data=folder)
+    for image, captions, problem in (
+        ("val2014/x.jpg", ["a", "b"], "record 0, field 'image'"),
+        ("COCO_val2014_000000000139.jpg", ["a"], "a list of true captions"),
+    ):
+        pair_files.write(path, [{"image": image, "caption": captions}])
+        with pytest.raises(InputError, match=problem):
+            load_rococo(data=folder)
     with pytest.raises(InputError, match="danger"):
-        load_rococo(data=folder, kinds=[KINDS[3]])
+        load_rococo(data=folder, kinds=[ROCOCO[3]])
 
 
 @pytest.mark.coco
@@ -72,7 +73,6 @@ def test_cider_prefers_the_true_caption_on_the_real_files(coco_root: Path) -> No
     texts = [*(p.true for p in pairs.pairs), *(p.false for p in pairs.pairs)]
     index = np.concatenate([pairs.image_index, pairs.image_index])
     scores = score_captions(Cider(), pairs.dataset, texts, index, MemoryStore()).scores
-    assert scores is not None
     true, false = scores[:, 0].reshape(2, -1)
     kind = np.array([p.kind for p in pairs.pairs])
     share = {k: float((true > false)[kind == k].mean()) for k in pairs.kinds}

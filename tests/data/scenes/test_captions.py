@@ -52,8 +52,7 @@ def test_lengths_are_cocos(captions: list[tuple[SceneGraph, AlignedCaption]]) ->
 
 
 def test_vocabulary(captions: list[tuple[SceneGraph, AlignedCaption]]) -> None:
-    words = {bare(t) for _, c in captions for t in c.text.split()} - {""}
-    assert len(words) >= 1200
+    assert len({bare(t) for _, c in captions for t in c.text.split()} - {""}) >= 1200
 
 
 def test_five_different_captions(scenes: list[SceneGraph]) -> None:
@@ -89,9 +88,8 @@ def test_openings_vary(captions: list[tuple[SceneGraph, AlignedCaption]]) -> Non
     share = {k: v / len(captions) for k, v in openings.items()}
     assert len(openings) > 400
     assert max(share.values()) < 0.15
-    assert share["there is"] > 0.01
-    assert share["a photo"] > 0.001
-    assert share["a man"] > 0.01
+    least = {"there is": 0.01, "a photo": 0.001, "a man": 0.01}
+    assert {k: share[k] for k, n in least.items() if share[k] <= n} == {}
 
 
 def test_articles_agree_with_the_sound(
@@ -127,8 +125,7 @@ def test_marked_words_are_true(captions: list[tuple[SceneGraph, AlignedCaption]]
             assert words or mark.role == "relation", caption.text
             if mark.role == "attribute":
                 values = _shared(groups[mark.target], mark.value)
-                assert len(values) == 1, caption.text
-                assert None not in values, caption.text
+                assert len(values - {None}) == len(values) == 1, caption.text
                 (value,) = values
                 kind = groups[mark.target][0].kind
                 if mark.value in ("colour", "clothing", "hat", "dress"):
@@ -200,6 +197,11 @@ def test_states_are_those_of_the_graph(
     captions: list[tuple[SceneGraph, AlignedCaption]],
 ) -> None:
     """How people hold themselves and what flies, by the pose that is drawn."""
+    poses = {
+        ("sitting", "sits", "sit", "seated"): {"sit", "sithold"},
+        ("lying", "lies", "lie", "laying", "lays", "lay"): {"lie"},
+        ("walking", "walks", "walk", "strolling", "wandering"): {"walk"},
+    }
     seen: Counter[str] = Counter()
     for g, caption in captions:
         for mark in caption.of("state"):
@@ -211,13 +213,9 @@ def test_states_are_those_of_the_graph(
                 assert dict(first.attributes).get("place") == "sky", caption.text
             if first.category != "person":
                 continue
-            if verb in ("sitting", "sits", "sit", "seated"):
-                assert pose in ("sit", "sithold"), caption.text
-            elif verb in ("lying", "lies", "lie", "laying", "lays", "lay"):
-                assert pose == "lie", caption.text
-            elif verb in ("walking", "walks", "walk", "strolling", "wandering"):
-                assert pose == "walk", caption.text
-            elif verb in ("standing", "stands", "stand"):
+            for verbs, right in poses.items():
+                assert verb not in verbs or pose in right, caption.text
+            if verb in ("standing", "stands", "stand"):
                 assert pose not in ("sit", "sithold", "lie", "walk"), caption.text
     assert {"standing", "sitting", "walking", "flying", "parked"} <= set(seen)
 
@@ -289,6 +287,4 @@ def test_light_and_background_are_those_of_the_scene(scenes: list[SceneGraph]) -
 
 
 def test_captions_are_stable_under_more_captions(scenes: list[SceneGraph]) -> None:
-    g = scenes[0]
-    a = Teller(g, Draw("x")).captions(3)
-    assert a == Teller(g, Draw("x")).captions(6)[:3]
+    assert Teller(scenes[0], Draw("x")).captions(3) == Teller(scenes[0], Draw("x")).captions(6)[:3]

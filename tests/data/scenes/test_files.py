@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,7 @@ from pydantic import TypeAdapter
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.scenes import SceneGraph, generate, load_scenes
-from metaeval.data.scenes.__main__ import main
+from metaeval.data.scenes.__main__ import main, write_samples
 from metaeval.data.scenes.render import render
 
 ROOT = Path(__file__).parents[3]
@@ -36,11 +34,10 @@ def graphs() -> list[SceneGraph]:
 def test_our_loader_reads_what_it_would_have_generated(folder: Path, tmp_path: Path) -> None:
     ours = load_scenes(split="dev", n=N, size=224, cache=tmp_path)
     read = load_coco(root=folder, split="dev")
-    assert read.image_ids == ours.image_ids
-    assert read.human == ours.human
-    assert read.references == ours.references
-    assert read.notes == ()  # nothing had to be tidied
-    assert dict(read.sources) == dict(ours.sources)  # the same checksum
+    for part in ("image_ids", "human", "references"):
+        assert getattr(read, part) == getattr(ours, part)
+    # nothing had to be tidied; the same checksum
+    assert (read.notes, dict(read.sources)) == ((), dict(ours.sources))
     a, b = read.part("objects"), ours.part("objects")
     files, drawn = read.part("images"), ours.part("images")
     assert len(files) == N == len(drawn)
@@ -87,8 +84,7 @@ def test_images_are_the_renderer_s_pixels(folder: Path, graphs: list[SceneGraph]
     for g in graphs[:10]:
         with Image.open(folder / "dev" / f"{g.image_id:012d}.png") as image:
             image.load()
-            assert image.mode == "RGB"
-            assert image.size == (224, 224)
+            assert (image.mode, image.size) == ("RGB", (224, 224))
             np.testing.assert_array_equal(np.asarray(image), np.asarray(render(g, 224)))
 
 
@@ -108,35 +104,15 @@ def test_images_are_drawn_once_and_on_demand(tmp_path: Path) -> None:
     images = data.part("images")
     assert not list(tmp_path.rglob("*.png"))
     first = images.path(data.image_ids[0])
-    assert first is not None
-    assert first.is_file()
     assert [p for p in tmp_path.rglob("*.*") if p.is_file()] == [first]
     first.write_bytes(b"kept")  # a second call does not draw again
     assert images.path(data.image_ids[0]).read_bytes() == b"kept"
-    assert images.path(7) is None
-    assert 7 not in images
-    assert images.count([7, *data.image_ids]) == 4
+    assert (images.path(7), 7 in images, images.count([7, *data.image_ids])) == (None, False, 4)
 
 
-def test_the_command(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "metaeval.data.scenes",
-            "export",
-            str(tmp_path),
-            "split=val",
-            "n=3",
-            "images=false",
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines()[0] == "val: 3 scenes, 15 captions"
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(tmp_path), "split=val", "n=3", "images=false"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "val: 3 scenes, 15 captions"
     assert {p.name for p in tmp_path.rglob("*") if p.is_file()} == {
         "captions_val.json",
         "instances_val.json",
@@ -159,21 +135,17 @@ def test_the_command_s_errors_are_one_line(
 ) -> None:
     assert main(["export", str(tmp_path), *options]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(problem)
-    assert error.count("\n") == 1
+    assert (error[: len(problem)], error.count("\n")) == (problem, 1)
 
 
 def test_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert "export DIR" in capsys.readouterr().out
-    assert main([]) == 2
-    assert "export DIR" in capsys.readouterr().err
+    for arguments, code, stream in ((["--help"], 0, "out"), ([], 2, "err")):
+        assert main(arguments) == code
+        assert "export DIR" in getattr(capsys.readouterr(), stream)
 
 
 def test_the_documentation_s_samples_are_up_to_date(tmp_path: Path) -> None:
     """docs/scenes holds what the command writes (pages exactly, images where they are drawn)."""
-    from metaeval.data.scenes.__main__ import write_samples
-
     written = write_samples(tmp_path)
     kept = ROOT / "docs/scenes"
     assert {p.name for p in kept.iterdir()} == {p.name for p in written}

@@ -26,8 +26,7 @@ def run_choice(
 ) -> MeasuredResult:
     """A run on the pairs in the folder."""
     root = f"dataset.root={folder}"
-    result = run_any(folder, "dataset=pascal50s", root, *overrides, experiment=experiment, out=out)
-    return result
+    return run_any(folder, "dataset=pascal50s", root, *overrides, experiment=experiment, out=out)
 
 
 def test_forced_choice(tmp_path: Path) -> None:
@@ -57,7 +56,7 @@ def test_choosing_as_people_do() -> None:
     assert wrong.tolist() == [0, 0, 1]
 
 
-def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_ties_and_direct_labels(tmp_path: Path) -> None:
     """A tie of the metric is wrong, and the people's own agreement by hand."""
     pascal50s(tmp_path, "cells")
     result = run_choice(
@@ -73,9 +72,6 @@ def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys: pytest.CaptureFixt
         assert result.people[f"agreement_1{category}"].value == pytest.approx(share)
     family = read_info(tmp_path / "OUT" / files.RUN).metrics[0]
     assert family.n_scored + family.n_cached == 2 * 4  # two draws of two pairs
-    printed = capsys.readouterr().out
-    assert "direct labels, with 1 reference, 2 draws" in printed
-    assert "1 reference, per cent" in printed
 
 
 def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> None:
@@ -87,7 +83,6 @@ def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> N
     assert one == other
     assert one.experiment == "forced_choice"
     info = read_info(tmp_path / "other" / files.RUN)
-    assert info.experiment is not None
     assert info.experiment.name == "forced_choice"
     assert (tmp_path / "other" / files.REPORT).is_file()
     assert not (tmp_path / "one" / files.REPORT).exists()
@@ -116,16 +111,13 @@ def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: 
     numbers = result.metric("CIDEr").numbers
     made = [100 * (numbers.value(f"agreement_4{c}") or 0) for c in ("_HC", "_HI", "_HM", "_MM", "")]
     assert made == pytest.approx([56.2, 96.0, 90.4, 61.2, 71.0], abs=0.055)
-    right = 0
-    total = 0
-    for record in json.loads(file.read_text()):
-        if pair := record.get("HC"):
-            sign = sum(pair[-1])
-            total += sign != 0
-            right += (len(pair[0].split()) - len(pair[1].split())) * sign > 0
+    votes = [(pair, sum(pair[-1])) for r in json.loads(file.read_text()) if (pair := r.get("HC"))]
+    longer = [
+        (len(pair[0].split()) - len(pair[1].split())) * sign > 0 for pair, sign in votes if sign
+    ]
     against = result.controls["agreement_4_HC"]
     assert (against.control, against.shows) == ("Length", "nothing")
-    assert against.control_value == pytest.approx(right / total)
+    assert against.control_value == pytest.approx(np.mean(longer))
 
 
 def test_the_page_has_a_table_for_each_number_of_references(tmp_path: Path) -> None:
@@ -133,10 +125,10 @@ def test_the_page_has_a_table_for_each_number_of_references(tmp_path: Path) -> N
     options = ("dataset.n_references=[1,2]", "dataset.draws=1", "metrics=[rouge_l,bleu,length]")
     run_choice(tmp_path, *options)
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
-    assert "Table, 1 reference" in page
-    assert "Table, 2 references" in page
     # of the pairs on which ROUGE-L and people differ: what people prefer, by how many votes
-    assert "<dd>a dog runs</dd></div><div><dt>votes</dt><dd>36 to 12</dd>" in page
+    votes = "<dd>a dog runs</dd></div><div><dt>votes</dt><dd>36 to 12</dd>"
+    for text in ("Table, 1 reference", "Table, 2 references", votes):
+        assert text in page
     table = (tmp_path / "OUT" / files.TABLES / "measures-2-references.csv").read_text()
     assert table.splitlines()[0] == "Metric,Mean accuracy,HC,MM"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -47,10 +48,7 @@ def store(tmp_path: Path) -> SqliteStore:
 
 
 def forbid_computing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def computed(*_: object) -> None:
-        raise AssertionError("computed")
-
-    monkeypatch.setattr(column, "column_statistics", computed)
+    monkeypatch.setattr(column, "column_statistics", Mock(side_effect=AssertionError("computed")))
 
 
 def bytes_of(made: ColumnStatistics) -> tuple[str, list[tuple[str, bytes]]]:
@@ -73,8 +71,7 @@ def test_looked_up_equal_computed(
     first = CachedColumnStatistics(store, DESIGN)(tables, higher, curve)
     forbid_computing(monkeypatch)
     again = CachedColumnStatistics(store, DESIGN)(tables, higher, curve)
-    assert bytes_of(first) == bytes_of(plain)
-    assert bytes_of(again) == bytes_of(plain)
+    assert (bytes_of(first), bytes_of(again)) == (bytes_of(plain), bytes_of(plain))
 
 
 def test_without_replicates(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,44 +96,30 @@ OTHER_DESIGNS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", OTHER_DESIGNS)
-def test_another_design_is_computed(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    CachedColumnStatistics(store, DESIGN)([table()], True, True)
-    forbid_computing(monkeypatch)
-    other = DESIGN._replace(**OTHER_DESIGNS[what])
-    with pytest.raises(AssertionError, match="computed"):
-        CachedColumnStatistics(store, other)([table()], True, True)
+GIVEN = ([table()], True, True)
 
 
 @pytest.mark.parametrize(
-    ("tables", "higher", "curve"),
+    ("design", "given", "code"),
     [
-        ([table(1)], True, True),
-        ([table(), table(1)], True, True),
-        ([table()], False, True),
-        ([table()], True, False),
+        *((changes, GIVEN, "") for changes in OTHER_DESIGNS.values()),
+        ({}, ([table(1)], True, True), ""),
+        ({}, ([table(), table(1)], True, True), ""),
+        ({}, ([table()], False, True), ""),
+        ({}, ([table()], True, False), ""),
+        ({}, GIVEN, "other"),
     ],
-    ids=["scores", "seeds", "direction", "curve"],
+    ids=[*OTHER_DESIGNS, "scores", "seeds", "direction", "curve", "code"],
 )
-def test_other_scores_are_computed(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, tables: Any, higher: bool, curve: bool
+def test_another_input_is_computed(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, design: Any, given: Any, code: str
 ) -> None:
-    CachedColumnStatistics(store, DESIGN)([table()], True, True)
+    CachedColumnStatistics(store, DESIGN)(*GIVEN)
+    if code:
+        monkeypatch.setattr(column, "code_digest", lambda: code)
     forbid_computing(monkeypatch)
     with pytest.raises(AssertionError, match="computed"):
-        CachedColumnStatistics(store, DESIGN)(tables, higher, curve)
-
-
-def test_changed_code_is_another_number(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    CachedColumnStatistics(store, DESIGN)([table()], True, True)
-    monkeypatch.setattr(column, "_code", lambda: "other")
-    forbid_computing(monkeypatch)
-    with pytest.raises(AssertionError, match="computed"):
-        CachedColumnStatistics(store, DESIGN)([table()], True, True)
+        CachedColumnStatistics(store, DESIGN._replace(**design))(*given)
 
 
 def test_measures_alone_are_those_of_the_whole_statistics(store: SqliteStore) -> None:

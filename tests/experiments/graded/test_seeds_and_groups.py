@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from metaeval.__main__ import main
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
@@ -18,39 +16,33 @@ from metaeval.experiments.graded.column import Design, column_statistics
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
 from metaeval.experiments.graded.statistics import fit, image_groups, thirds
 from metaeval.metrics.controls import Length
-from metaeval.results.files import read_result
 from metaeval.results.graded import rows_of
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.schema import check_config
+from tests.shared import run_here
 
 
 def test_the_spread_over_seeds_by_hand() -> None:
     # one image, three levels: in order (ρ 1), one neighbouring pair swapped (ρ 1/2), reversed (−1)
     tables = [np.array([row], dtype=float) for row in ([0, 1, 2], [1, 0, 2], [2, 1, 0])]
     spread = seed_spread(tables, [0, 1, 2], error=1.5, tie_sd=0.1)
-    assert spread is not None
-    rho = [1.0, 0.5, -1.0]
-    assert spread["n"] == 3
-    assert spread["rank_order_rho_mean"] == pytest.approx(np.mean(rho), abs=1e-12)
-    sd = float(np.std(rho, ddof=1))
-    assert spread["rank_order_rho_sd"] == pytest.approx(sd, abs=1e-12)
-    assert spread["rank_order_rho_within_sd"] == pytest.approx(sd, abs=1e-12)
-    assert spread["pairwise_accuracy_mean"] == pytest.approx((1 + 2 / 3 + 0) / 3, abs=1e-12)
-    expected = {"sd_image": np.sqrt(1.5**2 - sd**2), "sd_seed": sd, "sd_ties": 0.1}
+    sd = float(np.std([1.0, 0.5, -1.0], ddof=1))
+    expected = {
+        "n": 3, "rank_order_rho_mean": 0.5 / 3, "rank_order_rho_sd": sd,
+        "rank_order_rho_within_sd": sd, "pairwise_accuracy_mean": (1 + 2 / 3 + 0) / 3,
+        "sd_image": np.sqrt(1.5**2 - sd**2), "sd_seed": sd, "sd_ties": 0.1,
+    }  # fmt: skip
     assert {name: spread[name] for name in expected} == pytest.approx(expected, abs=1e-12)
     assert seed_spread(tables[:1], [0, 1, 2], 1.5, 0.1) is None
     # seeds that spread ρ more than the bootstrap leave no variance to images, not a negative one
-    wide = seed_spread(tables, [0, 1, 2], 0.5, 0.1)
-    assert wide is not None
-    assert wide["sd_image"] == 0
+    assert seed_spread(tables, [0, 1, 2], 0.5, 0.1)["sd_image"] == 0
 
 
 @pytest.mark.parametrize("seeds", [0, -1, 1.5, True, "two"])
 def test_a_number_of_seeds_that_makes_no_sense(seeds: object) -> None:
-    config = compose_config(["experiment=shuffle", f"corruption.seeds={seeds}"])
     with pytest.raises(ConfigError, match=r"corruption\.seeds"):
-        check_config(config)
+        check_config(compose_config(["experiment=shuffle", f"corruption.seeds={seeds}"]))
 
 
 def test_five_seeds_where_published_values_compare_unless_a_run_says_otherwise() -> None:
@@ -86,9 +78,8 @@ def test_thirds_keep_equal_values_together() -> None:
 
 
 def test_how_well_another_images_caption_fits() -> None:
-    assert fit("A dog runs.", ["the dog sits", "a big dog runs away"]) == 1.0
-    assert fit("A dog runs.", ["the dog sits"]) == pytest.approx(1 / 3)
-    assert fit("A dog runs.", []) == 0.0
+    references = (["the dog sits", "a big dog runs away"], ["the dog sits"], [])
+    assert [fit("A dog runs.", r) for r in references] == pytest.approx([1, 1 / 3, 0])
 
 
 def test_groups_by_length_and_fit_follow_the_images_given() -> None:
@@ -107,41 +98,35 @@ def test_groups_by_length_and_fit_follow_the_images_given() -> None:
     assert [g.label for g in groups if "Random" in g.by] == ["0.00", "0.50", "1.00"]
 
 
-def test_a_run_with_three_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_three_seeds(tmp_path: Path) -> None:
     """Two further seeds: other captions, other scores; and the numbers of the run stay its own."""
 
     def run(seeds: int) -> MeasuredResult:
-        out = tmp_path / str(seeds)
-        arguments = [
-            "experiment=replace", "dataset=scenes", "dataset.limit=40", "report=none",
+        return run_here(
+            tmp_path, "experiment=replace", "dataset=scenes", "dataset.limit=40", "report=none",
             "metrics=[bleu,controls]", "stats.replicates=200", f"corruption.seeds={seeds}",
-            f"hydra.run.dir={out}", f"paths.cache={tmp_path / 'cache'}",
-        ]  # fmt: skip
-        monkeypatch.setattr("sys.argv", ["metaeval", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 0
-        result = read_result(out / files.STATISTICS)
-        return result
+            out=str(seeds),
+        )  # fmt: skip
 
     one, three = run(1), run(3)
     assert one.metrics == three.metrics
-    assert one.comparisons == three.comparisons
-    assert one.controls == three.controls
+    assert (one.comparisons, one.controls) == (three.comparisons, three.controls)
     assert rows_of(one, "seeds") == {}
     seeds = rows_of(three, "seeds")
-    assert seeds.keys() == {m.name for m in three.metrics} - {"Ceiling"}  # whose scores are levels
-    assert all(row["n"] == 3 for row in seeds.values())
+    # of the ceiling the scores are the levels
+    assert {name: row["n"] for name, row in seeds.items()} == {
+        m.name: 3 for m in three.metrics if m.name != "Ceiling"
+    }
     assert seeds["BLEU-2"]["rank_order_rho_sd"] > 0
     assert three.metric(three.controls["rank_order_rho"].control).column.control
     assert not (tmp_path / "1" / files.SEED_SCORES).exists()
     scores = files.read_table(tmp_path / "3" / files.SEED_SCORES)
     assert sorted(scores["seed"].unique()) == [1, 2]
     assert rows_of(three, "degrees")["BLEU-2"]["n_images"] == 40
-    groups = three.extra("groups").frame()
-    assert "words of the human caption" in set(groups["by"])
+    assert "words of the human caption" in set(three.extra("groups").frame()["by"])
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
     """Its scores are of two images of twelve: before, numpy warned of "Degrees of freedom <= 0"."""
     scores = np.full((12, 2), np.nan)
@@ -151,8 +136,5 @@ def test_a_metric_that_few_replicates_define_gives_no_warning() -> None:
         floor=True, groups=[], curve=None, confidence=0.95, tie_seeds=[],
         counts=np.array([[0, 0, *[1] * 8, 2, 2]] * 3, dtype=np.int8),
     )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        made = column_statistics(design, [scores, scores + 1], True).record
-    assert made.measured["rank_order_rho"].interval is None
-    assert made.rows["seeds"][0]["sd_image"] is None
+    made = column_statistics(design, [scores, scores + 1], True).record
+    assert made.measured["rank_order_rho"].interval is made.rows["seeds"][0]["sd_image"] is None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from metaeval.experiments.printout import printout
-from tests.experiments.judgments.test_judgments import run_in
+from tests.experiments.judgments.test_judgments import run_in, run_table
 
 FAST = ("stats.replicates=50", "task.permutations=50", "task.fitted=false")
 
@@ -42,13 +41,11 @@ def test_the_label_true_is_the_positive_one(higher: bool, tmp_path: Path) -> Non
         {"image_id": f"i{k}", "candidate": text, "references": ["a"], "human": label}
         for k, (text, label) in enumerate(zip(texts, labels, strict=True))
     ]
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps(rows))
-    result = run_in(
-        tmp_path, "dataset=table", f"dataset.file={path}", f"dataset.higher_is_better={higher}",
-        "dataset.image_source=other", "metrics=[length]", *FAST,
-    )  # fmt: skip
-    numbers = result.metric("Length").numbers
+    numbers = (
+        run_table(tmp_path, rows, f"dataset.higher_is_better={higher}", "metrics=[length]", *FAST)
+        .metric("Length")
+        .numbers
+    )
     # lengths 2 and 3 against 4, 5 and 1: of the six pairs the positive is longer in two
     assert numbers.value("auroc") == pytest.approx(2 / 6 if higher else 4 / 6)
     assert numbers.value("positive") == pytest.approx(0.4)
@@ -59,12 +56,7 @@ def test_ratings_of_more_than_two_values_have_none(tmp_path: Path) -> None:
         {"image_id": f"i{k}", "candidate": "a " * (k + 1), "references": ["a"], "human": k}
         for k in range(5)
     ]
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps(rows))
-    result = run_in(
-        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
-        "metrics=[length]", *FAST,
-    )  # fmt: skip
+    result = run_table(tmp_path, rows, "metrics=[length]", *FAST)
     assert "auroc" not in result.metric("Length").numbers.values
 
 
@@ -77,11 +69,6 @@ def test_captions_much_longer_than_references_are_said(
          "references": ["a b c"], "human": k % 3}
         for k in range(6)
     ]  # fmt: skip
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps(rows))
-    result = run_in(
-        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
-        "metrics=[rouge_l]", *FAST,
-    )  # fmt: skip
+    result = run_table(tmp_path, rows, "metrics=[rouge_l]", *FAST)
     line = f"Captions have {words:.1f} words on average, {words / 3:.1f} times as many"
     assert (line in printout(result, tmp_path / "statistics.json")) == said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
@@ -14,7 +13,8 @@ from scipy import stats
 
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.results.measured import MeasuredResult
-from tests.experiments.judgments.test_judgments import run_in
+from tests.experiments.judgments.test_judgments import run_table
+from tests.shared import write_lines
 
 
 def run_scores(
@@ -37,13 +37,10 @@ def run_scores(
          **{name: float(values[k]) for name, values in scores.items()}}
         for k, row in enumerate(rows)
     ]  # fmt: skip
-    for name, records in (("table", rows), ("scores", own)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
-    return run_in(
-        folder, "dataset=table", f"dataset.file={folder / 'table.jsonl'}",
-        "dataset.image_source=other", "metric=[scores,length]", "metrics=[scores,length]",
-        f"metric.scores.file={folder / 'scores.jsonl'}",
-        f"metric.scores.columns=[{','.join(scores)}]", *overrides,
+    file = write_lines(folder / "scores.jsonl", own)
+    return run_table(
+        folder, rows, "metric=[scores,length]", "metrics=[scores,length]",
+        f"metric.scores.file={file}", f"metric.scores.columns=[{','.join(scores)}]", *overrides,
     )  # fmt: skip
 
 
@@ -65,12 +62,9 @@ def test_few_images_have_no_interval_and_no_bootstrap(
             assert (numbers[key].interval is None) == few
     pairs = result.comparisons["kendall_tau_b"].pairs
     p = [t.p for c in pairs for t in c.tests if t.method == "bootstrap"]
-    assert len(p) == 6
     assert [value is None for value in p] == [few] * 6
     against = result.controls["kendall_tau_b"]
-    if few:
-        assert not against.above
-        assert against.shows in ("nothing", "undecidable")
+    assert not few or (against.above, against.shows) in [((), "nothing"), ((), "undecidable")]
     line = f"no intervals and no tests by resampling: too few images ({images} < 10)"
     assert (line in capsys.readouterr().out) == few
 
@@ -80,8 +74,9 @@ def test_the_order_of_the_same_ratings_makes_no_difference(tmp_path: Path) -> No
     orders = list(permutations([0.1, 0.2, 0.3]))
     assert len({float(np.mean(order)) for order in orders}) > 1  # in float64
     ratings = [list(orders[k % 6]) for k in range(60)]
-    result = run_scores(tmp_path, ratings, {"X": np.arange(60.0)}, lambda k: k // 5)
-    numbers = result.metric("X").numbers
+    numbers = (
+        run_scores(tmp_path, ratings, {"X": np.arange(60.0)}, lambda k: k // 5).metric("X").numbers
+    )
     assert numbers.value("kendall_tau_b") is numbers.value("pearson") is None
     assert "auroc" not in numbers.values
     assert numbers.value("uncalibrated") == 0  # all pairs are ties of people
@@ -149,11 +144,9 @@ def test_scores_beyond_what_can_be_squared_fail_by_name(tmp_path: Path) -> None:
         tmp_path, ratings, {"Far": np.arange(24) * 1e160}, lambda k: k // 2,
         "metric=[scores,rouge_l]", "metrics=[scores,rouge_l]",
     )  # fmt: skip
-    failed = result.metric("Far")
-    assert failed.status == "failed"
-    assert "Far gives 'a dog 1 and' the score 1e+160, which is outside its bounds" in str(
-        failed.reason
-    )
+    assert result.metric("Far").status == "failed"
+    reason = "Far gives 'a dog 1 and' the score 1e+160, which is outside its bounds"
+    assert reason in str(result.metric("Far").reason)
     assert result.metric("ROUGE-L").ok
 
 
@@ -180,5 +173,4 @@ def test_of_many_captions_of_one_image_some_pairs_are_compared(
     expected = pytest.approx(whole.value("uncalibrated"), abs=4 * 0.5 / 20_000**0.5)
     assert part.value("uncalibrated") == expected
     line = "Accuracy: of 20,000 of 72,010 pairs of captions of an image, drawn at random"
-    assert line in drawn
-    assert "drawn at random" not in plain
+    assert (line in drawn, "drawn at random" in plain) == (True, False)

@@ -1,10 +1,8 @@
 """The further statistics of a judgement table, against enumeration and closed forms."""
 
-from __future__ import annotations
-
-import json
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +12,13 @@ from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.agreement.ceiling import alt_test
 from metaeval.stats.preference.isotonic import to_rating_scale
-from tests.experiments.judgments.test_judgments import run_in
+from tests.experiments.judgments.test_judgments import run_table
 
 N, IMAGES = 120, 30
 
 
-def table(folder: Path, raters: int = 3) -> tuple[Path, np.ndarray, np.ndarray]:
-    """Ratings that follow length, with noise; returns the file, mean ratings and lengths."""
+def table(raters: int = 3) -> tuple[list[dict[str, Any]], np.ndarray, np.ndarray]:
+    """Ratings that follow length, with noise; returns the records, mean ratings and lengths."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(3, 12, N)
     ratings = lengths[:, None] / 3 + rng.normal(0, 1, (N, raters))
@@ -29,19 +27,16 @@ def table(folder: Path, raters: int = 3) -> tuple[Path, np.ndarray, np.ndarray]:
          "references": ["a word"], "human": ratings[k].tolist(), "system": f"s{k * 4 // N}"}
         for k in range(N)
     ]  # fmt: skip
-    path = folder / "table.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path, ratings.mean(axis=1), lengths.astype(float)
+    return records, ratings.mean(axis=1), lengths.astype(float)
 
 
-def run(folder: Path, path: Path) -> MeasuredResult:
-    return run_in(folder, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
-                  "metrics=[length,rouge_l]", "stats.replicates=200")  # fmt: skip
+def run(folder: Path, records: list[dict[str, Any]]) -> MeasuredResult:
+    return run_table(folder, records, "metrics=[length,rouge_l]", "stats.replicates=200")
 
 
 def test_by_enumeration(tmp_path: Path) -> None:
-    path, human, length = table(tmp_path)
-    numbers = run(tmp_path, path).metric("Length").numbers
+    records, human, length = table()
+    numbers = run(tmp_path, records).metric("Length").numbers
     image = np.arange(N) % IMAGES
     pairs = [(i, j) for i, j in permutations(range(N), 2) if image[i] == image[j]]
     dx, dy = (np.array([v[i] - v[j] for i, j in pairs]) for v in (length, human))
@@ -60,8 +55,7 @@ def test_by_enumeration(tmp_path: Path) -> None:
 
 
 def test_what_single_ratings_cannot_say(tmp_path: Path) -> None:
-    path, _, _ = table(tmp_path, raters=1)
-    result = run(tmp_path, path)
+    result = run(tmp_path, table(raters=1)[0])
     assert "disattenuated" not in result.metric("Length").numbers.values
     assert "labels_worth" in result.metric("ROUGE-L").numbers.values
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
@@ -69,7 +63,7 @@ def test_what_single_ratings_cannot_say(tmp_path: Path) -> None:
     assert "r without noise" not in page
 
 
-def raters_table(folder: Path, exact: int) -> Path:
+def raters_table(exact: int) -> list[dict[str, Any]]:
     """Three people who see the length with noise; the third rates the first 60 captions alone."""
     rng = np.random.default_rng(exact)
     records = []
@@ -80,9 +74,7 @@ def raters_table(folder: Path, exact: int) -> Path:
                   "references": ["a word"], "anna": given[0], "ben": given[1],
                   "cleo": given[2] if k < exact else None}  # fmt: skip
         records.append(record)
-    path = folder / "raters.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return records
 
 
 @pytest.mark.parametrize(("n", "tested"), [(60, 3), (20, 2)])
@@ -90,18 +82,17 @@ def test_whether_a_metric_may_replace_a_rater_of_known_identity(
     n: int, tested: int, tmp_path: Path
 ) -> None:
     """Length is what the raters see, without their noise; a random score is not."""
-    path = raters_table(tmp_path, n)
-    result = run_in(
-        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.raters=[anna,ben,cleo]",
-        "dataset.image_source=other", "metrics=[length,random_score,rouge_l]",
-        "stats.replicates=100",
+    records = raters_table(n)
+    result = run_table(
+        tmp_path, records, "dataset.raters=[anna,ben,cleo]",
+        "metrics=[length,random_score,rouge_l]", "stats.replicates=100",
     )  # fmt: skip
     length, chance = (result.metric(name).numbers for name in ("Length", "Random score"))
     assert (chance.value("winning_rate") or 0) < 0.5 <= (length.value("winning_rate") or 0)
     assert length["winning_rate"].n == tested
     assert length["advantage"].n == (60 if tested == 3 else 120)
-    frame = pd.read_json(path, lines=True)
-    ratings = frame[["anna", "ben", "cleo"]].to_numpy()
+    frame = pd.DataFrame(records)
+    ratings = frame[["anna", "ben", "cleo"]].to_numpy(dtype=float)
     words = frame["candidate"].str.split().str.len().to_numpy(dtype=float)
     images = np.unique(frame["image_id"], return_inverse=True)[1]
     expected = alt_test(to_rating_scale(words, ratings, images), ratings, epsilon=0.2)
@@ -112,8 +103,7 @@ def test_whether_a_metric_may_replace_a_rater_of_known_identity(
 
 
 def test_without_identity_there_is_no_alt_test(tmp_path: Path) -> None:
-    path, _, _ = table(tmp_path)
-    result = run(tmp_path, path)
+    result = run(tmp_path, table()[0])
     numbers = result.metric("Length").numbers
     assert "winning_rate" not in numbers.values
     # the curve is that of the noticed difference: 75 % there

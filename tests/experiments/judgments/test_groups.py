@@ -23,30 +23,22 @@ def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
     groups = score_groups(RankedScores("M", scores), ratings(means), counts, 0.95)
     assert [key for key in groups if key.startswith("mean")] == [f"mean_score_{k}" for k in "12345"]
     known = ~np.isnan(scores) & ~np.isnan(means)
-    below = None
-    for rating in range(1, 6):
-        alike = scores[known & (means == rating)]
-        mean = groups[f"mean_score_{rating}"]
-        assert mean.value == pytest.approx(alike.mean())
-        assert mean.n == len(alike)
+    alike = [scores[known & (means == rating)] for rating in range(1, 6)]
+    for rating, of_rating in enumerate(alike, 1):
+        mean, value = groups[f"mean_score_{rating}"], of_rating.mean()
+        assert (mean.value, mean.n) == (pytest.approx(value), len(of_rating))
         # every image once: a replicate is the mean itself
-        assert mean.interval == pytest.approx((alike.mean(), alike.mean()))
-        step = groups.get(f"step_{rating}")
-        if below is None:
-            assert step is None
-        else:
-            assert step is not None
-            assert step.value == pytest.approx((alike.mean() - below) / scores[known].std())
-        below = alike.mean()
+        assert mean.interval == pytest.approx((value, value))
+    steps = [groups[f"step_{rating}"].value for rating in range(2, 6)]
+    assert steps == pytest.approx(np.diff([a.mean() for a in alike]) / scores[known].std())
+    assert "step_1" not in groups
 
 
 def test_halves_go_up_and_many_values_are_divided() -> None:
     labels, group = rating_groups(np.array([1.0, 1.49, 1.5, np.nan, 2.5]))
-    assert labels == ("1", "2", "3")
-    assert group.tolist() == [0, 0, 1, -1, 2]
+    assert (labels, group.tolist()) == (("1", "2", "3"), [0, 0, 1, -1, 2])
     labels, group = rating_groups(np.linspace(0, 100, 101))
-    assert labels[0] == "0 to 20"
-    assert np.bincount(group).tolist() == [20, 20, 20, 20, 21]
-    labels, group = rating_groups(np.linspace(0.1, 0.4, 30))  # one integer: divided, too
-    assert len(labels) == 5
+    assert (labels[0], np.bincount(group).tolist()) == ("0 to 20", [20, 20, 20, 20, 21])
+    # one integer: divided, too
+    assert len(rating_groups(np.linspace(0.1, 0.4, 30))[0]) == 5
     assert rating_groups(np.array([2.0, 2.0]))[0] == ()

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hydra import compose, initialize_config_dir
 from scipy import stats
 
-from metaeval import installation
-from metaeval.config import component
+from metaeval.config import compose_config
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
-from metaeval.data.judgments.judged import Judgments
-from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.judged import Judgments, protocol_for
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset
@@ -27,7 +24,7 @@ from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
 from metaeval.experiments.judgments.statistics import people_agreement, places, published
-from metaeval.experiments.run import run as carry_out
+from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
@@ -41,6 +38,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlation
 from tests.data.judgments.test_judgments import thumb
+from tests.shared import run_here, write_lines
 
 SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
 
@@ -49,25 +47,21 @@ def run_any(
     folder: Path, *overrides: str, out: str = "OUT", experiment: str = "judgments"
 ) -> MeasuredResult:
     """The experiment as the command composes it, in this process; its result as written."""
-    with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
-        config = compose(
-            "config",
-            [
-                f"experiment={experiment}",
-                *SMALL,
-                *(("task.fitted=false",) if experiment == "judgments" else ()),
-                f"paths.cache={folder / 'cache'}",
-                *overrides,
-            ],
-        )
-    carry_out(component(config.task, "task"), config, folder / out)
-    return read_result(folder / out / results.STATISTICS)
+    if experiment == "judgments":
+        overrides = ("task.fitted=false", *overrides)
+    return run_here(folder, f"experiment={experiment}", *SMALL, *overrides, out=out)
 
 
 def run_in(folder: Path, *overrides: str, out: str = "OUT") -> MeasuredResult:
     """A run of experiment=judgments on ratings."""
-    result = run_any(folder, *overrides, out=out)
-    return result
+    return run_any(folder, *overrides, out=out)
+
+
+def run_table(folder: Path, records: list[dict[str, Any]], *overrides: str) -> MeasuredResult:
+    """A run of experiment=judgments on these records of a table, of images other than COCO's."""
+    path = write_lines(folder / "lines.jsonl", records)
+    given = ("dataset=table", f"dataset.file={path}", "dataset.image_source=other")
+    return run_in(folder, *given, *overrides)
 
 
 def agreement(judged, metric: Metric) -> dict[str, float]:
@@ -98,10 +92,9 @@ def test_expert_equals_published_numbers(coco_root: Path) -> None:
     assert len(judged) == 5664
     assert len(judged.rows("rating")[0]) == 16992
     bleu = agreement(judged, Bleu())
-    assert bleu["BLEU-1"] == pytest.approx(32.324, abs=0.005)
-    assert bleu["BLEU-4"] == pytest.approx(30.776, abs=0.005)
-    assert agreement(judged, RougeL())["ROUGE-L"] == pytest.approx(32.314, abs=0.005)
-    assert agreement(judged, Cider())["CIDEr"] == pytest.approx(43.891, abs=0.005)
+    found = {n: bleu[n] for n in ("BLEU-1", "BLEU-4")} | agreement(judged, RougeL())
+    expected = {"BLEU-1": 32.324, "BLEU-4": 30.776, "ROUGE-L": 32.314, "CIDEr": 43.891}
+    assert found | agreement(judged, Cider()) == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.coco
@@ -110,20 +103,18 @@ def test_crowd_equals_published_numbers(coco_root: Path) -> None:
     """Published with one decimal."""
     judged = load_crowd(root=flickr8k(coco_root))
     assert len(judged) == 47830
-    found = agreement(judged, Bleu())["BLEU-4"]
-    assert found == pytest.approx(16.9, abs=0.1)
-    assert agreement(judged, RougeL())["ROUGE-L"] == pytest.approx(19.9, abs=0.1)
-    assert agreement(judged, Cider())["CIDEr"] == pytest.approx(24.6, abs=0.1)
+    bleu = {"BLEU-4": agreement(judged, Bleu())["BLEU-4"]}
+    found = bleu | agreement(judged, RougeL()) | agreement(judged, Cider())
+    assert found == pytest.approx({"BLEU-4": 16.9, "ROUGE-L": 19.9, "CIDEr": 24.6}, abs=0.1)
 
 
 @pytest.mark.coco
 @pytest.mark.java
 @pytest.mark.slow
 def test_meteor_equals_published_numbers(coco_root: Path) -> None:
-    expert = agreement(load_expert(root=flickr8k(coco_root)), Meteor())
-    assert expert["METEOR"] == pytest.approx(41.822, abs=0.005)
-    crowd = agreement(load_crowd(root=flickr8k(coco_root)), Meteor())
-    assert crowd["METEOR"] == pytest.approx(22.2, abs=0.1)
+    for load, value, abs_ in ((load_expert, 41.822, 0.005), (load_crowd, 22.2, 0.1)):
+        found = agreement(load(root=flickr8k(coco_root)), Meteor())
+        assert found["METEOR"] == pytest.approx(value, abs=abs_)
 
 
 def own_table(folder: Path, n_images: int = 25) -> Path:
@@ -146,28 +137,22 @@ def own_table(folder: Path, n_images: int = 25) -> Path:
                 {"image_id": i, "candidate": " ".join(candidate), "references": references,
                  "human": human, "system": system}
             )  # fmt: skip
-    path = folder / "judged.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    return path
+    return write_lines(folder / "judged.jsonl", lines)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run on a table of judgements."""
     folder = tmp_path_factory.mktemp("judgments")
-    table = own_table(folder)
-    metrics = "metrics=[bleu,rouge_l,cider,clipscore]"
-    summary = run_in(folder, "dataset=table", f"dataset.file={table}", metrics)
+    given = ("dataset=table", f"dataset.file={own_table(folder)}")
+    summary = run_in(folder, *given, "metrics=[bleu,rouge_l,cider,clipscore]")
     assert summary.facts["Captions"] == dict(summary.extra("counts").rows)["Rows, human"] == 100
     return folder / "OUT"
 
 
 def test_statistics_follow_from_the_files(run: Path) -> None:
     """Every correlation again by scipy, from judgments.parquet and scores.parquet."""
-    judged, scores = (
-        pd.read_parquet(run / "judgments.parquet"),
-        pd.read_parquet(run / results.SCORES),
-    )
+    judged, scores = (pd.read_parquet(run / name) for name in ("judgments.parquet", results.SCORES))
     summary = read_result(run / results.STATISTICS)
     human = judged["human_human"].map(np.mean).to_numpy()
     assert len(judged) == 100
@@ -215,8 +200,7 @@ def test_every_pair_of_metrics_is_tested(run: Path) -> None:
         for pair in pairs:
             assert pair.difference.value == pytest.approx(value[pair.a] - value[pair.b], abs=1e-12)
             assert pair.difference.interval is not None
-            assert pair.n == 100
-            assert [test.method for test in pair.tests] == tests
+            assert (pair.n, [test.method for test in pair.tests]) == (100, tests)
             for test in pair.tests:
                 assert 0 <= test.p <= test.p_adjusted <= 1
     pairs = summary.comparisons["pearson"].pairs
@@ -254,28 +238,23 @@ def test_a_stored_result_is_that_of_the_same_data_scores_and_options(
     assert statistics(out="b") == first
     assert len(n_computed) == 1  # of two runs
     assert statistics(f"paths.cache={tmp_path / 'fresh'}", out="c") == first
-    other = statistics("stats.seed=5", out="d")
-    assert other != first
+    assert statistics("stats.seed=5", out="d") != first
     assert statistics("metric.rouge_l.beta=2", out="e") != first
-    lines = table.read_text().splitlines()
-    changed = json.loads(lines[0])
+    changed, *lines = map(json.loads, table.open())
     changed["human"][0] = 5 - changed["human"][0]
-    table.write_text("\n".join([json.dumps(changed), *lines[1:]]))
+    write_lines(table, [changed, *lines])
     assert statistics(out="f") != first
     assert len(n_computed) == 5
 
 
 def with_lines(folder: Path, lines: list[dict[str, Any]], **options: str) -> Judgments:
-    path = folder / "lines.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    return load_table(file=path, **options)
+    return load_table(file=write_lines(folder / "lines.jsonl", lines), **options)
 
 
 @pytest.mark.parametrize("ratings", ["mean", "each"])
 def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     """The expectation over which rating of each caption is left out: Pearson of all choices."""
-    table = own_table(tmp_path, 9)
-    lines = [json.loads(line) for line in table.read_text().splitlines()]
+    lines = [json.loads(line) for line in own_table(tmp_path, 9).open()]
     raters = np.array([line["human"] for line in lines])
     x, y = [], []
     for k in range(3):
@@ -284,7 +263,6 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
         y.append(others.mean(axis=1) if ratings == "mean" else others.reshape(-1))
     judged = with_lines(tmp_path, lines, ratings=ratings, statistic="pearson")
     people = people_agreement(judged, "human")
-    assert people is not None
     expected = stats.pearsonr(np.concatenate(x), np.concatenate(y)).statistic
     assert people.estimate.value == pytest.approx(expected, abs=1e-12)
     assert (people.raters, people.estimate.n, people.sorted_rows) == (3, 36, False)
@@ -295,16 +273,13 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
 def test_the_ceiling_does_not_depend_on_the_order_of_the_ratings(tmp_path: Path) -> None:
     """Sorted rows are minimum, middle, maximum: the columns are not raters, and the sentence about
     "one person" was false of them. The value is that of the same ratings in any order."""
-    lines = [json.loads(line) for line in own_table(tmp_path, 12).read_text().splitlines()]
+    lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
     options = {"ratings": "each", "statistic": "kendall_tau_c"}
     plain = people_agreement(with_lines(tmp_path, lines, **options), "human")
     for line in lines:
         line["human"] = sorted(line["human"])
     ordered = people_agreement(with_lines(tmp_path, lines, **options), "human")
-    assert plain is not None
-    assert ordered is not None
-    assert not plain.sorted_rows
-    assert ordered.sorted_rows
+    assert (plain.sorted_rows, ordered.sorted_rows) == (False, True)
     assert ordered.estimate.value == pytest.approx(plain.estimate.value, abs=1e-12)
     raters = np.array([line["human"] for line in lines])
     columns = [
@@ -325,21 +300,17 @@ def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: 
                 {"image_id": image, "candidate": " ".join(["dog"] * n), "references": ["a dog"],
                  "human": [-abs(n - 10) + 8.0], "system": system}
             )  # fmt: skip
-    path = tmp_path / "lines.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    result = run_in(
-        tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l,length]",
-        "task.fitted=true", "stats.replicates=200",
-    )  # fmt: skip
-    assert abs(result.metric("Length").numbers.value("pearson")) < 0.2
-    assert result.metric("Fitted text").numbers.value("pearson") > 0.9
-    assert result.metric("Fitted text").column.control
-    against = result.controls[result.declared[0].key]
-    assert against.control == "Fitted text"
-    assert against.above == ()
-    assert "No metric is significantly above the best control, Fitted text" in (
-        capsys.readouterr().out
+    result = run_table(
+        tmp_path, lines, "metrics=[rouge_l,length]", "task.fitted=true", "stats.replicates=200"
     )
+    fitted = result.metric("Fitted text")
+    assert abs(result.metric("Length").numbers.value("pearson")) < 0.2
+    assert fitted.numbers.value("pearson") > 0.9
+    assert fitted.column.control
+    against = result.controls[result.declared[0].key]
+    assert (against.control, against.above) == ("Fitted text", ())
+    line = "No metric is significantly above the best control, Fitted text"
+    assert line in capsys.readouterr().out
 
 
 def test_a_fitted_control_is_not_fitted_on_its_own_image(tmp_path: Path) -> None:
@@ -358,12 +329,10 @@ def test_what_remains_given_length(run: Path, tmp_path: Path) -> None:
     """Partial r by least squares: the residuals of scores and ratings on length, correlated."""
     constant = read_result(run / results.STATISTICS)  # every caption has eight words
     assert constant.metric("CIDEr").numbers.value("length_controlled") is None
-    lines = [json.loads(line) for line in own_table(tmp_path, 12).read_text().splitlines()]
+    lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
     for k, line in enumerate(lines):
         line["candidate"] += " and" * (k % 5)
-    path = tmp_path / "lines.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    result = run_in(tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[cider]")
+    result = run_table(tmp_path, lines, "metrics=[cider]")
     human = np.array([np.mean(line["human"]) for line in lines])
     words = np.array([len(line["candidate"].split()) for line in lines], dtype=float)
     x = pd.read_parquet(tmp_path / "OUT" / results.SCORES)["score"].to_numpy()
@@ -381,38 +350,26 @@ def test_few_values_and_few_pairs_are_noted(tmp_path: Path) -> None:
          "human": [float(k % 2)]}
         for k in range(4)
     ]  # fmt: skip
-    path = tmp_path / "lines.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    result = run_in(
-        tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l]",
-        "dataset.statistic=kendall_tau_c",
-    )  # fmt: skip
+    result = run_table(tmp_path, lines, "metrics=[rouge_l]", "dataset.statistic=kendall_tau_c")
     assert result.metric("ROUGE-L").numbers.facts["n_distinct"] == 2
     notes = " ".join(result.notes)
-    assert "τ-c overstates metrics with few values; compare by τ-b: ROUGE-L (2 values" in notes
-    assert "of 2 pairs alone" in notes
+    for note in ("compare by τ-b: ROUGE-L (2 values", "of 2 pairs alone"):
+        assert note in notes
 
 
 def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     """`metric=[…]` leaves BLEU out: nothing is to be set for it. Captions without references say
     why CIDEr has no score, and metrics are compared on the rows that all could score."""
-    table = own_table(tmp_path, 12)
-    lines = [json.loads(line) for line in table.read_text().splitlines()]
+    lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
     for line in lines[:4]:
         line["references"] = []
-    table.write_text("\n".join(map(json.dumps, lines)))
-    summary = run_in(
-        tmp_path, "dataset=table", f"dataset.file={table}", "metric=[cider,rouge_l]",
-        "task.permutations=10",
-    )  # fmt: skip
+    summary = run_table(tmp_path, lines, "metric=[cider,rouge_l]", "task.permutations=10")
     assert [m.name for m in summary.metrics] == ["CIDEr", "ROUGE-L"]
     facts = [m.numbers.facts for m in summary.metrics]
     assert [(f["n_nan"], f["n_nan_without_references"]) for f in facts] == [(4, 4), (4, 4)]
+    note = "No score for 4 of 48 captions (4 of them without references): CIDEr, ROUGE-L."
+    assert note in summary.notes
     printed = capsys.readouterr().out
-    assert (
-        "No score for 4 of 48 captions (4 of them without references): CIDEr, ROUGE-L."
-        in summary.notes
-    )
     assert "references per caption: least 0, median 3, most 3; " in printed
     assert "No difference can be significant with 10 permutations for 1 pair" in printed
 
@@ -422,10 +379,8 @@ def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgme
     whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
     (source,) = published(whole, None)
     assert source.values["CIDEr"]["kendall_tau_c"] == pytest.approx(0.439)
-    assert published(whole, 10) == ()
-    assert published(flickr, None) == ()
     other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
-    assert published(other, None) == ()
+    assert [published(*given) for given in ((whole, 10), (flickr, None), (other, None))] == [()] * 3
 
 
 def test_published_values_of_thumb_are_with_its_own_references(tmp_path: Path) -> None:
@@ -454,9 +409,9 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
     few = RankedScores("few", np.array([1.0, 2, *[np.nan] * 4]))
     common = on_common_rows([whole, part, few], given, "kendall_tau_b")
     # on all rows `whole` is 0 on average; on those that `part` has it is as good
-    assert common.keys() == {"whole", "part"}
-    assert [c.n for c in common.values()] == [3, 3]
-    assert [c.value for c in common.values()] == pytest.approx([1, 1], abs=1e-12)
+    assert {name: (c.n, c.value) for name, c in common.items()} == {
+        "whole": (3, pytest.approx(1, abs=1e-12)), "part": (3, pytest.approx(1, abs=1e-12)),
+    }  # fmt: skip
     assert on_common_rows([whole, whole], given, "kendall_tau_b") == {}
 
 
@@ -485,19 +440,15 @@ def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, probl
 
 
 def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> None:
-    table = own_table(tmp_path, 3)
-    with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
-        config = compose("config", ["experiment=replace", "dataset=table", f"dataset.file={table}"])
+    given = ["experiment=replace", "dataset=table", f"dataset.file={own_table(tmp_path, 3)}"]
     with pytest.raises(ConfigError, match="experiment=judgments for captions that people"):
-        carry_out(component(config.task, "task"), config, tmp_path / "OUT")
+        run_configured(compose_config(given), tmp_path / "OUT")
 
 
 def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
-    table = own_table(tmp_path, 3)
-    with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
-        config = compose("config", ["dataset=table", f"dataset.file={table}"])
     said: list[str] = []
-    find_dataset(config, said.append)
+    given = ["dataset=table", f"dataset.file={own_table(tmp_path, 3)}"]
+    find_dataset(compose_config(given), said.append)
     assert said[0] == "dataset  table: 3 images"
     assert any("set dataset.images=FOLDER" in line for line in said[1:])
 
@@ -507,9 +458,8 @@ def test_the_page_of_several_dimensions(tmp_path: Path) -> None:
     thumb(tmp_path)
     run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu,rouge_l]")
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
-    for title in ("Table, total", "Table, precision", "Table, recall"):
-        assert page.count(f">{title}</h2>") == 1
-    assert page.count(">Further statistics</h2>") == 1
+    titles = ("Table, total", "Table, precision", "Table, recall", "Further statistics")
+    assert [page.count(f">{title}</h2>") for title in titles] == [1] * 4
     tables = tmp_path / "OUT" / results.TABLES
     assert (tables / "measures-recall.csv").read_text().startswith("Metric,r,ρ,τ-b,τ-c,Accuracy")
     assert (tables / "measures-further-statistics-recall.csv").is_file()

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu
 
-from metaeval.config import compose_config, override_texts
+from metaeval.config import override_texts
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.experiments.localisation.task import AUC, EXPLAINED, FIRST, MarkedCaption, outcome
-from metaeval.experiments.run import run_configured
-from metaeval.results.files import read_result
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
+from tests.shared import run_here, write_json
 
 # capitals mark the wrong words: a metric that counts them knows the truth
 CAPTIONS = [
@@ -39,9 +39,7 @@ def marked_file(folder: Path, captions: Sequence[str] = CAPTIONS, **fields: obje
         }
         for i, text in enumerate(captions)
     ]
-    path = folder / "marked.json"
-    path.write_text(json.dumps(rows))
-    return path
+    return write_json(folder / "marked.json", rows)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -51,11 +49,10 @@ def test_auc_is_that_of_mann_and_whitney(seed: int) -> None:
     wrong = rng.permutation(n) < rng.integers(1, n)
     without = rng.integers(0, 4, n) / 4  # with ties
     u = mannwhitneyu(without[wrong], without[~wrong]).statistic
-    expected = u / (wrong.sum() * (~wrong).sum())
-    result = outcome(0.3, without, wrong)
-    assert result.auc == pytest.approx(expected, abs=1e-12)  # the same sum in another order
-    top = [bool(w) for w, s in zip(wrong, without, strict=True) if s == max(without)]
-    assert result.first == pytest.approx(sum(top) / len(top), abs=1e-12)
+    top = wrong[without == max(without)]
+    expected = (u / (wrong.sum() * (~wrong).sum()), top.mean())
+    # the same sum in another order
+    assert outcome(0.3, without, wrong) == pytest.approx(expected, abs=1e-12)
 
 
 def test_words_without_a_score_are_left_out() -> None:
@@ -63,17 +60,15 @@ def test_words_without_a_score_are_left_out() -> None:
     assert outcome(1.0, np.array([nan, 0.2, 0.5]), wrong) == (1.0, 1.0)
     assert all(np.isnan(outcome(1.0, np.array([nan, 0.2, nan]), wrong)))
     assert all(np.isnan(outcome(nan, np.array([0.1, 0.2, 0.3]), wrong)))
-    caption = MarkedCaption(("a", "dog"), (False, True), "1", 0)
-    assert caption.without() == ["dog", "a"]
+    assert MarkedCaption(("a", "dog"), (False, True), "1", 0).without() == ["dog", "a"]
 
 
-def options(out: Path, file: Path, **more: object) -> list[str]:
+def run(folder: Path, file: Path, *given: str, out: str = "OUT", **more: object) -> MeasuredResult:
     settings = {
-        "experiment": "localisation", "dataset__file": file, "paths__cache": out / "cache",
-        "metrics": ["rouge_l", "length"], "stats__replicates": 100, "task__permutations": 500,
-        **more,
+        "experiment": "localisation", "dataset__file": file, "metrics": ["rouge_l", "length"],
+        "stats__replicates": 100, "task__permutations": 500, **more,
     }  # fmt: skip
-    return override_texts(settings)
+    return run_here(folder, *override_texts(settings), *given, out=out)
 
 
 MODULE = """
@@ -95,26 +90,22 @@ def test_a_metric_that_knows_the_wrong_words_finds_them_all(
 ) -> None:
     (tmp_path / f"{function}_module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    config = compose_config(
-        [*options(tmp_path, marked_file(tmp_path)), "metric=[callable,length]",
-         "metrics=[callable,length]", f"metric.callable.function={function}_module.{function}"]
+    result = run(
+        tmp_path, marked_file(tmp_path), "metric=[callable,length]", "metrics=[callable,length]",
+        f"metric.callable.function={function}_module.{function}",
     )  # fmt: skip
-    run_configured(config, tmp_path / "OUT")
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
     # the last caption has no wrong word
     n_words = sum(len(c.split()) for c in CAPTIONS[:7])
     assert dict(result.facts) == {"Captions": 7, "Images": 4, "Words": n_words}
-    numbers = result.metrics[0].numbers
+    numbers, length = result.metrics[0].numbers, result.metric("Length").numbers
     assert (numbers.value(AUC), numbers.value(FIRST), numbers.facts["n"]) == (value, value, 7)
-    length = result.metric("Length").numbers
-    assert length.value(AUC) == 0.5
-    assert length.value(FIRST) == pytest.approx(result.settings["chance_of_first"])
+    chance = pytest.approx(result.settings["chance_of_first"])
+    assert (length.value(AUC), length.value(FIRST)) == (0.5, chance)
     for key in (AUC, FIRST):  # each by its own statistic
         (tested,) = result.controls[key].comparisons
         gap = (numbers.value(key) or 0) - (length.value(key) or 0)
         assert tested.difference.value == pytest.approx(gap)
-    table = pd.read_parquet(tmp_path / "OUT" / files.CAPTIONS)
-    assert len(table) == n_words + 7
+    assert len(pd.read_parquet(tmp_path / "OUT" / files.CAPTIONS)) == n_words + 7
     words = sum(len(w) > 1 and w.isupper() for text in CAPTIONS for w in text.split())
     said = "7 of 8 captions have wrong and right words; 34 words, "
     assert f"{said}{words} of them wrong" in capsys.readouterr().out
@@ -123,21 +114,22 @@ def test_a_metric_that_knows_the_wrong_words_finds_them_all(
 
 
 def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
-    file = marked_file(tmp_path)
     for name in ("a", "b"):
-        run_configured(compose_config(options(tmp_path, file)), tmp_path / name)
+        run(tmp_path, marked_file(tmp_path), out=name)
     for name in (files.STATISTICS, files.SCORES, files.CAPTIONS):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
 def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
-    file = marked_file(tmp_path)
     for metric, absent in (("pacscore", True), ("rouge_l", False)):
-        config = compose_config(options(tmp_path, file, metrics=[metric]))
         with pytest.raises(StrictError) if absent else nullcontext():
-            run_configured(config, tmp_path / "OUT")
+            run(tmp_path, marked_file(tmp_path), metrics=[metric])
         text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
         assert ("No metric has a value." in text) == absent
+
+
+def one_marked(folder: Path, **record: object) -> Path:
+    return write_json(folder / "marked.json", [{"image_id": 1, "candidate": "a dog", **record}])
 
 
 @pytest.mark.parametrize(
@@ -152,51 +144,40 @@ def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_marks_that_do_not_fit_are_refused(tmp_path: Path, marks: object, message: str) -> None:
-    path = tmp_path / "marked.json"
-    path.write_text(json.dumps([{"image_id": 1, "candidate": "a dog", "words": marks}]))
     with pytest.raises(InputError, match=rf"field 'words': .*{message}"):
-        load_table(path)
+        load_table(one_marked(tmp_path, words=marks))
 
 
 def test_marks_are_of_the_words_as_they_are_read(tmp_path: Path) -> None:
     """A control character becomes a space: the caption has two words, and the file one mark."""
-    path = tmp_path / "marked.json"
-    path.write_text(json.dumps([{"image_id": 1, "candidate": "a\u0007dog", "words": [True]}]))
     with pytest.raises(InputError, match="has 1 entries, and the candidate 2 words"):
-        load_table(path)
-    path.write_text(json.dumps([{"image_id": 1, "candidate": "a\u0007dog", "words": [0, 1]}]))
+        load_table(one_marked(tmp_path, candidate="a\u0007dog", words=[True]))
+    path = one_marked(tmp_path, candidate="a\u0007dog", words=[0, 1])
     assert load_table(path).judged[0].wrong == (False, True)
-    records = [{"image_id": 1, "candidate": "a", "words": [0]}, {"image_id": 1, "words": [0]}]
-    path.write_text(json.dumps(records))
+    write_json(
+        path, [{"image_id": 1, "candidate": "a", "words": [0]}, {"image_id": 1, "words": [0]}]
+    )
     with pytest.raises(InputError, match=r"\[1\], field 'candidate': is missing"):
         load_table(path)
 
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_marks_are_ratings_where_there_are_none(tmp_path: Path, higher: bool) -> None:
-    file = marked_file(tmp_path)
-    data = load_table(file, higher_is_better=higher)
-    assert [j.human["human"] for j in data.judged] == [(float(higher) - 1,)] * 7 + [
-        (float(higher),)
-    ]
+    data = load_table(marked_file(tmp_path), higher_is_better=higher)
+    values = [j.human["human"] for j in data.judged]
+    assert values == [(float(higher) - 1,)] * 7 + [(float(higher),)]
     rated = marked_file(tmp_path, rating=3)
     assert {j.human["human"] for j in load_table(rated).judged} == {(3.0,)}
-    flags = tmp_path / "flags.jsonl"
-    flags.write_text(json.dumps({"image_id": 1, "candidate": "a dog", "words": [0, 1]}))
+    flags = one_marked(tmp_path, words=[0, 1])
     assert load_table(flags).judged[0].wrong == (False, True)
 
 
 def test_captions_without_marks_are_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "rated.json"
-    file.write_text(json.dumps([{"image_id": 1, "candidate": "a dog", "human": 1}]))
     with pytest.raises(ConfigError, match=r"needs captions with marked words.*dataset\.fields"):
-        run_configured(compose_config(options(tmp_path, file)), tmp_path / "OUT")
-    right = marked_file(tmp_path, CAPTIONS[7:])
-    with pytest.raises(ConfigError, match="no caption has both wrong and right words"):
-        run_configured(compose_config(options(tmp_path, right)), tmp_path / "OUT")
-    wrong = marked_file(tmp_path, ["DOGS RUN"])
-    with pytest.raises(ConfigError, match="no caption has both wrong and right words"):
-        run_configured(compose_config(options(tmp_path, wrong)), tmp_path / "OUT")
+        run(tmp_path, one_marked(tmp_path, human=1))
+    for captions in (CAPTIONS[7:], ["DOGS RUN"]):
+        with pytest.raises(ConfigError, match="no caption has both wrong and right words"):
+            run(tmp_path, marked_file(tmp_path, captions))
 
 
 @pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs METAEVAL_DATA")
@@ -206,18 +187,13 @@ def test_hat_as_it_is(tmp_path: Path) -> None:
     if not file.is_file():
         pytest.skip("HAT is not in METAEVAL_DATA")
     records = json.loads(file.read_text())
-    metrics = ["rouge_l", "vifidel", "length"]
-    config = compose_config(options(tmp_path, file, report="none", metrics=metrics))
-    run_configured(config, tmp_path / "OUT")
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    result = run(tmp_path, file, report="none", metrics=["rouge_l", "vifidel", "length"])
     with_error = [r for r in records if any(wrong for _, wrong in r["grounding"])]
-    assert result.facts["Captions"] == len(with_error) == 135
-    assert result.facts["Words"] == sum(len(r["grounding"]) for r in with_error)
-    rouge = result.metric("ROUGE-L").numbers[AUC]
-    assert rouge.low is not None
-    assert rouge.low > 0.5  # the references lack the wrong words
+    n_words = sum(len(r["grounding"]) for r in with_error)
+    assert (result.facts["Captions"], result.facts["Words"]) == (len(with_error), n_words)
+    assert len(with_error) == 135
+    # the references lack the wrong words
+    assert result.metric("ROUGE-L").numbers[AUC].low > 0.5
     vifidel = result.metric("VIFIDEL (gold objects)")
     if vifidel.statistics is not None:  # no box is known of most of these images
-        n = vifidel.numbers[EXPLAINED].n
-        assert n is not None
-        assert n == vifidel.numbers.facts["n"] < 135
+        assert vifidel.numbers[EXPLAINED].n == vifidel.numbers.facts["n"] < 135

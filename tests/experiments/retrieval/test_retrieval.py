@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,12 @@ from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.retrieval import matrix
 from metaeval.experiments.retrieval.matrix import score_every_pair
 from metaeval.experiments.retrieval.ranks import MEASURES, hits_at, ranks_of
-from metaeval.experiments.run import run_configured
-from metaeval.results.files import read_result
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.training.dataset import recall
+from tests.shared import run_here
 
 
 def test_ranks_count_what_is_at_least_as_high() -> None:
@@ -33,19 +32,15 @@ def test_ranks_count_what_is_at_least_as_high() -> None:
         assert ranks.text_to_image[i] == sum(scores[i, c] >= scores[i, i] for c in others)
     # the recalls that training reports, of images × captions, are rounded to four digits
     known = recall(scores.T, np.arange(40))
-    for way in ("image_to_text", "text_to_image"):
-        for measure, of_measure, depth in MEASURES:
-            if of_measure == way:
-                hits = hits_at({"A": ranks}, way, depth, 40)["A"]
-                name = f"R@{depth}"
-                assert hits.mean() == pytest.approx(known[way][name], abs=5e-5), measure
+    for measure, way, depth in MEASURES:
+        hits = hits_at({"A": ranks}, way, depth, 40)["A"]
+        assert hits.mean() == pytest.approx(known[way][f"R@{depth}"], abs=5e-5), measure
 
 
 def test_what_has_no_score_leaves_with_its_counterpart() -> None:
     scores = np.array([[3.0, 1.0, np.nan], [2.0, 2.5, np.nan], [1.0, 1.0, np.nan]])
     ranks = ranks_of(scores)  # the third image has no score with any caption
-    assert ranks.items.tolist() == [0, 1]
-    assert ranks.image_to_text.tolist() == [0, 0]
+    assert (ranks.items.tolist(), ranks.image_to_text.tolist()) == ([0, 1], [0, 0])
     scores[0, 1] = np.nan
     with pytest.raises(ValueError, match="no score"):
         ranks_of(scores)
@@ -60,59 +55,48 @@ def test_the_matrix_holds_single_scores_and_comes_back_from_the_cache(
     metric, store = build(name, compose_config([f"metrics=[{name}]"])), MemoryStore()
     outcome, scores = score_every_pair(metric, dataset, dataset.human, store)
     assert outcome.status == "ok", outcome.reason
-    assert scores is not None
     texts = [caption for caption in dataset.human for _ in range(12)]
     single = score_captions(metric, dataset, texts, np.tile(np.arange(12), 12), MemoryStore())
-    assert single.scores is not None
     np.testing.assert_array_equal(scores.reshape(len(outcome.columns), -1).T, single.scores)
-    assert outcome.scores is not None
     np.testing.assert_array_equal(outcome.scores[:, 0], np.diag(scores[0]))
     again, same = score_every_pair(metric, dataset, dataset.human, store)
     assert (outcome.n_scored, again.n_scored, again.n_cached) == (144, 0, 144)
     np.testing.assert_array_equal(same, scores)
 
 
-def options(out: Path, **more: object) -> dict[str, object]:
-    return {
+def run(folder: Path, **more: object) -> MeasuredResult:
+    options = {
         "experiment": "retrieval", "dataset": "scenes", "dataset__limit": 30,
-        "metrics": ["rouge_l", "length"], "paths__cache": out / "cache", "stats__replicates": 50,
-        **more,
+        "metrics": ["rouge_l", "length"], "stats__replicates": 50, **more,
     }  # fmt: skip
+    return run_here(folder, *override_texts(options))
 
 
 def test_a_run_writes_ranks_recalls_and_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_configured(compose_config(override_texts(options(tmp_path))), tmp_path / "OUT")
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    result = run(tmp_path)
     table = pd.read_parquet(tmp_path / "OUT" / files.SCORES)
-    rouge = table[table["metric"] == "ROUGE-L"]
+    ranks = table.loc[table["metric"] == "ROUGE-L", "rank_of_caption"]
     numbers = result.metric("ROUGE-L").numbers
     for k in (1, 5, 10):
-        share = (rouge["rank_of_caption"] <= k).mean()
-        assert numbers[f"image_to_text_R{k}"].value == pytest.approx(share)
+        assert numbers[f"image_to_text_R{k}"].value == pytest.approx((ranks <= k).mean())
     # a length is the same with every image: all ties, so never found among the first
     assert result.metric("Length").numbers["text_to_image_R1"].value == 0
     assert "R@10" in capsys.readouterr().out
     html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert "ROUGE-L: " in html
-    path = tmp_path / "OUT" / files.TABLES / "measures.csv"
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert [row["Metric"] for row in rows] == ["ROUGE-L", "Length"]
+    assert ("ROUGE-L: " in html, "No metric has a value." in html) == (True, False)
+    rows = pd.read_csv(tmp_path / "OUT" / files.TABLES / "measures.csv")
+    assert rows["Metric"].tolist() == ["ROUGE-L", "Length"]
 
 
 def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
-    needs_weights = options(tmp_path, metrics=["pacscore"])
     with pytest.raises(StrictError, match="no metric has scores: pacscore skipped: "):
-        run_configured(compose_config(override_texts(needs_weights)), tmp_path / "OUT")
+        run(tmp_path, metrics=["pacscore"])
     text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
     assert "No metric has a value." in text
-    run_configured(compose_config(override_texts(options(tmp_path))), tmp_path / "OUT")
-    text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert "No metric has a value." not in text
 
 
 def test_data_that_is_not_for_it_is_one_line(tmp_path: Path) -> None:
-    many = options(tmp_path, dataset__limit=5001, dataset__n=6000)
     with pytest.raises(ConfigError, match=r"give dataset\.limit=5000 or less"):
-        run_configured(compose_config(override_texts(many)), tmp_path / "OUT")
+        run(tmp_path, dataset__limit=5001, dataset__n=6000)

@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from metaeval.experiments.sample_size.task import images_with_interval
-from metaeval.results.files import read_result
 from metaeval.runs import files
-from tests.forked import run_command
+from tests.shared import run_here
 
 
-def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
-    done = run_command(
-        "metaeval", "experiment=sample_size", "dataset=scenes", "dataset.limit=60",
+def test_the_order_is_that_of_the_whole_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run_here(
+        tmp_path, "experiment=sample_size", "dataset=scenes", "dataset.limit=60",
         "stats.replicates=50", "metrics=[bleu,cider,length]", "task.draws=200",
-        "hydra.run.dir=OUT", cwd=tmp_path, env={"METAEVAL_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    result = read_result(tmp_path / "OUT" / files.STATISTICS)
     within = {m.name: m.numbers.value("rank_order_rho_within") or 0.0 for m in result.metrics}
     neighbours = result.extra("neighbours").records
     order = [row["better"] for row in neighbours] + [neighbours[-1]["worse"]]
@@ -29,21 +28,20 @@ def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
     assert result.extra("samples").frame()["images"].tolist() == [25, 50, 60]
     for row in neighbours:
         gap = within[row["better"]] - within[row["worse"]]
-        np.testing.assert_allclose(row["difference"], gap, atol=1e-12)
+        assert row["difference"] == pytest.approx(gap, abs=1e-12)
     html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert result.caveat in done.stdout
     assert result.caveat in html
+    assert result.caveat in capsys.readouterr().out
     for name in ("figures/sample_size.pdf", "figures/ranking.svg", "tables/neighbours.tex"):
         assert (tmp_path / "OUT" / name).is_file()
 
 
-def test_one_metric_has_no_order(tmp_path: Path) -> None:
-    done = run_command(
-        "metaeval", "experiment=sample_size", "dataset=scenes", "dataset.limit=12",
-        "stats.replicates=20", "metrics=[rouge_l]", "hydra.run.dir=OUT", cwd=tmp_path,
-        env={"METAEVAL_CACHE": str(tmp_path / "cache")},
+def test_one_metric_has_no_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_here(
+        tmp_path, "experiment=sample_size", "dataset=scenes", "dataset.limit=12",
+        "stats.replicates=20", "metrics=[rouge_l]",
     )  # fmt: skip
-    assert "there is no order to test" in done.stdout
+    assert "there is no order to test" in capsys.readouterr().out
     assert (tmp_path / "OUT" / files.REPORT).is_file()
 
 

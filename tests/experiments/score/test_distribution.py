@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from metaeval.config import compose_config
-from metaeval.experiments.run import run_configured
 from metaeval.experiments.score.distribution import (
     BINS,
     describe,
@@ -24,6 +21,7 @@ from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.results.metric import MetricResult
 from metaeval.runs.records import ScoreColumn
+from tests.shared import run_here, write_lines
 
 
 @pytest.mark.parametrize(
@@ -46,16 +44,14 @@ def test_the_distribution_is_numpys() -> None:
     scores = np.random.default_rng(0).normal(size=1001)
     bins = histogram("A", scores)
     numbers = distribution(scores.copy(), 0.5, n_nan=2)
-    assert [numbers.value(key) for key in ("n", "n_nan", "mean")] == [1001, 2, 0.5]
+    values = [numbers.value(key) for key in ("n", "n_nan", "mean", "min", "max")]
+    assert values == [1001, 2, 0.5, scores.min(), scores.max()]
     # the quantile q of 1,001 scores without interpolation: the one in place 1,000 q
     quantiles = [numbers.value(key) for key in ("p5", "p25", "median", "p75", "p95")]
     assert quantiles == pytest.approx(np.sort(scores)[[50, 250, 500, 750, 950]], rel=1e-14)
-    ends = [scores.min(), scores.max()]
-    assert [numbers.value("min"), numbers.value("max")] == ends
     assert (sum(row["count"] for row in bins), len(bins)) == (1001, BINS)
-    assert [bins[0]["from"], bins[-1]["to"]] == ends
-    expected = np.sqrt(np.sum((scores - scores.mean()) ** 2) / 1000)
-    assert numbers.value("sd") == pytest.approx(expected)
+    assert (bins[0]["from"], bins[-1]["to"]) == (scores.min(), scores.max())
+    assert numbers.value("sd") == pytest.approx(scores.std(ddof=1))
 
 
 def test_the_distribution_of_equal_scores_and_of_none() -> None:
@@ -91,22 +87,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     rows[3]["caption"] = "<script>alert(1)</script>"
     rows[7]["caption"] = "a dog runs"
-    (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    config = compose_config(
-        ["experiment=score", f"captions={folder}/t.jsonl", "metrics=[bleu,rouge_l]",
-         "task.block=400", f"paths.cache={folder}/cache"]
-    )  # fmt: skip
+    table = write_lines(folder / "t.jsonl", rows)
     with contextlib.redirect_stdout(io.StringIO()):
-        run_configured(config, folder / "run")
-    return folder / "run"
+        run_here(
+            folder, "experiment=score", f"captions={table}", "metrics=[bleu,rouge_l]",
+            "task.block=400",
+        )  # fmt: skip
+    return folder / "OUT"
 
 
 def test_the_page_shows_captions_of_all_parts_and_stays_the_same(run: Path) -> None:
     page = (run / "report.html").read_text()
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)" in page
-    result = read_result(run / "statistics.json")
-    shown = result.extra("shown").records
+    shown = read_result(run / "statistics.json").extra("shown").records
     assert sum(row["chosen"] == "at random" for row in shown) == 400
     highest = [r["row"] for r in shown if (r["metric"], r["chosen"]) == ("BLEU-1", "highest")]
     assert highest[0] == 7  # the reference itself

@@ -65,13 +65,11 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
         "vocab.json",
     ]
     train = load_scenes(split="train", n=80, cache=tmp_path)
-    found = pretrained.read(out)
-    assert found.overlap(train).all()
+    assert pretrained.read(out).overlap(train).all()
     val = load_scenes(n=10, cache=tmp_path)
     metric = Faier(GoldRegions(), variant, weights=str(out), device="cpu")
     done = score_captions(metric, val, list(val.human), np.arange(10), MemoryStore())
     assert done.status == "ok", done.reason
-    assert done.scores is not None
     assert np.isfinite(done.scores).all()
     assert not done.columns[0].learned_from_corruptions
 
@@ -87,28 +85,23 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
-    losses = {}
-    for margin in (None, 0.0):
-        tiny = {
-            **TINY,
-            "model": {**TINY["model"], "similarity_margin": margin},
-            "training": {"epochs": 1},
-        }
-        card = TrainFaier("r", **tiny, vectors=Lettered()).train(
-            config(tmp_path), tmp_path / str(margin)
-        )
-        assert card["settings"]["similarity_margin"] == (0.3 if margin is None else 0.0)
-        losses[margin] = card["training"]["history"][0]["loss"]
-    assert losses[None] != losses[0.0]
-    without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "similarity_margin": None}})
-    card = without.train(config(tmp_path), tmp_path / "without")
-    assert card["settings"]["similarity_margin"] == 0
+    def trained(margin: float | None, name: str, **more: Any) -> Any:
+        model = {**TINY["model"], "similarity_margin": margin}
+        tiny = {**TINY, "model": model, "training": {"epochs": 1}}
+        return TrainFaier("r", **tiny, **more).train(config(tmp_path), tmp_path / name)
+
+    default = trained(None, "default", vectors=Lettered())
+    zero = trained(0.0, "zero", vectors=Lettered())
+    margins = [
+        card["settings"]["similarity_margin"] for card in (default, zero, trained(None, "none"))
+    ]
+    assert margins == [0.3, 0.0, 0]
+    first, second = (card["training"]["history"][0]["loss"] for card in (default, zero))
+    assert first != second
     filled = filled_in({"unreferenced": 0.0, "similarity_margin": None}, vectors=True)
     assert filled == {"similarity_margin": 0.3, "unreferenced": 0}
     with pytest.raises(ConfigError, match=r"task\.model\.similarity_margin needs word vectors"):
-        TrainFaier("r", **{**TINY, "model": {**TINY["model"], "similarity_margin": 0.3}}).train(
-            config(tmp_path), tmp_path / "refused"
-        )
+        trained(0.3, "refused")
 
 
 def test_wrong_options_are_one_line(tmp_path: Path) -> None:
@@ -129,8 +122,7 @@ def test_the_configuration_trains_a_few_megabytes() -> None:
     task: Any = OmegaConf.to_container(node, resolve=True)
     network = FaierNetwork(FaierShape(88, 2600, **task["network"]))
     assert sum(p.numel() for p in network.parameters()) * 2 <= 4_000_000  # bytes, in float16
-    options = filled_in(task["model"], vectors=True)
-    assert FaierSettings("r", **options).variant == "r"
+    assert FaierSettings("r", **filled_in(task["model"], vectors=True)).variant == "r"
     assert TrainingSettings(**task["training"]).epochs >= 1
 
 
@@ -140,11 +132,11 @@ def test_the_configuration_trains_a_few_megabytes() -> None:
     ids=lambda w: w.name,
 )
 def test_shipped_weights_are_what_their_card_says(weights: Any) -> None:
-    path = weights.folder / cards.WEIGHTS
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == weights.card["weights_sha256"]
+    path, card, name = weights.folder / cards.WEIGHTS, weights.card, weights.name
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == card["weights_sha256"]
     assert path.stat().st_size <= 6_000_000
-    data = weights.card["data"]
-    assert len(weights.seen) == data["n_train"] + data["n_dev"] == weights.card["images"]
-    assert weights.card["words"] == len(weights.vocabulary())
-    assert weights.card["trained_on_corruptions"] == weights.name.endswith("neg")
-    assert (weights.card["variant"] == "corruptions") == weights.name.endswith("neg")
+    assert len(weights.seen) == card["data"]["n_train"] + card["data"]["n_dev"] == card["images"]
+    assert card["words"] == len(weights.vocabulary())
+    negative = name.endswith("neg")
+    of_card = (card["trained_on_corruptions"], card["variant"] == "corruptions")
+    assert of_card == (negative, negative)

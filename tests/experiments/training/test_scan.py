@@ -81,25 +81,25 @@ def task_of(tmp_path: Path, device: str = "cpu", **losses: Any) -> tuple[Scan, S
     return model, ScanTask(model, words, train, dev, ScanLosses(**{**LOSSES, **losses}))
 
 
+def trained(tmp_path: Path, name: str, seed: int = 0, **options: Any) -> dict[str, Any]:
+    """The card of weights for gold regions that a small training leaves in a folder."""
+    given = {"losses": LOSSES, "training": settings(epochs=1), **options}
+    task = TrainScan(
+        regions=GoldRegions(), dev=20, network=NETWORK, device="cpu", min_count=2, **given
+    )
+    return task.train(run_config(tmp_path, seed=seed, n=60), tmp_path / name)
+
+
 def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    card = TrainScan(
-        LOSSES,
-        regions=GoldRegions(),
-        dev=20,
-        network=NETWORK,
-        training=settings(epochs=8),
-        min_count=2,
-        device="cpu",
-    ).train(run_config(tmp_path, seed=3, n=60), out)
+    card = trained(tmp_path, "out", seed=3, training=settings(epochs=8))
     losses = [epoch["loss"] for epoch in card["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
     # chance among 20 images of 5 captions each is an rsum of about 150
     assert card["dev"]["rsum"] > 190
     assert card["human_cosine"] > 0
     assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (3, "", False)
-    written = json.loads((out / cards.CARD).read_text())
-    assert written["dev"] == card["dev"]
+    assert json.loads((out / cards.CARD).read_text())["dev"] == card["dev"]
     assert not (out / "checkpoint.safetensors").exists()
 
     learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)
@@ -154,15 +154,8 @@ class Corners(WordVectors):
 def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
     for shrinking in (None, False):
-        card = TrainScan(
-            {**LOSSES, "similarity_margin": shrinking, "margin": 0.3},
-            regions=GoldRegions(),
-            dev=20,
-            network=NETWORK,
-            training=settings(epochs=1),
-            vectors=Lettered(),
-            device="cpu",
-        ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))
+        given = {**LOSSES, "similarity_margin": shrinking, "margin": 0.3}
+        card = trained(tmp_path, str(shrinking), losses=given, vectors=Lettered())
         assert card["losses"]["similarity_margin"] == (shrinking is None)
         assert set(card["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
         losses[shrinking] = card["training"]["history"][0]["loss"]
@@ -276,9 +269,8 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
         device="cpu",
     ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")
     assert card["shape"]["dim"] == 6
-    assert not card["shape"]["hidden"]
-    assert not card["losses"]["mirrored"]
-    assert not card["losses"]["lost_whole"]
+    left_out = (card["shape"]["hidden"], card["losses"]["mirrored"], card["losses"]["lost_whole"])
+    assert not any(left_out), left_out
 
 
 SHIPPED = [w for w in pretrained.shipped() if w.card["kind"] == "scan"]
@@ -286,12 +278,12 @@ SHIPPED = [w for w in pretrained.shipped() if w.card["kind"] == "scan"]
 
 @pytest.mark.parametrize("weights", SHIPPED, ids=lambda w: w.name)
 def test_shipped_weights_are_what_their_cards_say(weights: Any) -> None:
-    assert weights.card["human_cosine"] > 0
-    assert weights.card["trained_on_corruptions"] == (weights.card["variant"] == "corruptions")
-    model = Scan(ScanShape.of_json(weights.card["shape"]))
+    card = weights.card
+    assert card["human_cosine"] > 0
+    assert card["trained_on_corruptions"] == (card["variant"] == "corruptions")
+    model = Scan(ScanShape.of_json(card["shape"]))
     model.load_state_dict(weights.state())  # whose checksum is the card's
     assert len(weights.vocabulary()) == model.shape.words
-    assert len(weights.seen) == weights.card["data"]["n_train"] + weights.card["data"]["n_dev"]
-    best = weights.card["training"]["best_epoch"]
-    measured = weights.card["training"]["history"][best - 1]["rsum"]
-    assert weights.card["dev"]["rsum"] == pytest.approx(measured, abs=3)  # float16 since then
+    assert len(weights.seen) == card["data"]["n_train"] + card["data"]["n_dev"]
+    measured = card["training"]["history"][card["training"]["best_epoch"] - 1]["rsum"]
+    assert card["dev"]["rsum"] == pytest.approx(measured, abs=3)  # float16 since then

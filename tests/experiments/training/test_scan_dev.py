@@ -18,7 +18,8 @@ from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import GoldRegions, add_grid
 from metaeval.weights import pretrained
-from tests.metrics.scan.scan_cases import dataset, ready, weights
+from tests.metrics.metric_cases import ready
+from tests.metrics.scan.scan_cases import dataset, weights
 
 GRID = 2
 

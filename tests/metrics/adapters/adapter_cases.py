@@ -1,7 +1,5 @@
 """Datasets and modules on disk for the tests of metrics that users bring."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +8,10 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Metric, Scores
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import MetricScores, score_captions
+from tests.metrics.metric_cases import images
 
 REFERENCES = (
     ("a man swings a bat at a baseball", "a baseball player on a field"),
@@ -24,13 +22,7 @@ HUMAN = ("A man plays baseball.", "two dogs run", "a bus by the road")
 
 
 def small(references: tuple[tuple[str, ...], ...] = REFERENCES) -> CaptionDataset:
-    ids = tuple(range(len(references)))
-    human = HUMAN[: len(references)]
-    return CaptionDataset("small", ids, human, references, ids, human)
-
-
-def scenes(limit: int) -> CaptionDataset:
-    return load_scenes(limit=limit)
+    return images(references, HUMAN[: len(references)])
 
 
 def scored(
@@ -54,7 +46,6 @@ def scores_of(*arguments: object) -> Scores:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of the user's, which is the current one; its modules are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)

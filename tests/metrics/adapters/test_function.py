@@ -1,7 +1,5 @@
 """A user's function as a metric: what it is given, what it may return, and no stale scores."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pickle
@@ -17,6 +15,7 @@ import pytest
 import torch
 
 from metaeval.config import compose_config
+from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters import own as own_module
@@ -25,7 +24,6 @@ from metaeval.runs.store import MemoryStore
 from tests.metrics.adapters.adapter_cases import (
     HUMAN,
     REFERENCES,
-    scenes,
     scored,
     scores_of,
     small,
@@ -79,7 +77,7 @@ def test_our_tokens_are_given_on_request() -> None:
 
 
 def test_images_objects_and_ids_are_those_of_the_caption() -> None:
-    data = scenes(3)
+    data = load_scenes(limit=3)
     objects = data.part("objects")
 
     def seen(captions, images, objects, image_ids, scale):  # type: ignore[no-untyped-def]
@@ -115,7 +113,7 @@ def test_captions_that_cannot_be_scored_are_nan_and_not_passed_on() -> None:
     lacks_images = scored(FunctionMetric(lambda captions, images: captions), data, ["a"], [0])
     assert (lacks_images.status, lacks_images.reason) == (
         "skipped",
-        "the dataset 'small' has no images",
+        "the dataset 'toy' has no images",
     )
 
 
@@ -135,8 +133,7 @@ def test_captions_that_cannot_be_scored_are_nan_and_not_passed_on() -> None:
 def test_numbers_of_any_kind_become_float64(returned: object) -> None:
     metric = FunctionMetric(lambda captions: returned, name="score")
     values = scores_of(metric, small(), ["a", "b"], [0, 1])
-    assert values.dtype == np.float64
-    assert values.tolist() == [[0.25], [0.5]]
+    assert (values.dtype, values.tolist()) == (np.float64, [[0.25], [0.5]])
 
 
 @pytest.mark.parametrize(
@@ -314,7 +311,6 @@ def test_a_metric_that_depends_on_its_batch_is_marked(
 def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
     name: str, workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Batches followed the clock: three runs gave three numbers, and none said why."""
     (workplace / "timed_metric.py").write_text(
         "import random, time\n"
         "def batched(captions):\n"
@@ -402,7 +398,6 @@ def scaled(scale: int) -> Callable[[list[str]], list[int]]:
 def test_an_object_with_values_of_its_own_is_never_taken_from_the_cache(
     make: Callable[[int], Callable[..., Any]],
 ) -> None:
-    """Two of one source and other values had one signature."""
     store, data = MemoryStore(), small()
     for factor in (1, 2):
         done = scored(FunctionMetric(make(factor)), data, ["abc"], [0], store)
@@ -427,13 +422,10 @@ def test_it_travels_to_another_process(workplace: Path) -> None:
     )
     metric = FunctionMetric("travelling_metric.score", tokenizer="ptb")
     copy = pickle.loads(pickle.dumps(metric))
-    assert copy.columns == metric.columns
-    assert scores_of(copy, small(), ["ab"], [0]).tolist() == [[2]]
+    assert (copy.columns, scores_of(copy, small(), ["ab"], [0]).tolist()) == (metric.columns, [[2]])
 
 
 class Overlap:
-    """An object that can be called, made with its options."""
-
     def __init__(self, scale: int = 1) -> None:
         self.scale = scale
 
@@ -451,8 +443,6 @@ def test_a_class_whose_objects_can_be_called_is_made_with_the_options() -> None:
 
 
 class Unreliable:
-    """Fails a number of times for one caption."""
-
     def __init__(self, failures: int, hang: float = 0.0) -> None:
         self.failures, self.hang, self.asked = failures, hang, list[str]()
 

@@ -1,39 +1,51 @@
-"""CLIPScore and RefCLIPScore against the definition, one caption and one image at a time."""
+"""CLIPScore and RefCLIPScore against the definition, one caption and one image at a time; CLIP's
+weights in every form, and the list of CLIPs."""
 
-from __future__ import annotations
-
+import hashlib
+import json
 import logging
-import pickle
-import subprocess
-import sys
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import open_clip
+import open_clip.model as open_clip_model
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 
-from metaeval.data.coco.load import load_coco
+from metaeval import doctor
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.images import ImageFiles
+from metaeval.data.image_files import ImageFiles
 from metaeval.data.scenes import load_scenes
+from metaeval.errors import InputError
 from metaeval.metrics.base import Scores
+from metaeval.metrics.clipscore import weights as catalogue
 from metaeval.metrics.clipscore import weights as clip_weights
-from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
-from metaeval.metrics.clipscore.pacscore import (
+from metaeval.metrics.clipscore.metric import (
+    ClipScore,
+    ClipScorer,
     PacScore,
     RefClipScore,
-    RefClipScorer,
     RefPacScore,
     harmonic_mean,
 )
+from metaeval.metrics.clipscore.network import (
+    WordTokenizer,
+    _load,
+    can_be_short,
+    text_features,
+    words_of,
+)
+from metaeval.metrics.clipscore.weights import ClipWeights
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.weights import cards
+from tests.metrics.metric_cases import images
 from tests.precision import assert_same_scores
 
 MODEL = "ViT-S-32-alt"
@@ -44,7 +56,6 @@ TOLERANCE = 1e-5
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint of a small open_clip model with weights drawn at random."""
     torch.manual_seed(1)
     model = open_clip.create_model(MODEL)
     with torch.no_grad():  # biases and gains start at 0 and 1: a slip there would not be seen
@@ -99,8 +110,8 @@ def ours(
 
 def by_definition(
     weights: Path, dataset: CaptionDataset, captions: list[tuple[str, int]]
-) -> tuple[list[float], list[float]]:
-    """One caption at a time through open_clip, formulas as in the paper."""
+) -> np.ndarray:
+    """CLIPScore and RefCLIPScore [n, 2], one caption at a time through open_clip."""
     model, _, preprocess = open_clip.create_model_and_transforms(MODEL, pretrained=str(weights))
     model.eval()
     tokenizer = open_clip.get_tokenizer(MODEL)
@@ -112,32 +123,26 @@ def by_definition(
     def cosine(a: Any, b: Any) -> float:
         return float(torch.nn.functional.cosine_similarity(a.double(), b.double(), dim=0))
 
-    images, plain, with_references = dataset.part("images"), [], []
+    images, rows = dataset.part("images"), []
     for caption, i in captions:
         path = images.path(dataset.image_ids[i])
         if path is None or i == 6:
-            plain.append(np.nan)
-            with_references.append(np.nan)
+            rows.append([np.nan, np.nan])
             continue
         with Image.open(path) as image, torch.no_grad():
             picture = model.encode_image(preprocess(image.convert("RGB"))[None])[0]
         score = 2.5 * max(cosine(picture, text(caption)), 0.0)
-        plain.append(score)
-        if not dataset.references[i]:
-            with_references.append(np.nan)
-            continue
-        best = max(0.0, *(cosine(text(caption), text(r)) for r in dataset.references[i]))
-        both = score + best
-        with_references.append(2 * score * best / both if both else 0.0)
-    return plain, with_references
+        cosines = [cosine(text(caption), text(r)) for r in dataset.references[i]]
+        best = max(0.0, *cosines) if cosines else np.nan
+        rows.append([score, 2 * score * best / (score + best) if score + best else 0.0])
+    return np.array(rows)
 
 
 def test_equals_the_definition(weights: Path, dataset: CaptionDataset) -> None:
     # index 7 has no file at all
-    path = dataset.part("images").path(dataset.image_ids[7])
-    assert path is None
+    assert dataset.part("images").path(dataset.image_ids[7]) is None
     captions = captions_of(dataset)
-    plain, with_references = by_definition(weights, dataset, captions)
+    plain, with_references = by_definition(weights, dataset, captions).T
     store = MemoryStore()
     options = {"model": MODEL, "pretrained": str(weights), "store": store}
     found = ours(ClipScore, dataset, captions, **options)
@@ -147,18 +152,6 @@ def test_equals_the_definition(weights: Path, dataset: CaptionDataset) -> None:
     np.testing.assert_allclose(found, with_references, rtol=0, atol=TOLERANCE)
     assert np.nanstd(found) > 100 * TOLERANCE  # not one number for everything
     assert np.isnan(found).sum() == 3  # no image, no readable image, no reference
-
-
-def test_a_score_does_not_depend_on_other_captions(weights: Path, dataset: CaptionDataset) -> None:
-    captions = captions_of(dataset)
-    options = {"model": MODEL, "pretrained": str(weights)}
-    together = ours(RefClipScore, dataset, captions, **options)
-    order = np.random.default_rng(0).permutation(len(captions))
-    shuffled = ours(RefClipScore, dataset, [captions[j] for j in order], **options)
-    assert_same_scores(shuffled, together[order])
-    few = dataset.limited(2)
-    alone = ours(RefClipScore, few, [captions[1]], **options)
-    assert_same_scores(alone, together[1:2])
 
 
 def test_vectors_are_found_in_the_cache(
@@ -222,8 +215,6 @@ def test_random_weights_are_declared(dataset: CaptionDataset) -> None:
 
 
 def test_signature_holds_the_weights_hash(weights: Path, dataset: CaptionDataset) -> None:
-    import hashlib
-
     scorer = ClipScore(model=MODEL, pretrained=str(weights)).bind(dataset)
     (signature,) = scorer.signatures
     assert hashlib.sha256(weights.read_bytes()).hexdigest()[:12] in signature
@@ -231,25 +222,6 @@ def test_signature_holds_the_weights_hash(weights: Path, dataset: CaptionDataset
     assert not scorer.columns[0].untrained
     assert "'A photo depicts '" in signature
     assert "float32" in signature
-
-
-@pytest.mark.parametrize(
-    ("kind", "bound"), [(ClipScore, ClipScorer), (RefClipScore, RefClipScorer)]
-)
-def test_binding_and_scoring_leave_the_metric_as_it_is(
-    kind: type[ClipScore], bound: type[ClipScorer], weights: Path, dataset: CaptionDataset
-) -> None:
-    metric = kind(model=MODEL, pretrained=str(weights), device="cpu")
-    before = pickle.dumps(metric)
-    scorer, again = pickle.loads(before).bind(dataset), metric.bind(dataset, MemoryStore())
-    assert type(scorer) is type(again) is bound
-    assert scorer.signatures == again.signatures
-    assert [scorer.context(i) for i in range(8)] == [again.context(i) for i in range(8)]
-    scorer.close()  # also of one that was never prepared
-    again.prepare()
-    again.score(["a dog"], np.array([0]))
-    again.close()
-    assert pickle.dumps(metric) == before
 
 
 def test_columns_are_known_from_the_options_alone() -> None:
@@ -271,18 +243,22 @@ def test_harmonic_mean_is_defined_at_zero() -> None:
     np.testing.assert_allclose(harmonic_mean(a, b), [0, 0, 0, 2 / 3, np.nan])
 
 
+@pytest.fixture
+def empty_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No weights in the caches of this machine, which is not offline."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+
+
 def absent(metric: ClipScore, dataset: CaptionDataset) -> Absent:
     scorer = metric.bind(dataset)
     assert isinstance(scorer, Absent)
     return scorer
 
 
-def test_without_weights_or_images(
-    tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+@pytest.mark.usefixtures("empty_hub")
+def test_without_weights_or_images(tmp_path: Path, dataset: CaptionDataset) -> None:
     assert "--install clip" in absent(ClipScore(cache=tmp_path), dataset).remedy
     asked = ClipScore(cache=tmp_path, download=True)
     assert "a run downloads it" in absent(asked, dataset).remedy  # who only binds does not
@@ -299,11 +275,8 @@ def test_without_weights_or_images(
     assert "coco-images" in absent(ClipScore(pretrained="random"), empty).remedy
 
 
-def test_weights_in_hugging_face_s_cache(
-    tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
+@pytest.mark.usefixtures("empty_hub")
+def test_weights_in_hugging_face_s_cache(tmp_path: Path, dataset: CaptionDataset) -> None:
     model = tmp_path / "models--timm--vit_base_patch32_clip_224.openai"
     (model / "snapshots" / "abc").mkdir(parents=True)
     (model / "refs").mkdir()
@@ -315,6 +288,7 @@ def test_weights_in_hugging_face_s_cache(
     ClipScore(cache=tmp_path, download=True).fetch(dataset)  # nothing to do
 
 
+@pytest.mark.usefixtures("empty_hub")
 def test_own_weights_refuse_images_they_were_trained_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,8 +296,6 @@ def test_own_weights_refuse_images_they_were_trained_on(
     torch.manual_seed(0)
     cards.write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, cards.trained_on(train))
     monkeypatch.setattr(clip_weights, "SCENES_CLIP", tmp_path / "own")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
     val = load_scenes(split="val", n=5, cache=tmp_path)
     other_seed = load_scenes(split="train", seed=1, n=5, cache=tmp_path)  # the same ids
     for name in ("auto", "scenes"):
@@ -335,12 +307,10 @@ def test_own_weights_refuse_images_they_were_trained_on(
     absent(ClipScore(pretrained="auto"), photographs)  # never the default there
 
 
+@pytest.mark.usefixtures("empty_hub")
 def test_the_hub_is_used_only_without_suitable_weights(
     tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     asked: list[str] = []
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda name, **_: asked.append(name))
     metric, scenes = ClipScore(cache=tmp_path, download=True), load_scenes(n=3, cache=tmp_path)
@@ -353,64 +323,28 @@ def test_the_hub_is_used_only_without_suitable_weights(
     assert asked == 2 * ["timm/vit_base_patch32_clip_224.openai"]
 
 
-def test_importing_and_looking_needs_no_torch(tmp_path: Path) -> None:
-    code = (
-        "import sys; from metaeval.metrics.clipscore.pacscore import RefClipScore as R; "
-        "from metaeval.data.scenes import load_scenes; "
-        f"R(cache={str(tmp_path)!r}).bind(load_scenes(n=3, cache={str(tmp_path)!r})).context(0); "
-        "sys.exit('torch' in sys.modules or 'open_clip' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.coco
-def test_photographs_with_random_weights(coco_root: Path) -> None:
-    """The images that are there are scored, the others are not a number."""
-    dataset = load_coco("coco_val2017", data=coco_root)
-    images = dataset.part("images")
-    there = [i for i, image_id in enumerate(dataset.image_ids) if image_id in images][:24]
-    gone = [i for i, image_id in enumerate(dataset.image_ids) if image_id not in images][:3]
-    captions = [(dataset.human[i], i) for i in [*there, *gone]]
-    small = replace(dataset, parts={"images": lambda: images}, _loaded={})
-    found = ours(ClipScore, small, captions, model=MODEL, pretrained="random")
-    assert np.isfinite(found[: len(there)]).all()
-    assert np.isnan(found[len(there) :]).all()
-
-
 def openai() -> bool:
-    nothing = CaptionDataset("x", (1,), ("a",), (("a",),), (1,), ("a",))
-    found = clip_weights.locate(
-        "ViT-B-32", "openai", nothing, Path("~/.cache/metaeval").expanduser()
-    )
+    cache = Path("~/.cache/metaeval").expanduser()
+    found = clip_weights.locate("ViT-B-32", "openai", images([["a"]]), cache)
     return isinstance(found, clip_weights.ClipWeights)
 
 
 @pytest.mark.skipif(not openai(), reason="OpenAI's ViT-B/32 is not on this machine")
 def test_example_of_the_paper_s_code() -> None:
     """jmhessel/clipscore's README: means over its two images, to 1e-3."""
-    import os
-
     root = os.environ.get("METAEVAL_CLIPSCORE_EXAMPLE")
     if not root:
         pytest.skip("METAEVAL_CLIPSCORE_EXAMPLE does not name the folder `example` of clipscore")
-    import json
-
     folder = Path(root)
     references = json.loads((folder / "refs.json").read_text())
     ids = tuple(sorted(references))
     names = {image_id: f"{image_id}.jpg" for image_id in ids}
     for name, expected in (("good", (0.8584, 0.8450)), ("bad", (0.7153, 0.7253))):
         candidates = json.loads((folder / f"{name}_captions.json").read_text())
-        human = tuple(candidates[i] for i in ids)
-        refs = tuple(tuple(references[i]) for i in ids)
-        dataset = CaptionDataset(
-            "example",
-            ids,
-            human,
-            refs,
-            ids,
-            human,
+        human = [candidates[i] for i in ids]
+        dataset = replace(
+            images([references[i] for i in ids], human),
+            image_ids=ids,
             parts={"images": lambda: ImageFiles(folder / "images", names)},
         )
         captions = [(text, i) for i, text in enumerate(human)]
@@ -434,5 +368,216 @@ def test_pac_s_is_clipscore_with_another_factor(weights: Path, dataset: CaptionD
     assert not np.isnan(ref).all()
     (column,) = PacScore(checkpoint="some.pth").columns
     assert (column.name, column.bounds) == ("PAC-S", (0, 2))
-    absent = PacScore().bind(dataset)
-    assert "metric.pacscore.checkpoint=" in absent.remedy
+    assert "metric.pacscore.checkpoint=" in PacScore().bind(dataset).remedy
+
+
+SHAPE = {
+    "embed_dim": 16,
+    "vision_cfg": {"image_size": 32, "patch_size": 16, "width": 64, "layers": 1},
+    "text_cfg": {"context_length": 8, "vocab_size": 50, "width": 64, "heads": 1, "layers": 1},
+}
+
+
+def small(seed: int) -> Any:
+    torch.manual_seed(seed)
+    return open_clip_model.CLIP(**SHAPE)
+
+
+class Published(torch.nn.Module):
+    """As OpenAI's archive: traced, in half precision, three sizes next to the weights."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        for name, module in model.named_children():
+            self.add_module(name, module)
+        for name, value in (
+            *model.named_parameters(recurse=False),
+            *model.named_buffers(recurse=False),
+        ):
+            self.register_parameter(name, value) if isinstance(
+                value, torch.nn.Parameter
+            ) else self.register_buffer(name, value)
+        for name, size in (("input_resolution", 32), ("context_length", 8), ("vocab_size", 50)):
+            self.register_buffer(name, torch.tensor(size))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return images * self.logit_scale.exp()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["pt", "older", "wrapped", "safetensors", "torchscript"])
+def test_every_form_gives_the_same_weights(tmp_path: Path, form: str) -> None:
+    trained, model = small(1), small(2)
+    state = trained.state_dict()
+    path = tmp_path / ("w.safetensors" if form == "safetensors" else "w.pt")
+    if form == "pt":
+        torch.save(state, path)
+    elif form == "older":
+        torch.save(state, path, _use_new_zipfile_serialization=False)
+    elif form == "wrapped":
+        wrapped = {f"module.{name}": value for name, value in state.items()}
+        torch.save({"epoch": 3, "state_dict": wrapped}, path)
+    elif form == "safetensors":
+        save_file({name: value.contiguous() for name, value in state.items()}, path)
+    else:
+        torch.jit.trace(Published(trained), torch.ones(1)).save(str(path))
+    _load(model, ClipWeights("small", "own", path))
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, trained.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (lambda s: {**s, "logit_scale": torch.tensor(float("inf"))}, "'logit_scale': .*not finite"),
+        (
+            lambda s: {**s, "positional_embedding": torch.ones(8, 64) * 1j},
+            "holds numbers of torch.c",
+        ),
+        (lambda s: {k: v for k, v in s.items() if k != "logit_scale"}, "are not weights of small"),
+        (lambda s: {}, "holds no weights by name"),
+        (lambda s: [1, 2], "holds no weights by name"),
+    ],
+)
+def test_what_is_no_clip_is_one_line(tmp_path: Path, harm: Any, problem: str) -> None:
+    torch.save(harm(small(1).state_dict()), tmp_path / "w.pt")
+    with pytest.raises(InputError, match=rf"w\.pt.*{problem}") as error:
+        _load(small(2), ClipWeights("small", "own", tmp_path / "w.pt"))
+    assert "\n" not in str(error.value)
+
+
+def test_without_padding_nothing_changes() -> None:
+    torch.manual_seed(0)
+    model = open_clip.create_model("ViT-S-32-alt").eval()
+    assert can_be_short(model)
+    ids = open_clip.get_tokenizer("ViT-S-32-alt")(["a dog runs on the beach", "cats"])
+    with torch.inference_mode():
+        expected = model.encode_text(ids)
+        for row in (0, 1):
+            n = int((ids[row] != 0).sum())
+            found = text_features(model, ids[row : row + 1, :n])
+            torch.testing.assert_close(found[0], expected[row], rtol=1e-5, atol=1e-5)
+
+
+def test_a_tower_that_looks_ahead_is_left_whole() -> None:
+    assert not can_be_short(open_clip.create_model("ViT-B-16-SigLIP", load_weights=False))
+
+
+def test_words() -> None:
+    words = words_of(["A dog's life.", "two dogs"])
+    assert words == ["a", "dog's", "dogs", "life", "two"]
+    tokenizer = WordTokenizer(words, 6)
+    assert tokenizer.vocab_size == 9
+    ids = tokenizer(["Two DOGS, two zebras", "a a a a a a a", ""]).tolist()
+    assert ids == [[1, 7, 5, 7, 2, 8], [1, 3, 3, 3, 3, 8], [1, 8, 0, 0, 0, 0]]
+
+
+# SigLIP: no causal mask, the last token's state, an attention pool over the picture, no projection
+# of it; EVA-CLIP: timm's EVA02 tower with its own class token
+TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
+TOWERS = {
+    "sigmoid": {  # open_clip would look for SigLIP's vocabulary by that name
+        "embed_dim": 192,
+        "init_logit_bias": -10,
+        "custom_text": True,
+        "vision_cfg": {
+            "image_size": 224,
+            "timm_model_name": "vit_tiny_patch16_224",
+            "timm_model_pretrained": False,
+            "timm_pool": "map",
+            "timm_proj": "none",
+        },
+        "text_cfg": {
+            **TEXT,
+            "no_causal_mask": True,
+            "proj_bias": True,
+            "pool_type": "last",
+            "norm_kwargs": {"eps": 1e-6},
+        },
+    },
+    "eva": {
+        "embed_dim": 24,
+        "custom_text": True,
+        "vision_cfg": {
+            "image_size": 224,
+            "timm_model_name": "eva02_tiny_patch14_224",
+            "timm_model_pretrained": False,
+            "timm_pool": "token",
+            "timm_proj": None,
+        },
+        "text_cfg": TEXT,
+    },
+}
+
+
+def test_every_checkpoint_is_open_clip_s() -> None:
+    for each in catalogue.CHECKPOINTS:
+        assert open_clip.get_model_config(each.model) is not None, each
+        assert open_clip.get_pretrained_cfg(each.model, each.tag), each
+
+
+def test_sizes_and_checksums_are_those_of_the_published_files() -> None:
+    # parameters of OpenAI's ViT-B/32 as the paper's code prints them; the SHA-256 by which
+    # OpenAI's own loader checks the file
+    assert catalogue.count_parameters("ViT-B-32") == 151_277_313
+    line = catalogue._source(catalogue.Checkpoint("ViT-B-32", "openai"))
+    assert "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af" in line
+    assert "the hub's" in catalogue._source(catalogue.Checkpoint("ViT-B-16-SigLIP", "webli"))
+    assert "pictures of 224, 64 tokens" in catalogue._size("ViT-B-16-SigLIP")
+
+
+def test_doctor_lists_them_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor.main(["--clips"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert "metric.clipscore.pretrained=TAG" in head
+    by_name = {" ".join(line.split()[:2]): line for line in lines}
+    assert len(by_name) == len(catalogue.CHECKPOINTS) + len(catalogue.PAC_S) + 1
+    assert "428 M parameters (1.7 GB in float32)" in by_name["ViT-L-14 laion2b_s32b_b82k"]
+    assert "Apache-2.0" in by_name["ViT-B-16-SigLIP webli"]
+    assert "licence: see its card" in by_name["EVA02-L-14 merged2b_s4b_b131k"]
+
+
+@pytest.mark.parametrize("name", TOWERS)
+def test_other_architectures_score_as_the_library_has_it(name: str, tmp_path: Path) -> None:
+    """Random weights of a small one, from a file, against open_clip's forward, a caption at a time.
+
+    float32 on both: 1e-5.
+    """
+    (tmp_path / f"tiny-{name}.json").write_text(json.dumps(TOWERS[name]))
+    open_clip.add_model_config(tmp_path / f"tiny-{name}.json")
+    torch.manual_seed(0)
+    model = open_clip.create_model(f"tiny-{name}").eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    torch.save(model.state_dict(), tmp_path / "weights.pt")
+    rng = np.random.default_rng(0)
+    for k in range(3):
+        pixels = rng.integers(0, 256, (40, 50 + k, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"{k}.png")
+    texts = ("a dog", "two cats on a red sofa " * 6, "")
+    pictures = ImageFiles(tmp_path, {i: f"{i}.png" for i in range(3)})
+    dataset = images([(), (), ()], texts, parts={"images": lambda: pictures})
+    metric = ClipScore(
+        model=f"tiny-{name}", pretrained=str(tmp_path / "weights.pt"), device="cpu", weight=2.5
+    )
+    captions, index = [*texts, *texts], np.array([0, 1, 2, 1, 2, 0])
+    done = score_captions(metric, dataset, captions, index, MemoryStore())
+    assert done.status == "ok", done.reason
+    expected = [
+        2.5 * max(_cosine(model, name, tmp_path / f"{i}.png", text), 0.0)
+        for text, i in zip(captions, index, strict=True)
+    ]
+    np.testing.assert_allclose(done.scores[:, 0], expected, rtol=0, atol=1e-5)
+    assert np.ptp(expected) > 1e-3
+
+
+def _cosine(model: Any, name: str, picture: Path, text: str) -> float:
+    preprocess = open_clip.transform.image_transform_v2(
+        open_clip.transform.PreprocessCfg(**model.visual.preprocess_cfg), is_train=False
+    )
+    tokenizer = open_clip.get_tokenizer(f"tiny-{name}")
+    with Image.open(picture) as image, torch.no_grad():
+        seen = model.encode_image(preprocess(image.convert("RGB"))[None])[0]
+        said = model.encode_text(tokenizer(["A photo depicts " + text]))[0]
+    return float(torch.nn.functional.cosine_similarity(seen.double(), said.double(), dim=0))

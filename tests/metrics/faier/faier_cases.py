@@ -4,14 +4,11 @@ The loops take one region, one node and one reference at a time, in float64 NumP
 read the parameters and nothing else.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.metrics.faier.captions import ParsedCaptions
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape, ParsedCaptions
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions, padded
 
@@ -54,8 +51,6 @@ def regions(counts: tuple[int, ...] = (3, 1, 4), seed: int = 0) -> Regions:
 
 
 class Loops:
-    """FAIEr of one image and one caption, from the equations."""
-
     def __init__(self, of: FaierNetwork) -> None:
         self.p = {name: value.detach().double().numpy() for name, value in of.named_parameters()}
         self.shape = of.shape
@@ -86,7 +81,6 @@ class Loops:
         return states, (ahead[-1] + back[-1]) / 2
 
     def nodes(self, text: str, triplets: list[tuple[str, str, str]]) -> dict[str, list[Vector]]:
-        """Text objects and text relations."""
         objects, last = self.both_ways("text.words", VOCABULARY.encode(text))
         if not self.shape.relations:
             return {"objects": objects}
@@ -98,7 +92,6 @@ class Loops:
         return {"objects": objects, "relations": relations}
 
     def seen(self, u: Vector, b: Vector) -> dict[str, list[Vector]]:
-        """Visual objects and visual relations of one image's regions."""
         p = self.p
         objects = [
             p["visual.outer.weight"]
@@ -144,7 +137,6 @@ class Loops:
         return [weight @ h + bias for nodes in references for h in nodes]
 
     def score(self, u: Vector, b: Vector, references: list[int], caption: int) -> list[float]:
-        """The score of each level."""
         own = self.nodes(*TEXTS[caption])
         others = [self.nodes(*TEXTS[r]) for r in references]
         seen = self.seen(u, b) if self.shape.seen else {}

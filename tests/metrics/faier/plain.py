@@ -3,8 +3,6 @@
 The oracle of what scoring and training do in batches; slow loops in NumPy are this one's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch
@@ -45,7 +43,6 @@ def score(unions: Unions, nodes: Nodes, caption: int) -> torch.Tensor:
 
 
 def nodes_of(nodes: Nodes, level: str, row: int) -> torch.Tensor:
-    """The nodes [k, d] of one text on one level."""
     mask = nodes.object_mask if level == "objects" else nodes.relation_mask
     vectors: torch.Tensor = getattr(nodes, level)[row][mask[row]]
     return vectors

@@ -1,16 +1,18 @@
 """FAIEr's equations against slow loops from the paper, and scoring in batches against them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
 
-from metaeval.metrics.faier.captions import ParsedCaptions, build_vocabulary
 from metaeval.metrics.faier.matcher import Explainer, UnionMatcher, score_matrix
-from metaeval.metrics.faier.network import FaierNetwork, FaierShape, level_score
+from metaeval.metrics.faier.network import (
+    FaierNetwork,
+    FaierShape,
+    ParsedCaptions,
+    build_vocabulary,
+    level_score,
+)
 from metaeval.text.scene_graphs.triplets import TripletParser
-from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
 from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, TEXTS, VOCABULARY, Loops, captions, model, regions
@@ -47,15 +49,13 @@ def test_scores_are_those_of_the_loops(options: dict[str, bool]) -> None:
 
 @pytest.mark.parametrize("sees", [True, False])
 def test_a_score_does_not_depend_on_what_else_is_scored(sees: bool) -> None:
-    """To the precision: other captions, another order, and other images in the dataset."""
     rng = np.random.default_rng(0)
     words = VOCABULARY.words[4:]
     texts = [" ".join(rng.choice(words, rng.integers(1, 14))) for _ in range(300)]
     parsed = TripletParser()(texts)
     torch.manual_seed(0)
     net = FaierNetwork(FaierShape(5, len(VOCABULARY), width=32, d=48, seen=sees)).eval()
-    counts = tuple(int(n) for n in rng.integers(1, 8, size=40))
-    seen = regions(counts)
+    seen = regions(tuple(int(n) for n in rng.integers(1, 8, size=40)))
     rows = [rng.permutation(300)[: 1 + i % 4].tolist() for i in range(40)]
     whole = UnionMatcher(net)
     every = ParsedCaptions.of(texts, parsed, VOCABULARY)
@@ -89,8 +89,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            own = matcher()
-            found.append(own.score(captions(), np.array([0, 1, 2, 0, 1, 2, 0])))
+            found.append(matcher().score(captions(), np.array([0, 1, 2, 0, 1, 2, 0])))
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
@@ -127,7 +126,6 @@ def test_the_vocabulary_contains_the_lemmas_of_triplets() -> None:
     assert "ride" in found
     assert "rides" in found
     assert "eats" not in found
-    assert isinstance(found, Vocabulary)
 
 
 @pytest.mark.gpu
@@ -144,61 +142,11 @@ EXACT = {"abs": 1e-10, "rel": 0}
 
 
 def parts(**options):
-    """A model, its loops, three images as tensors, and the nodes of all texts."""
     net = model(**options)
     features, boxes, mask = regions().tensors()
     see = features.double(), boxes.double(), mask
     with torch.no_grad():
         return net, Loops(net), see, net.read(captions().take(np.arange(len(TEXTS))))
-
-
-def test_visual_objects_and_relations() -> None:
-    net, loops, (features, boxes, mask), _ = parts()
-    with torch.no_grad():
-        seen = net.see(features, boxes, mask)
-        gamma = net.visual.attention(boxes, mask)
-    assert gamma.sum(dim=2)[mask].numpy() == pytest.approx(1.0, **EXACT)
-    for i, n in enumerate(mask.sum(dim=1).tolist()):
-        slow = loops.seen(features[i, :n].numpy(), boxes[i, :n].numpy())
-        assert seen.objects[i, :n].numpy() == pytest.approx(np.array(slow["objects"]), **EXACT)
-        assert seen.relations[i, :n].numpy() == pytest.approx(np.array(slow["relations"]), **EXACT)
-
-
-def test_text_objects_and_relations() -> None:
-    _, loops, _, nodes = parts()
-    for k, (text, triplets) in enumerate(TEXTS):
-        slow = loops.nodes(text, list(triplets))
-        n, m = len(slow["objects"]), len(slow["relations"])
-        assert m == 1 + len(triplets)
-        assert (nodes.object_mask[k].sum(), nodes.relation_mask[k].sum()) == (n, m)
-        assert nodes.objects[k, :n].numpy() == pytest.approx(np.array(slow["objects"]), **EXACT)
-        assert nodes.relations[k, :m].numpy() == pytest.approx(np.array(slow["relations"]), **EXACT)
-
-
-def test_the_union_with_any_number_of_references() -> None:
-    """Directly by the equations, and with all regions' attended vectors joined at once."""
-    net, loops, see, nodes = parts()
-    rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
-    counts = torch.tensor([len(own) for own in REFERENCES])
-    with torch.no_grad():
-        seen = net.see(*see)
-        there = seen.mask.nonzero(as_tuple=True)
-        joined = {}
-        for level, mask in (("objects", nodes.object_mask), ("relations", nodes.relation_mask)):
-            vectors, of_texts = getattr(seen, level), getattr(nodes, level)
-            attended = net.fuse(level).attended(vectors, of_texts[rows], mask[rows])
-            joined[level] = net.fuse(level).join(vectors[there], attended[there], counts[there[0]])
-        plain_unions = [
-            plain.unite(net, seen, i, nodes, references) for i, references in enumerate(REFERENCES)
-        ]
-    for i, n in enumerate(see[2].sum(dim=1).tolist()):
-        slow = loops.seen(see[0][i, :n].numpy(), see[1][i, :n].numpy())
-        for k, level in enumerate(("objects", "relations")):
-            others = [loops.nodes(*TEXTS[r])[level] for r in REFERENCES[i]]
-            expected = loops.union(level, slow[level], others)
-            assert plain_unions[i][k].numpy() == pytest.approx(np.array(expected), **EXACT)
-            found = joined[level][there[0] == i]
-            assert found.numpy() == pytest.approx(np.array(expected), **EXACT)
 
 
 @pytest.mark.parametrize("relations", [True, False])

@@ -1,7 +1,5 @@
 """A small dataset, and an endpoint on loopback that answers as a test says."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -15,16 +13,15 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.judge.metric import Judge
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, score_captions
+from tests.metrics.metric_cases import images
 
 KEY = "sk-secret-0123456789"
 CAPTIONS = ("a dog runs", "a cat sleeps", "two men talk", "a red bus")
 
 
 def dataset(n: int = 4) -> CaptionDataset:
-    ids = tuple(range(n))
-    references = tuple((f"reference {i} one", f"reference {i} two") for i in ids)
-    human = tuple(r[0] for r in references)
-    return CaptionDataset("small", ids, human, references, ids, human)
+    references = [(f"reference {i} one", f"reference {i} two") for i in range(n)]
+    return images(references, [one for one, _ in references])
 
 
 def completion(text: str | None, **more: Any) -> dict[str, Any]:
@@ -47,9 +44,7 @@ def completion(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 def caption_in(body: str) -> str:
-    """The caption of an absolute prompt."""
-    match = re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)
-    return match[1]
+    return re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)[1]
 
 
 def prompt_in(body: str) -> str:
@@ -79,7 +74,6 @@ class Served:
 
 
 def length_score(body: str, _: int) -> dict[str, Any]:
-    """The number of characters of the caption."""
     return completion(f" {len(caption_in(body))}")
 
 

@@ -1,7 +1,5 @@
 """Diagnostics of judges, against cases worked by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -40,10 +38,8 @@ def test_one_answer_in_more_than_half_of_the_captions_is_marked() -> None:
     assert found.dominated
     # per 1,000 captions
     assert (found.input_tokens, found.output_tokens) == (100_000, 5_000)
-    assert found.seconds == pytest.approx(500)
-    assert found.usd == pytest.approx(2.0)
-    assert found.order_consistency is None
-    assert found.repeatability_sd is None
+    assert (found.seconds, found.usd) == (pytest.approx(500), pytest.approx(2.0))
+    assert (found.order_consistency, found.repeatability_sd) == (None, None)
     even = diagnose("J", [_answer(f"c{k}", s) for k, s in enumerate([0, 0, 70, 70])])
     assert not even.dominated
     JudgesFile.model_validate_json(JudgesFile(judges=(found, even)).model_dump_json())
@@ -72,8 +68,7 @@ def test_answers_to_different_prompts_are_not_samples() -> None:
     assert (found.captions, found.answers) == (2, 4)
     assert (found.repeatability_sd, found.same_answers) == (0, 1)
     assert found.usd == pytest.approx(1000 * 4 * 0.002 / 2)
-    once = diagnose("J", [answers[0], answers[2]])
-    assert once.repeatability_sd is None
+    assert diagnose("J", [answers[0], answers[2]]).repeatability_sd is None
 
 
 def test_orders_show_a_bias_for_the_first_caption() -> None:
@@ -88,8 +83,7 @@ def test_orders_show_a_bias_for_the_first_caption() -> None:
     ]
     found = diagnose("J", answers)
     assert found.order_consistency == pytest.approx(1 / 3)
-    assert found.first_preferred == pytest.approx(4 / 5)
-    assert found.ties == pytest.approx(1 / 6)
+    assert (found.first_preferred, found.ties) == (pytest.approx(4 / 5), pytest.approx(1 / 6))
 
 
 def test_the_slope_on_length_is_that_within_equal_ratings() -> None:
@@ -131,6 +125,5 @@ def test_effects_at_equal_rating_by_hand() -> None:
     products = (-17 + 2 * 13 - 12) / 3 + (-48 - 43 + 2 * 44) / 3
     assert effects.length_slope == pytest.approx(products / (2 / 3 + 2 / 3))
     other = diagnose("J", [replace(answer, model="tiny") for answer in answers], rated)
-    assert other.family is None
-    assert other.at_equal_rating["rating"].self_preference is None
+    assert (other.family, other.at_equal_rating["rating"].self_preference) == (None, None)
     assert not diagnose("J", answers).at_equal_rating

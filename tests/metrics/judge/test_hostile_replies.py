@@ -1,7 +1,5 @@
 """Replies that are too large, unpaid for, odd, or that repeat the key."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json
@@ -14,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -23,8 +21,7 @@ from pytest_httpserver import HTTPServer
 from scipy.stats import kendalltau
 from werkzeug import Response
 
-from metaeval.errors import ConfigError
-from metaeval.metrics.judge import client, scorer
+from metaeval.metrics.judge import scorer
 from metaeval.metrics.judge.reply import MOST_BYTES
 from metaeval.runs.answers import ANSWERS, record_answers
 from metaeval.runs.store import MemoryStore
@@ -40,13 +37,6 @@ from tests.metrics.judge.judge_cases import (
 )
 
 KEY = "sk-SECRET/abc+'123"
-
-
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_FIRST_WAIT", 0.01)
-    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 def reply_with(usage: Any) -> dict[str, Any]:
@@ -129,20 +119,6 @@ def test_the_price_of_an_unknown_usage_is_unknown(httpserver: HTTPServer, tmp_pa
     assert sorted(answers["prompt_tokens"], key=str) == [100, None]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n": 5}, "one choice of a reply is read"),
-        ({"max_tokens": None}, "the answers have no limit"),
-    ],
-)
-def test_a_request_without_a_greatest_cost_is_refused(
-    options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        judge("http://localhost/v1", parameters=options, budget={"tokens": 1000})
-
-
 def test_a_limit_in_the_parameters_is_reserved(httpserver: HTTPServer) -> None:
     served = Served(httpserver, lambda body, n: reply_with(None))
     parameters = {"max_completion_tokens": 5000}
@@ -160,7 +136,7 @@ class RawServer:
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> RawServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -240,8 +216,7 @@ def test_a_packed_reply_is_unpacked_and_other_encodings_are_failures(
 
     served = Served(httpserver, reply)
     result = scored(judge(served.url), CAPTIONS[:1])
-    assert served.headers[0]["Accept-Encoding"] == "gzip"
-    assert len(served.bodies) == 2
+    assert (served.headers[0]["Accept-Encoding"], len(served.bodies)) == ("gzip", 2)
     assert result.scores[0, 0] == 70
 
 
@@ -270,8 +245,6 @@ ODD: dict[str, Any] = {
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_an_odd_reply_is_a_failed_attempt_and_is_counted(httpserver: HTTPServer, odd: Any) -> None:
-    """Requested again, and where it never ends, a caption without an answer; others go on."""
-
     def reply(body: str, number: int) -> Any:
         return odd if number == 1 or "cat" in body else length_score(body, number)
 
@@ -311,20 +284,20 @@ def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
 
 
 def test_an_answer_that_an_earlier_version_cached_is_escaped_when_it_is_read(
-    httpserver: HTTPServer, tmp_path: Path
+    lengths: Served, tmp_path: Path
 ) -> None:
-    served, store = Served(httpserver, length_score), MemoryStore()
+    store = MemoryStore()
     with record_answers(tmp_path / "one"):
-        scored(judge(served.url), CAPTIONS[:1])
+        scored(judge(lengths.url), CAPTIONS[:1])
     (old,) = pq.read_table(tmp_path / "one" / ANSWERS).to_pylist()
     old |= {"answer": "40 \ud800", "prompt_tokens": -5}
     store.put_many("answers of judges", {bytes.fromhex(old["key"]): json.dumps(old).encode()})
     with record_answers(tmp_path / "two"):
-        result = scored(judge(served.url), CAPTIONS[:1], store)
+        result = scored(judge(lengths.url), CAPTIONS[:1], store)
     assert result.scores[0, 0] == 40
     (answer,) = pq.read_table(tmp_path / "two" / ANSWERS).to_pylist()
     assert (answer["answer"], answer["prompt_tokens"]) == ("40 \\ud800", None)
-    assert len(served.bodies) == 1
+    assert len(lengths.bodies) == 1
 
 
 def escaped(text: str) -> str:
@@ -372,18 +345,17 @@ def test_the_key_is_nowhere_however_it_is_spelled(
 
 @pytest.mark.parametrize("key", ["sk-one\ntwo", "sk-\x1b[31m", "sk-é", "sk two", "sk-…"])
 def test_a_key_that_no_header_can_have_is_refused_unseen(
-    httpserver: HTTPServer,
+    lengths: Served,
     key: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    served = Served(httpserver, length_score)
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with caplog.at_level("DEBUG"):
-        result = scored(judge(served.url))
+        result = scored(judge(lengths.url))
     assert result.status == "skipped"
     assert "the environment variable OPENAI_API_KEY has a space" in str(result.reason)
-    assert not served.bodies
+    assert not lengths.bodies
     assert "sk-" not in f"{result.reason}{caplog.text}"
 
 

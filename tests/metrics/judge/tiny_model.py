@@ -3,8 +3,6 @@
 python -m tests.metrics.judge.tiny_model FOLDER
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

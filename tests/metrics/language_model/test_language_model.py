@@ -1,9 +1,6 @@
 """The language model: its arithmetic by hand, what the shipped weights know, and what they skip."""
 
-from __future__ import annotations
-
 import math
-import pickle
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,14 +9,14 @@ import pytest
 import torch
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.language_model.metric import LanguageModel, LmScorer
+from metaeval.metrics.language_model.metric import LanguageModel
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.metrics.language_model.train import log_unigrams, main
 from metaeval.text.vocabulary import END, PAD, START
 from metaeval.weights.pretrained import read
-from tests.precision import assert_same_scores
+from tests.metrics.metric_cases import images, ready, scores_of
 
 CAPTIONS = (
     "a man rides a horse on the beach",
@@ -28,23 +25,8 @@ CAPTIONS = (
     "",
     "a zyzzyva sits on a table",
 )
-IDS = tuple(f"own-{i}" for i in range(len(CAPTIONS)))
-DATASET = CaptionDataset(
-    "own",
-    IDS,
-    CAPTIONS,
-    tuple(() for _ in IDS),
-    IDS,
-    CAPTIONS,
-    image_source=tuple(f"own:{i}" for i in range(len(IDS))),
-    pool_source=tuple(f"own:{i}" for i in range(len(IDS))),
-)
-
-
-def ready(dataset: CaptionDataset = DATASET) -> LmScorer:
-    scorer = LanguageModel().bind(dataset)
-    scorer.prepare()
-    return scorer
+SOURCES = tuple(f"own:{i}" for i in range(len(CAPTIONS)))
+DATASET = images([()] * len(CAPTIONS), CAPTIONS, image_source=SOURCES, pool_source=SOURCES)
 
 
 def test_the_network_by_a_loop() -> None:
@@ -79,7 +61,7 @@ def test_unigrams_by_hand() -> None:
 
 
 def test_scores_from_the_networks_own_numbers() -> None:
-    scorer = ready()
+    scorer = ready(LanguageModel(), DATASET)
     scores = scorer.score(CAPTIONS, np.arange(len(CAPTIONS)))
     for row, caption in zip(scores, CAPTIONS, strict=True):
         (ids,) = scorer._vocabulary.encode_all([caption])
@@ -95,21 +77,10 @@ def test_scores_from_the_networks_own_numbers() -> None:
     assert scorer.tally(CAPTIONS, np.arange(len(CAPTIONS)))[:, 1].tolist() == [0, 0, 0, 0, 1]
 
 
-def test_alone_as_together_and_unchanged() -> None:
-    metric = LanguageModel()
-    before = pickle.dumps(metric)
-    scorer = ready()
-    index = np.arange(len(CAPTIONS))
-    together = scorer.score(CAPTIONS, index)
-    alone = [scorer.score([c], index[k : k + 1]) for k, c in enumerate(CAPTIONS)]
-    assert_same_scores(np.concatenate(alone), together)
-    assert pickle.dumps(metric) == before
-
-
 @pytest.mark.coco
 def test_no_image_that_was_learned_from_is_scored(coco_root: Path) -> None:
     val = load_coco("coco_val2017", root=coco_root, split="val2017").limited(300)
-    scorer = ready(val)
+    scorer = ready(LanguageModel(), val)
     assert scorer.settings["weights"].startswith("lm_karpathy_test-")
     scores = scorer.score(val.human, np.arange(300))
     assert not np.isnan(scores).any()
@@ -121,7 +92,6 @@ def test_no_image_that_was_learned_from_is_scored(coco_root: Path) -> None:
 
 
 def test_a_small_training_end_to_end(tmp_path: Path) -> None:
-    """The command itself, on 80 scenes: its weights score other scenes, and none of these."""
     folder = tmp_path / "lm_small"
     options = ["--split", "scenes", "--scenes", "80", "--dev", "10", "--epochs", "2"]
     main([str(folder), *options])
@@ -132,12 +102,9 @@ def test_a_small_training_end_to_end(tmp_path: Path) -> None:
     )
     assert weights.card["data"]["n_train"] == 70
     val = load_scenes(split="val", n=5, images=False)
-    scorer = LanguageModel(str(folder)).bind(val)
-    scorer.prepare()
-    scores = scorer.score(val.human, np.arange(5))
+    scores = scores_of(LanguageModel(str(folder)), val, val.human, range(5))
     assert ((scores[:, 0] > 0) & (scores[:, 0] < 1)).all()
     # a language model of 280 captions knows their words better than chance among all words
     assert weights.card["dev_perplexity"] < len(weights.vocabulary()) / 2
     learned = load_scenes(split="train", n=80, images=False)
-    absent = LanguageModel(str(folder)).bind(learned)
-    assert isinstance(absent, Absent)
+    assert isinstance(LanguageModel(str(folder)).bind(learned), Absent)

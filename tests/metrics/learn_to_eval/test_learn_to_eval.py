@@ -1,10 +1,8 @@
 """LearnToEval: the authors' network as a loop, the rules of its scores, and corrupted copies."""
 
-from __future__ import annotations
-
 import json
-import pickle
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +29,8 @@ from metaeval.training.caption_data import CaptionData
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read
+from tests.metrics import metric_cases
+from tests.metrics.metric_cases import images
 from tests.precision import assert_same_scores
 
 
@@ -97,7 +97,6 @@ def test_the_mean_of_regions() -> None:
 
 
 CAPTIONS = ("a man rides a horse on the beach", "the horse man beach a on", "two dogs play", "")
-IDS = tuple(f"own-{i}" for i in range(4))
 SOURCES = tuple(f"own:{i}" for i in range(4))
 REFERENCES = (
     ("a person riding a horse", "a man on a brown horse"),
@@ -105,57 +104,34 @@ REFERENCES = (
     ("dogs playing in grass", "two dogs", "a dog and another dog"),
     (),
 )
-DATASET = CaptionDataset(
-    "own", IDS, CAPTIONS, REFERENCES, IDS, CAPTIONS, image_source=SOURCES, pool_source=SOURCES
-)
+DATASET = images(REFERENCES, CAPTIONS, image_source=SOURCES, pool_source=SOURCES)
 
 
 def ready(dataset: CaptionDataset, **options: str) -> LearnToEvalScorer:
-    scorer = LearnToEval(GoldRegions(), **options).bind(dataset)
-    scorer.prepare()
-    return scorer
+    return metric_cases.ready(LearnToEval(GoldRegions(), **options), dataset)
 
 
 def test_the_mean_over_references() -> None:
-    """A caption's score is the mean of its scores against each reference alone."""
     index = np.array([2])
     together = ready(DATASET, variant="text").score(["some dogs"], index)
     alone = []
     for reference in REFERENCES[2]:
-        references = (*REFERENCES[:2], (reference,), ())
-        one = CaptionDataset(
-            "own",
-            IDS,
-            CAPTIONS,
-            references,
-            IDS,
-            CAPTIONS,
-            image_source=SOURCES,
-            pool_source=SOURCES,
-        )
+        one = replace(DATASET, references=(*REFERENCES[:2], (reference,), ()), _loaded={})
         alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
     assert together[0, 0] == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
     assert len(set(alone)) == 3
 
 
-def test_alone_as_together_and_unchanged() -> None:
-    metric = LearnToEval(GoldRegions(), variant="text")
-    before = pickle.dumps(metric)
-    scorer, index = ready(DATASET, variant="text"), np.arange(4)
-    together = scorer.score(CAPTIONS, index)
-    alone = [scorer.score([c], index[k : k + 1]) for k, c in enumerate(CAPTIONS)]
-    assert_same_scores(np.concatenate(alone), together)
-    assert np.isnan(together[:, 0]).tolist() == [False, False, False, True]  # no reference
-    assert together[0, 0] > together[1, 0]
-    assert pickle.dumps(metric) == before
-
-
 def test_what_it_says_of_itself() -> None:
-    (column,) = ready(DATASET, variant="text").columns
-    assert column.name == "LearnToEval (text)"
-    assert column.learned_from_corruptions
-    absent = LearnToEval(GoldRegions()).bind(DATASET)
-    assert absent.part == "objects"
+    scorer = ready(DATASET, variant="text")
+    scores = scorer.score(CAPTIONS, np.arange(4))[:, 0]
+    alone = [scorer.score([c], np.array([k]))[0, 0] for k, c in enumerate(CAPTIONS)]
+    assert_same_scores(alone, scores)
+    assert np.isnan(scores).tolist() == [False, False, False, True]  # no reference
+    assert scores[0] > scores[1]
+    (column,) = scorer.columns
+    assert (column.name, column.learned_from_corruptions) == ("LearnToEval (text)", True)
+    assert LearnToEval(GoldRegions()).bind(DATASET).part == "objects"
 
 
 @pytest.mark.coco
@@ -173,7 +149,6 @@ def test_no_image_that_was_learned_from_is_scored(coco_root: Path, variant: str)
 
 
 def test_a_small_training_end_to_end(tmp_path: Path) -> None:
-    """The command itself, on 60 scenes with their regions, and with a captioner's captions."""
     scenes = load_scenes(split="train", n=60, images=False)
     results = [{"image_id": i, "caption": "a thing on a thing"} for i in scenes.image_ids]
     (tmp_path / "machine.json").write_text(json.dumps(results))
@@ -187,8 +162,7 @@ def test_a_small_training_end_to_end(tmp_path: Path) -> None:
     assert card["shape"]["dim"] == GoldRegions().dim
     assert [each["corruption"] for each in card["drawn"]] == ["random", "shuffle", "replace"]
     val = load_scenes(split="val", n=5, images=False)
-    scorer = ready(val, weights=str(folder))
-    scores = scorer.score(val.human, np.arange(5))
+    scores = ready(val, weights=str(folder)).score(val.human, np.arange(5))
     assert ((scores > 0) & (scores < 1)).all()
     assert isinstance(LearnToEval(GoldRegions(), weights=str(folder)).bind(scenes), Absent)
 
@@ -267,7 +241,6 @@ def test_every_place_and_every_word_has_the_same_chance() -> None:
 
 
 def test_the_bag_is_the_vocabulary() -> None:
-    vocabulary = Vocabulary([*SPECIAL, "a", "dog"])
-    assert bag_numbers(vocabulary).tolist() == [4, 5]
+    assert bag_numbers(Vocabulary([*SPECIAL, "a", "dog"])).tolist() == [4, 5]
     with pytest.raises(ValueError, match="at least two"):
         replaced(*encoded([["a"]]), np.random.default_rng(0), np.array([5]))

@@ -1,28 +1,25 @@
 """METEOR against pycocoevalcap's, which talks to the same jar in the jar's own way."""
 
-from __future__ import annotations
-
 import json
 import os
-import shutil
-import signal
+import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.java.process import JavaError, JavaProcess
 from metaeval.metrics.meteor import metric as server_module
 from metaeval.metrics.meteor.metric import (
+    PARAMETERS,
     Meteor,
     MeteorScorer,
     find_installation,
@@ -31,7 +28,8 @@ from metaeval.metrics.meteor.metric import (
     scores,
 )
 from tests.java.processes import gone
-from tests.metrics.ngram.ngram_cases import CHILDREN, assert_unchanged_by_scoring, configured
+from tests.metrics.metric_cases import images, ready, scores_of
+from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN
 
 pytestmark = pytest.mark.java
 
@@ -39,39 +37,7 @@ pytestmark = pytest.mark.java
 # adds the same terms in another order, so a few units in the last place may differ
 TOLERANCE = 1e-12
 IMAGES = 500
-
-
-def dataset(references: Sequence[Sequence[str]], pool: Sequence[str] = ()) -> CaptionDataset:
-    n = len(references)
-    return CaptionDataset(
-        "test",
-        tuple(range(n)),
-        ("",) * n,
-        tuple(tuple(texts) for texts in references),
-        tuple(range(len(pool))),
-        tuple(pool),
-    )
-
-
-def scorer_of(
-    references: Sequence[Sequence[str]], pool: Sequence[str] = (), **options: Any
-) -> MeteorScorer:
-    """METEOR bound to these references, and prepared."""
-    scorer = Meteor(**options).bind(dataset(references, pool))
-    scorer.prepare()
-    return scorer
-
-
-def meteor_of(
-    captions: Sequence[str], references: Sequence[str], **options: Any
-) -> npt.NDArray[np.float64]:
-    """METEOR of several candidates for one image."""
-    with closing(scorer_of([references], **options)) as scorer:
-        return scorer.score(captions, np.zeros(len(captions), dtype=np.intp))[:, 0]
-
-
-def jvm(scorer: MeteorScorer) -> int:
-    return scorer._server.pid
+WHITESPACE = Meteor(tokenizer="whitespace")
 
 
 def statistics_by_the_jar(
@@ -92,37 +58,16 @@ def statistics_by_the_jar(
 
 # ---- published numbers and worked cases ----
 
-GOLDEN_REFERENCES = [
-    "A man swinging a bat at a baseball on a field.",
-    "A man that has a baseball bat standing in the dirt.",
-    "The stands are packed as a baseball player in a gray uniform holds a bat as a catcher holds "
-    "out his mitt.",
-    "A baseball player holding a bat over the top of a base.",
-    "A baseball game is going on for the crowd.",
-]
-GOLDEN = "A baseball player is swinging his bat to hit the ball."
-FAIER_REFERENCES = [
-    "two children are standing in a grassy field.",
-    "there are two children standing in the grass by water.",
-    "two small children with umbrellas in a field near the shore.",
-]
-FAIER = [
-    "Two children with umbrellas in a grassy field.",
-    "A girl with blue dress and a boy standing in front of trees.",
-    "A couple of kids on top of a lush green field.",
-    "Two dogs are standing in an oil field.",
-]
-
 
 @pytest.mark.parametrize(("tokenizer", "published"), [("none", 0.215727), ("ptb", 0.211362)])
 def test_the_papers_example(tokenizer: str, published: float) -> None:
-    mine = meteor_of([GOLDEN], GOLDEN_REFERENCES, tokenizer=tokenizer)
-    assert mine == pytest.approx([published], abs=5e-7)  # six places are published
+    mine = scores_of(Meteor(tokenizer=tokenizer), BASEBALL.dataset, BASEBALL.captions)
+    assert mine == pytest.approx(published, abs=5e-7)  # six places are published
 
 
 def test_the_example_of_faier() -> None:
-    mine = meteor_of(FAIER, FAIER_REFERENCES)
-    assert mine == pytest.approx([0.38877, 0.17538, 0.18800, 0.25778], abs=5e-6)
+    mine = scores_of(Meteor(), CHILDREN.dataset, CHILDREN.captions)
+    assert mine[:, 0] == pytest.approx([0.38877, 0.17538, 0.18800, 0.25778], abs=5e-6)
 
 
 def test_the_formula_by_hand() -> None:
@@ -182,7 +127,7 @@ def reference(coco_root: Path) -> Reference:
         {j: references[i] for j, i in enumerate(image)}, {j: [c] for j, c in enumerate(captions)}
     )
     return Reference(
-        dataset(references),
+        images(references),
         captions,
         image,
         np.array([line.split() for line in lines], dtype=np.float64),
@@ -193,7 +138,7 @@ def reference(coco_root: Path) -> Reference:
 
 @pytest.fixture(scope="module")
 def ours(reference: Reference) -> Iterator[MeteorScorer]:
-    with closing(scorer_of(reference.data.references, tokenizer="whitespace")) as scorer:
+    with closing(ready(WHITESPACE, reference.data)) as scorer:
         yield scorer
 
 
@@ -227,14 +172,6 @@ def test_statistics_are_the_jars_although_the_table_is_cut(
 
 
 @pytest.mark.coco
-def test_scores_are_pycocoevalcaps(ours: MeteorScorer, reference: Reference) -> None:
-    mine = ours.score(reference.captions, reference.image)
-    assert mine.shape == (len(reference.captions), 1)
-    assert mine.dtype == np.float64
-    assert np.abs(mine[:, 0] - reference.scores).max() < TOLERANCE
-
-
-@pytest.mark.coco
 def test_no_score_depends_on_the_others(ours: MeteorScorer, reference: Reference) -> None:
     chosen = np.random.default_rng(1).permutation(len(reference.captions))[:300]
     captions, image = [reference.captions[j] for j in chosen], reference.image[chosen]
@@ -248,7 +185,7 @@ def test_no_score_depends_on_the_others(ours: MeteorScorer, reference: Reference
 @pytest.mark.coco
 def test_words_that_come_later_are_looked_up_too(reference: Reference) -> None:
     # the first batch knows none of the second's words: the table has to be read again
-    with closing(scorer_of(reference.data.references[:50], tokenizer="whitespace")) as scorer:
+    with closing(ready(WHITESPACE, reference.data.limited(50))) as scorer:
         assert scorer.score(["zebra"], np.array([0])).shape == (1, 1)
         mine = scorer.score(reference.captions[:50], np.arange(50))[:, 0]
     assert np.array_equal(mine, scores(reference.statistics[:50]))
@@ -285,27 +222,21 @@ HOSTILE_REFERENCES = [["a dog runs", "two dogs\nrun ||| fast"], ["", "|||"], HOS
 
 @pytest.fixture(scope="module")
 def hostile() -> npt.NDArray[np.float64]:
-    """Scores of the hostile captions against each of the hostile references."""
     image = np.repeat(np.arange(len(HOSTILE_REFERENCES)), len(HOSTILE))
     with pytest.MonkeyPatch.context() as patch:  # where decimals have commas
         patch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE")
-        scorer = scorer_of(HOSTILE_REFERENCES, tokenizer="none")
+        scorer = ready(Meteor(tokenizer="none"), images(HOSTILE_REFERENCES))
     with closing(scorer):
-        captions = HOSTILE * len(HOSTILE_REFERENCES)
-        return scorer.score(captions, image).reshape(-1, len(HOSTILE))
+        return scorer.score(HOSTILE * len(HOSTILE_REFERENCES), image).reshape(-1, len(HOSTILE))
 
 
 def test_hostile_captions_stay_in_step(hostile: npt.NDArray[np.float64]) -> None:
-    first, empty, all_of_them, none = hostile
-    assert first[HOSTILE.index("a dog runs")] == 1
-    for same in ("a dog\nruns", "a dog\r\nruns", "a\tdog runs", "a dog ||| runs", "A DOG RUNS"):
-        assert first[HOSTILE.index(same)] == 1, same
-    assert first[HOSTILE.index("")] == first[HOSTILE.index("|||")] == 0
-    assert (empty == 0).all()
-    # whatever has a word equals itself; what has none scores 0 even so, as in the jar
+    """What has a word equals itself; what has none scores 0 even so, as in the jar."""
+    same = ("a dog\nruns", "a dog\r\nruns", "a\tdog runs", "a dog ||| runs", "A DOG RUNS")
+    assert [hostile[0, HOSTILE.index(text)] for text in ("a dog runs", *same)] == [1] * 6
     words = np.array([bool(one_line(text).strip()) for text in HOSTILE])
-    assert np.array_equal(all_of_them, words.astype(float))
-    assert np.isnan(none).all()
+    np.testing.assert_array_equal(hostile[1:3], [0 * words, words])
+    assert np.isnan(hostile[3]).all()
 
 
 def test_hostile_captions_score_as_in_the_jar(hostile: npt.NDArray[np.float64]) -> None:
@@ -315,47 +246,16 @@ def test_hostile_captions_score_as_in_the_jar(hostile: npt.NDArray[np.float64]) 
 
 
 def test_no_captions_no_scores() -> None:
-    assert meteor_of([], ["a dog"]).shape == (0,)
+    assert scores_of(Meteor(), images([["a dog"]]), []).shape == (0, 1)
 
 
 # ---- the process ----
 
 
 def test_close_leaves_no_jvm_and_may_come_early() -> None:
-    scorer = scorer_of([["a dog"]], ["a cat"])
-    pid = jvm(scorer)
+    scorer = ready(Meteor(), images([["a dog"]]))
+    pid = scorer._server.pid
     scorer.close()  # while it is still loading
-    scorer.close()
-    assert gone(pid)
-
-
-def test_close_without_prepare() -> None:
-    scorer = Meteor().bind(dataset([["a dog"]]))
-    scorer.close()
-
-
-def test_two_at_once() -> None:
-    zero = np.array([0])
-    with (
-        closing(scorer_of([["a dog runs"]])) as a,
-        closing(scorer_of([["a cat sleeps"]])) as b,
-    ):
-        assert jvm(a) != jvm(b)
-        assert a.score(["a dog runs"], zero) == b.score(["a cat sleeps"], zero) == 1
-        pid = jvm(a)
-        a.close()
-        assert gone(pid)
-        assert b.score(["a cat sleeps"], zero) == 1
-
-
-def test_a_jvm_that_dies_is_one_clear_line() -> None:
-    scorer = scorer_of([["a dog"]])
-    pid = jvm(scorer)
-    scorer.score(["a dog"], np.array([0]))
-    os.kill(pid, signal.SIGKILL)
-    with pytest.raises(JavaError, match=r"^METEOR: ended with signal 9 .* after 0 of ") as caught:
-        scorer.score(["a cat"], np.array([0]))
-    assert "\n" not in str(caught.value)
     scorer.close()
     assert gone(pid)
 
@@ -363,40 +263,10 @@ def test_a_jvm_that_dies_is_one_clear_line() -> None:
 def test_too_small_a_heap_is_reported() -> None:
     references = [["a dog runs over the green grass"]]
     with (
-        closing(scorer_of(references, heap_mib=16)) as scorer,
+        closing(ready(Meteor(heap_mib=16), images(references))) as scorer,
         pytest.raises(JavaError, match=r"^METEOR: .*OutOfMemoryError"),
     ):
         scorer.score(["a dog"], np.array([0]))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
-def test_no_jvm_outlives_a_killed_run() -> None:
-    script = (
-        "from metaeval.data.dataset import CaptionDataset\n"
-        "from metaeval.metrics.meteor.metric import Meteor\n"
-        "import numpy as np\n"
-        "m = Meteor().bind(CaptionDataset('x', (1,), ('',), (('a dog',),), (), ()))\n"
-        "m.prepare()\n"
-        "print(m._server.pid, flush=True)\n"
-        "m.score(['a dog'], np.array([0]))\n"
-        "input()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as child:
-        pid = int(child.stdout.readline())
-        time.sleep(1)  # in the middle of loading
-        assert Path(f"/proc/{pid}").exists()
-        child.kill()
-        child.wait()
-    assert gone(pid)
-
-
-def test_a_locale_with_decimal_commas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE")
-    mine = meteor_of([GOLDEN], GOLDEN_REFERENCES, tokenizer="none")
-    assert mine == pytest.approx([0.215727], abs=5e-7)
 
 
 # ---- the contract ----
@@ -406,7 +276,7 @@ def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     absent = Absent("java", "no Java")
     with monkeypatch.context() as patch:
         patch.setattr(server_module, "find_java", lambda: absent)
-        assert Meteor().bind(dataset([["a dog"]])) == absent
+        assert Meteor().bind(images([["a dog"]])) == absent
     # the package, but not its data
     package = tmp_path / "pycocoevalcap"
     package.mkdir()
@@ -422,34 +292,11 @@ def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_signature_names_the_files() -> None:
     files = find_installation()
-    digests = (
-        [
-            subprocess.run(["sha256sum", path], capture_output=True, text=True).stdout[:12]
-            for path in (files.jar, files.table)
-        ]
-        if shutil.which("sha256sum")
-        else ["1e57b4c72c08", "c147ac7d2c91"]
-    )
-    scorer = Meteor(tokenizer="none").bind(dataset([["a dog"]]))
-    assert scorer.signatures == (
-        f"meteor|tok:none|norm:yes|lang:en|jar:{digests[0]}|table:{digests[1]}|v:1",
-    )
-
-
-def test_wrong_options_are_refused() -> None:
-    with pytest.raises(ConfigError, match="'sv' is not one of en, de, es, fr, ru"):
-        Meteor(language="sv")
-    with pytest.raises(ConfigError, match="unknown tokenizer"):
-        Meteor(tokenizer="nltk")
-    with pytest.raises(ConfigError, match="heap_mib: 0 is not a whole number from 1"):
-        Meteor(heap_mib=0)
-
-
-@pytest.mark.parametrize("tokenizer", ["ptb", "none"])
-def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
-    metric = configured("meteor", tokenizer=tokenizer)
+    jar, table = (sha256(path.read_bytes()).hexdigest()[:12] for path in (files.jar, files.table))
+    metric = Meteor(tokenizer="none")
     assert [(column.name, column.bounds) for column in metric.columns] == [("METEOR", (0.0, 1.0))]
-    assert_unchanged_by_scoring(metric, CHILDREN)
+    (signature,) = metric.bind(images([["a dog"]])).signatures
+    assert signature == f"meteor|tok:none|norm:yes|lang:en|jar:{jar}|table:{table}|v:1"
 
 
 def test_texts_of_thousands_of_words_cost_no_other_score(caplog: pytest.LogCaptureFixture) -> None:
@@ -458,11 +305,103 @@ def test_texts_of_thousands_of_words_cost_no_other_score(caplog: pytest.LogCaptu
     giant = " ".join(words[k % 6] for k in range(20_000))
     references = [["a dog runs"], ["the grass", giant], ["dogs on grass"]]
     captions = ["a dog runs on the grass", giant, "a dog", "grass"]
-    with closing(scorer_of(references, tokenizer="whitespace")) as scorer:
+    with closing(ready(WHITESPACE, images(references))) as scorer:
         scored = scorer.score(captions, np.array([0, 0, 1, 2], dtype=np.intp))[:, 0]
-    with closing(scorer_of([references[0], references[2]], tokenizer="whitespace")) as scorer:
+    with closing(ready(WHITESPACE, images([references[0], references[2]]))) as scorer:
         alone = scorer.score([captions[0], captions[3]], np.array([0, 1], dtype=np.intp))[:, 0]
     assert np.isnan(scored).tolist() == [False, True, True, False]
     assert scored[[0, 3]].tolist() == alone.tolist()
     assert "METEOR: 1 captions of more than 2,000 words: not scored" in caplog.text
     assert "METEOR: 1 images have a reference of more than 2,000 words" in caplog.text
+
+
+LANGUAGES = Path(__file__).parents[2] / "data" / "languages"
+GERMAN = [
+    line.split("\t")
+    for line in (LANGUAGES / "german.txt").read_text(encoding="utf-8").splitlines()
+    if line.strip()
+]
+GERMAN_HUMAN = tuple(first for first, *_ in GERMAN)
+# each image has two references: its own second caption and the next image's
+GERMAN_REFERENCES = tuple(
+    (own, following)
+    for (_, own), (_, following) in zip(GERMAN, [*GERMAN[1:], GERMAN[0]], strict=True)
+)
+GERMAN_DATA = images(GERMAN_REFERENCES, GERMAN_HUMAN, language="de")
+GERMAN_CAPTIONS = [
+    *GERMAN_HUMAN[:12],
+    *(own for _, own in GERMAN[12:24]),
+    *GERMAN_HUMAN[24:],
+]  # some match wholly
+
+INSTALLATION = find_installation()
+
+
+def german_scores(
+    metric: Meteor, captions: list[str], dataset: CaptionDataset = GERMAN_DATA
+) -> np.ndarray:
+    return scores_of(metric, dataset, captions, range(len(captions)))[:, 0]
+
+
+def jar(folder: Path, language: str) -> tuple[list[float], float]:
+    hypotheses, references = folder / "hypotheses", folder / "references"
+    hypotheses.write_text("\n".join(GERMAN_CAPTIONS) + "\n", encoding="utf-8")
+    lines = [text for texts in GERMAN_REFERENCES for text in texts]
+    references.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [INSTALLATION.java.executable, "-Dfile.encoding=UTF-8", "-jar", INSTALLATION.jar]
+    options = ["-r", "2", "-norm", "-m", "exact stem", "-l", language]
+    done = subprocess.run(
+        [*command, hypotheses, references, *options],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    segments = re.findall(r"^Segment \d+ score:\s+(\S+)$", done.stdout, re.MULTILINE)
+    final = re.search(r"^Final score:\s+(\S+)$", done.stdout, re.MULTILINE)
+    return [float(score) for score in segments], float(final[1])
+
+
+@pytest.mark.parametrize("language", sorted(PARAMETERS.keys() - {"en"}))
+def test_scores_are_the_jars(language: str, tmp_path: Path) -> None:
+    """The texts are German: function words and stems differ by language, and so do the scores."""
+    expected, final = jar(tmp_path, language)
+    metric = Meteor(tokenizer="none", language=language)  # type: ignore[arg-type]
+    scores = german_scores(metric, GERMAN_CAPTIONS)
+    assert len(expected) == len(GERMAN_CAPTIONS)
+    np.testing.assert_allclose(scores, expected, atol=1e-12)  # the same arithmetic in another order
+    with closing(ready(metric, GERMAN_DATA)) as scorer:
+        sums = scorer.statistics(GERMAN_CAPTIONS, np.arange(len(GERMAN_CAPTIONS))).sum(
+            axis=0, keepdims=True
+        )
+    assert metric.of_statistics(sums, corpus=True)[0, 0] == pytest.approx(final, abs=1e-12)
+
+
+def test_languages_differ_and_stems_match() -> None:
+    data = images([["zwei Hunde spielen"]])
+    stem = german_scores(Meteor(language="de"), ["zwei Hund spielt"], data)[0]
+    assert 0 < german_scores(Meteor(language="de"), ["zwei Katzen schlafen"], data)[0] < stem < 1
+    assert german_scores(Meteor(language="de"), [""], data).tolist() == [0.0]
+    bare = images([(), GERMAN_REFERENCES[1]])
+    assert np.isnan(german_scores(Meteor(language="de"), ["zwei", "drei"], bare)).tolist() == [
+        True,
+        False,
+    ]
+
+
+def test_the_column_and_the_signature_say_what_matches() -> None:
+    metric = Meteor(language="de")
+    (column,) = metric.columns
+    assert (column.name, column.variant_of) == ("METEOR (de, exact and stem)", "METEOR")
+    (signature,) = metric.bind(GERMAN_DATA).signatures
+    assert "lang:de" in signature
+    assert "modules:exact+stem" in signature
+    assert "table:" not in signature
+    assert "table:" in Meteor().bind(GERMAN_DATA).signatures[0]
+    assert Meteor().columns[0].name == "METEOR"
+
+
+def test_captions_in_another_language_name_the_option() -> None:
+    assert Meteor().scorer(GERMAN_DATA).remedy == "metric.meteor.language=de"
+    assert not isinstance(Meteor(language="de").scorer(GERMAN_DATA), Absent)
+    assert Meteor(language="fr").scorer(GERMAN_DATA).remedy == "metric.meteor.language=de"

@@ -1,7 +1,5 @@
 """nltk's METEOR against nltk: equal to the bit, as the scores are its own doing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ from nltk.translate.meteor_score import meteor_score
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.metrics.meteor import nltk_metric
 from metaeval.metrics.meteor.nltk_metric import (
     MeteorNltk,
@@ -19,6 +17,7 @@ from metaeval.metrics.meteor.nltk_metric import (
     install,
     read_wordnet,
 )
+from tests.metrics.metric_cases import images, ready, scores_of
 
 # two synsets in WordNet's own layout, wndb(5WN); offsets are bytes from the start of the file
 SYNSETS = (("car", "auto", "motor_car"), ("dog", "hound"))
@@ -44,15 +43,8 @@ def small(tmp_path: Path) -> Path:
     return folder
 
 
-def dataset(*references: tuple[str, ...]) -> CaptionDataset:
-    n = len(references)
-    return CaptionDataset("test", tuple(range(n)), ("",) * n, references, (), ())
-
-
 def bound(data: CaptionDataset, cache: Path, **options: str) -> MeteorNltkScorer:
-    scorer = MeteorNltk(cache=cache, **options).bind(data)
-    scorer.prepare()
-    return scorer
+    return ready(MeteorNltk(cache=cache, **options), data)
 
 
 @pytest.fixture
@@ -72,7 +64,7 @@ def test_words_stems_and_synonyms_match_as_in_nltk(cache: Path) -> None:
         "the auto a a hound motor_car",
         "hounddogs run",
     ]
-    scorer = bound(dataset(references), cache)
+    scorer = bound(images([references]), cache)
     scores = scorer.score(captions, np.zeros(len(captions), dtype=np.intp))[:, 0]
     reader = read_wordnet(cache / "nltk_data" / "corpora" / "wordnet")
     split = [text.split() for text in references]
@@ -85,7 +77,7 @@ def test_words_stems_and_synonyms_match_as_in_nltk(cache: Path) -> None:
 
 def test_the_mean_over_references_is_that_of_nltks_scores(cache: Path) -> None:
     references = ("A dog runs to the car", "two dogs running")
-    data, caption = dataset(references), "a hound runs"
+    data, caption = images([references]), "a hound runs"
     scorer = bound(data, cache, references="mean")
     reader = read_wordnet(cache / "nltk_data" / "corpora" / "wordnet")
     each = [meteor_score([r.split()], caption.split(), wordnet=reader) for r in references]
@@ -93,8 +85,6 @@ def test_the_mean_over_references_is_that_of_nltks_scores(cache: Path) -> None:
     assert scorer.score([caption], np.zeros(1, dtype=np.intp))[0, 0] == sum(each) / 2
     assert scorer.columns[0].name == bound(data, cache).columns[0].name
     assert scorer.settings != bound(data, cache).settings
-    with pytest.raises(ConfigError, match="references: 'first' is not one of best, mean"):
-        MeteorNltk(references="first")  # type: ignore[arg-type]
 
 
 @pytest.mark.coco
@@ -103,9 +93,7 @@ def test_real_captions_with_all_of_wordnet(coco_root: Path) -> None:
     if isinstance(folder, Absent):
         pytest.skip(str(folder))
     coco = load_coco("coco_val2017", root=coco_root, limit=50)
-    scorer = MeteorNltk().bind(coco)
-    scorer.prepare()
-    scores = scorer.score(coco.human, np.arange(50))[:, 0]
+    scores = scores_of(MeteorNltk(), coco, coco.human, range(50))[:, 0]
     reader = read_wordnet(folder)
     for score, caption, texts in zip(scores, coco.human, coco.references, strict=True):
         references = [text.split() for text in texts]
@@ -113,7 +101,7 @@ def test_real_captions_with_all_of_wordnet(coco_root: Path) -> None:
 
 
 def test_tokens_and_files_are_in_the_signature(cache: Path, small: Path, tmp_path: Path) -> None:
-    data = dataset(("a dog .",))
+    data = images([["a dog ."]])
     plain, ptb = bound(data, cache), bound(data, cache, tokenizer="ptb")
     assert plain.score(["a dog ."], np.zeros(1, np.intp))[0, 0] > 0.98
     (signature,) = plain.signatures
@@ -126,13 +114,12 @@ def test_tokens_and_files_are_in_the_signature(cache: Path, small: Path, tmp_pat
 
 
 def test_an_image_without_reference_has_no_score(cache: Path) -> None:
-    assert np.isnan(bound(dataset((), ("a",)), cache).score(["a"], np.zeros(1, np.intp))).all()
+    assert np.isnan(bound(images([[], ["a"]]), cache).score(["a"], np.zeros(1, np.intp))).all()
 
 
 def test_without_wordnet_it_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("nltk.data.path", [str(tmp_path / "none")])
-    absent = MeteorNltk(cache=tmp_path).bind(dataset(("a",)))
-    assert "doctor --install wordnet" in absent.remedy
+    assert "doctor --install wordnet" in MeteorNltk(cache=tmp_path).bind(images([["a"]])).remedy
 
 
 def test_a_folder_that_is_no_wordnet_is_refused(tmp_path: Path, small: Path) -> None:

@@ -1,10 +1,8 @@
 """What the tests of BLEU, SacreBLEU, ROUGE-L and CIDEr are fed with, and their oracle."""
 
-from __future__ import annotations
-
-import pickle
 import random
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +15,9 @@ from omegaconf import OmegaConf
 from metaeval.config import CITATION
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.base import Metric, Scores
 from metaeval.text.tokenizers import base as tokenizers
+from tests.metrics.metric_cases import images, ready, scores_of
 
 
 class Case(NamedTuple):
@@ -29,8 +28,7 @@ class Case(NamedTuple):
 
     @property
     def dataset(self) -> CaptionDataset:
-        ids, human = tuple(range(len(self.references))), self.sets[0]
-        return CaptionDataset("case", ids, human, self.references, ids, human)
+        return images(self.references, self.sets[0])
 
     @property
     def captions(self) -> list[str]:
@@ -104,6 +102,7 @@ NASTY = Case(
 )
 
 
+@cache
 def coco_sample(root: Path, images: int = 300, seed: int = 0) -> Case:
     """Real captions of a seeded sample of val2017 and four sets: the human captions, with words
     put out of order, with half of the words from elsewhere, and another image's caption."""
@@ -148,27 +147,12 @@ def case_strategy() -> st.SearchStrategy[Case]:
     )
 
 
-def bound(metric: Metric, dataset: CaptionDataset) -> Scorer:
-    """The metric's scorer on this dataset."""
-    scorer = metric.bind(dataset)
-    assert isinstance(scorer, Scorer), scorer
-    return scorer
-
-
-def prepared(metric: Metric, case: Case) -> Scorer:
-    """The metric's scorer, prepared for the case's images."""
-    scorer = bound(metric, case.dataset)
-    scorer.prepare()
-    return scorer
+def prepared(metric: Metric, case: Case) -> Any:
+    return ready(metric, case.dataset)
 
 
 def scores(metric: Metric, case: Case) -> Scores:
-    """All sets scored in one call."""
-    scorer = prepared(metric, case)
-    try:
-        return scorer.score(case.captions, case.index)
-    finally:
-        scorer.close()
+    return scores_of(metric, case.dataset, case.captions, case.index)
 
 
 def oracle(scorer: Any, case: Case) -> Scores:
@@ -197,18 +181,7 @@ def assert_alone_as_together(metric: Metric, case: Case) -> None:
     assert np.unique(together).size > 4  # it was about something
 
 
-def assert_unchanged_by_scoring(metric: Metric, case: Case) -> None:
-    """Byte by byte the same pickle after any scores; and the pickle is the same metric."""
-    before = pickle.dumps(metric)
-    together = scores(metric, case)
-    assert pickle.dumps(metric) == before
-    copy: Metric = pickle.loads(before)
-    assert bound(copy, case.dataset).signatures == bound(metric, case.dataset).signatures
-    assert scores(copy, case).tobytes() == together.tobytes()
-
-
 def configured(name: str, **options: Any) -> Metric:
-    """The metric as conf/metric/NAME.yaml sets it up."""
     path = Path(__file__).parents[3] / "conf/metric" / f"{name}.yaml"
     assert path.read_text(encoding="utf-8").startswith(f"# @package metric.{name}\n")
     node = OmegaConf.merge(OmegaConf.load(path), options)

@@ -1,6 +1,4 @@
-"""CIDEr against pycocoevalcap, CIDEr (not D) and CIDEr-R against their authors' programs."""
-
-from __future__ import annotations
+"""CIDEr; CIDEr (not D) and CIDEr-R against their authors' programs; Self-CIDEr by hand."""
 
 import json
 import logging
@@ -10,21 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
+from metaeval.metrics.ngram.diversity import count_idf, diversity, main, self_cider
+from tests.metrics.metric_cases import bound
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
     CHILDREN,
     NASTY,
     Case,
-    bound,
-    case_strategy,
-    coco_sample,
-    configured,
     oracle,
     prepared,
     scores,
@@ -38,40 +32,11 @@ close = {"rtol": 0, "atol": 1e-12}
 coco_cider = CocoCider().compute_score
 
 
-@pytest.mark.coco
-def test_equals_pycocoevalcap_on_coco(coco_root: Path) -> None:
-    case = coco_sample(coco_root)
-    np.testing.assert_allclose(scores(Cider(), case), oracle(coco_cider, tokenised(case)), **close)
-
-
-def test_equals_pycocoevalcap_on_nasty_captions() -> None:
-    case = tokenised(NASTY, "whitespace")
-    mine = scores(Cider(tokenizer="whitespace"), case)
-    np.testing.assert_allclose(mine, oracle(coco_cider, case), **close)
-
-
-@given(case_strategy())
-@settings(max_examples=200, deadline=None)
-def test_equals_pycocoevalcap_on_any_words(case: Case) -> None:
-    mine = scores(Cider(tokenizer="whitespace"), case)
-    np.testing.assert_allclose(mine, oracle(coco_cider, case), **close)
-    assert ((mine >= 0) & (mine <= 10 + 1e-12)).all()
-
-
 def test_sigma_as_in_pycocoevalcap() -> None:
     case = tokenised(NASTY, "whitespace")
     mine = scores(Cider(sigma=2.5, tokenizer="whitespace"), case)
     np.testing.assert_allclose(mine, oracle(CocoCider(sigma=2.5).compute_score, case), **close)
     assert not np.allclose(mine, scores(Cider(tokenizer="whitespace"), case))
-
-
-def test_a_token_with_a_space_is_two_words_as_in_pycocoevalcap() -> None:
-    case = Case(
-        (("about 2 1/2 pizzas are left",), ("a dog",)),
-        (("there are 2 1/2 pizzas", "a dog"), ("1/2 pizzas", "2 dogs")),
-    )
-    assert any("\xa0" in text for text in tokenised(case).captions)
-    np.testing.assert_allclose(scores(Cider(), case), oracle(coco_cider, tokenised(case)), **close)
 
 
 def test_worked_by_hand() -> None:
@@ -83,8 +48,7 @@ def test_worked_by_hand() -> None:
     """
     case = Case((("cat sat",), ("cat",)), (("red cat", "cat"), ("sat", "cat")))
     mine = scores(Cider(tokenizer="whitespace"), case)[:, 0]
-    expected = [0, 0, 10 * math.exp(-1 / 72) / 4, 0]
-    np.testing.assert_allclose(mine, expected, **close)
+    np.testing.assert_allclose(mine, [0, 0, 10 * math.exp(-1 / 72) / 4, 0], **close)
 
 
 def test_documents_are_images_or_what_a_protocol_counts() -> None:
@@ -113,12 +77,6 @@ def test_documents_are_images_or_what_a_protocol_counts() -> None:
     assert len(signatures) == 3
 
 
-def test_the_only_reference_itself_scores_ten() -> None:
-    text = "a dog runs along the beach"
-    mine = scores(Cider(tokenizer="whitespace"), Case(((text,), ("two cats",)), ((text, ""),)))
-    np.testing.assert_allclose(mine[:, 0], [10, 0], **close)
-
-
 def test_unknown_words_do_not_lean_on_each_other() -> None:
     """Words outside the corpus are numbered call by call; their order must not enter the sums."""
     scorer = prepared(Cider(tokenizer="whitespace"), NASTY)
@@ -132,43 +90,24 @@ def test_unknown_words_do_not_lean_on_each_other() -> None:
 def test_a_single_image_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         mine = scores(Cider(), BASEBALL)
-    assert mine == 0
-    assert oracle(coco_cider, tokenised(BASEBALL)) == 0
+    assert (mine, oracle(coco_cider, tokenised(BASEBALL))) == (0, 0)
     assert caplog.messages == ["CIDEr is 0 for every caption: its idf needs more than one image"]
     caplog.clear()
     scores(Cider(tokenizer="whitespace"), NASTY)
     assert not caplog.messages
 
 
-def _signature(dataset: CaptionDataset) -> str:
-    return bound(configured("cider"), dataset).signatures[0]
-
-
-def test_bounds() -> None:
-    assert configured("cider").columns[0].bounds == (0, 10)
-
-
 def test_signature_holds_the_corpus() -> None:
-    dataset = NASTY.dataset
-    signature = _signature(dataset)
-    start = "cider|tok:ptb-3.4.1|n:4|sigma:6|df:8-images-"
-    assert signature.startswith(start)
-    assert signature.endswith("|v:1")
-    assert len(signature) == len(start) + 8 + len("|v:1")
-    # what changes a document frequency changes the signature …
-    assert _signature(dataset.limited(5)) not in signature
-    other = (*NASTY.references[:-1], ("one two three four five six seven nine",))
-    assert _signature(Case(other, NASTY.sets).dataset) != signature
-    moved = (NASTY.references[0][:1], (*NASTY.references[1], NASTY.references[0][1]))
-    assert _signature(Case(moved + NASTY.references[2:], NASTY.sets).dataset) != signature
-    # … and what does not, does not
-    backwards = tuple(tuple(group[::-1]) for group in NASTY.references[::-1])
-    assert _signature(Case(backwards, NASTY.sets).dataset) == signature
+    """What changes a document frequency changes the signature, and what does not, does not."""
 
+    def signature(*references: tuple[str, ...]) -> str:
+        return bound(Cider(), Case(references, NASTY.sets).dataset).signatures[0]
 
-def test_sigma_has_a_bound() -> None:
-    with pytest.raises(ConfigError, match="sigma"):
-        Cider(sigma=0)
+    (first, second, *rest), whole = NASTY.references, signature(*NASTY.references)
+    assert bound(Cider(), NASTY.dataset.limited(5)).signatures[0] != whole
+    assert signature(*NASTY.references[:-1], ("one two three four five six seven nine",)) != whole
+    assert signature(first[:1], (*second, first[1]), *rest) != whole
+    assert signature(*(group[::-1] for group in NASTY.references[::-1])) == whole
 
 
 def _captions_file(path: Path, case: Case) -> Path:
@@ -270,15 +209,6 @@ def test_equals_the_authors_program(metric: type[CiderPlain], printed: list[list
     np.testing.assert_allclose(mine, np.concatenate(printed), rtol=0, atol=6e-13)
 
 
-def test_the_three_differ() -> None:
-    d, plain, r = (
-        scores(metric(tokenizer="whitespace"), CASE)[:, 0] for metric in (Cider, CiderPlain, CiderR)
-    )
-    assert (plain >= d - 1e-12).all()  # nothing is clipped, nothing is charged for length
-    assert np.abs(plain - d).max() > 1
-    assert np.abs(r - d).max() > 0.5
-
-
 def test_cider_r_worked_by_hand() -> None:
     """Candidate "sat sat", reference "cat sat", another image with "cat"; N = 2.
 
@@ -294,11 +224,57 @@ def test_cider_r_worked_by_hand() -> None:
     assert mine == pytest.approx(wanted, abs=1e-12)
 
 
-def test_configuration_and_signature() -> None:
-    plain, r, d = (
-        bound(configured(n), NASTY.dataset).signatures[0]
-        for n in ("cider_plain", "cider_r", "cider")
-    )
-    assert plain.startswith("cider (not d)|tok:ptb-3.4.1|n:4|clip:no|df:8-images-")
-    assert r.startswith("cider-r|tok:ptb-3.4.1|n:4|repetition:0.8|length:0.2|df:8-images-")
-    assert d.startswith("cider|tok:ptb-3.4.1|n:4|sigma:6|df:8-images-")  # as ever
+CORPUS = [
+    [["a", "dog", "runs"], ["the", "dog", "is", "running"]],
+    [["two", "cats"], ["cats", "sleep"]],
+    [["a", "man"]],
+]
+
+
+def test_the_ends_of_the_scale() -> None:
+    idf, unseen = count_idf(CORPUS)
+    same = [["dog", "runs", "on", "grass"]] * 3
+    assert self_cider(same, idf, unseen) == pytest.approx(0, abs=1e-12)
+    apart = [["dog", "runs", "very", "fast"], ["two", "cats", "sleep", "well"]]
+    assert self_cider(apart, idf, unseen) == pytest.approx(1, abs=1e-12)
+    assert math.isnan(self_cider([[], []], idf, unseen))
+    with pytest.raises(ValueError, match="at least two"):
+        self_cider(same[:1], idf, unseen)
+
+
+def test_two_captions_by_their_cider() -> None:
+    """The eigenvalues of [[1, k], [k, 1]] are 1 ± k. k is CIDEr (not D) of the one against the
+    other, over ten, with the same corpus."""
+    idf, unseen = count_idf(CORPUS)
+    one, other = ["a", "dog", "runs", "on", "grass"], ["the", "dog", "runs", "on", "sand"]
+    kernel = 0.0
+    for n in range(1, 5):
+        grams = [[tuple(t[i : i + n]) for i in range(len(t) - n + 1)] for t in (one, other)]
+        words = sorted({g for each in grams for g in each})
+        x, y = (np.array([each.count(w) * idf.get(w, unseen) for w in words]) for each in grams)
+        kernel += x @ y / (np.linalg.norm(x) * np.linalg.norm(y)) / 4
+    mine = self_cider([one, other], idf, unseen)
+    assert mine == pytest.approx(-math.log2((1 + kernel) / 2), abs=1e-12)
+
+
+def test_counts_by_hand() -> None:
+    groups = [[["a", "dog"], ["a", "dog"]], [["a", "cat", "a", "cat"]]]
+    d = diversity(groups, *count_idf(CORPUS))
+    assert d[:4] == (3, 1 / 3, 3, 8 / 3)
+    # 3 words of 8; pairs: a dog, a dog; a cat, cat a, a cat: 3 of 5
+    assert (d.distinct_1, d.distinct_2) == (3 / 8, 3 / 5)
+    assert d.self_cider == pytest.approx(0, abs=1e-12)
+    assert math.isnan(diversity(groups[1:], *count_idf(CORPUS)).self_cider)
+
+
+@pytest.mark.coco
+def test_the_command(coco_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    annotations = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
+    ids = [image["id"] for image in annotations["images"]][:50]
+    results = [{"image_id": i, "caption": "a man on a horse"} for i in ids]
+    path = tmp_path / "dull.json"
+    path.write_text(json.dumps(results))
+    main([str(path), "--split", "val2017"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "| dull | 50 | 0 % | 4 | 5.0 | 0.016 | 0.020 | – |"
+    assert lines[2].startswith("| people, all references | 2")

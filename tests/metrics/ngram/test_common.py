@@ -1,14 +1,20 @@
 """What all metrics of n-grams have in common: company, changes, captions without a score, size."""
 
-from __future__ import annotations
-
+import math
+import random
+import re
 import tracemalloc
+from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import sacrebleu
+from hypothesis import example, given, settings
 from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
@@ -20,17 +26,21 @@ from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
 from metaeval.metrics.ngram.rouge import RougeL, RougeN
 from metaeval.metrics.ngram.sacrebleu import Chrf, SacreBleu, Ter
+from tests.metrics.metric_cases import bound, images
 from tests.metrics.ngram.ngram_cases import (
+    BASEBALL,
+    CHILDREN,
     NASTY,
     Case,
     assert_alone_as_together,
-    assert_unchanged_by_scoring,
-    bound,
+    case_strategy,
     coco_sample,
     configured,
+    oracle,
     prepared,
+    tokenised,
 )
-from tests.metrics.ngram.test_sacrebleu import INSTALLED
+from tests.metrics.ngram.ngram_cases import scores as scores_of
 from tests.metrics.test_controls import plain_copy
 
 WHITESPACE = [
@@ -49,25 +59,119 @@ def test_alone_as_together_on_nasty_captions(metric: Metric) -> None:
     assert_alone_as_together(metric, NASTY)
 
 
-@pytest.mark.coco
-@pytest.mark.parametrize(
-    "metric", [Bleu(unsmoothed=True), Cider(), RougeL(), SacreBleu()], ids=name_of
-)
-def test_alone_as_together_on_coco(metric: Metric, coco_root: Path) -> None:
-    assert_alone_as_together(metric, coco_sample(coco_root, images=60))
+GOLDEN = [
+    # the paper prints six digits, cut off rather than rounded
+    (Bleu(), BASEBALL, slice(3), [[0.727272, 0.381385, 0.252829]], 1e-6),
+    (Bleu(), BASEBALL, slice(3, 4), [[0.0000377]], 5e-8),  # pycocoevalcap's, three digits
+    (Bleu(unsmoothed=True), BASEBALL, slice(4, 7), [[0.381385, 0.252829, 0]], 1e-6),
+    (RougeL(), BASEBALL, slice(1), [[0.448529]], 1e-6),
+    (SacreBleu(), BASEBALL, slice(1), [[0.165904]], 5e-7),
+    # FAIEr's four captions; pycocoevalcap's smoothing constants give these digits
+    (Bleu(), CHILDREN, slice(3, 4), np.transpose([[0.8409, 3.907e-9, 7.089e-13, 4.939e-5]]), None),
+    (Bleu(unsmoothed=True), CHILDREN, slice(6, 7), [[0.8409], [0], [0], [0]], 5e-5),
+    (RougeL(), CHILDREN, slice(1), [[0.79664], [0.19902], [0.21670], [0.62500]], 5e-6),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
+@pytest.mark.parametrize(("metric", "case", "columns", "printed", "near"), GOLDEN)
+def test_printed_examples(
+    metric: Metric, case: Case, columns: slice, printed: Any, near: float | None
+) -> None:
+    """González-Chávez et al., appendix; FAIEr, figure 5. Near: absolute, or 2e-4 relative."""
+    mine = scores_of(metric, case)[:, columns]
+    close = {"rtol": 2e-4, "atol": 0} if near is None else {"rtol": 0, "atol": near}
+    np.testing.assert_allclose(mine, printed, **close)
+
+
+# BLEU's arithmetic is pycocoevalcap's in its order; the others add up some hundred products, scores
+# of at most 10, in another order
+pycocoevalcap = pytest.mark.parametrize(
+    ("kind", "theirs", "near"),
     [
-        *((name, {}) for name in ("bleu", "cider", "cider_plain", "cider_r", "rouge_l")),
-        *((name, {}) for name in ("chrf", "ter")),
-        ("rouge_n", {"stem": True}),
-        *(("sacrebleu", {"tokenizer": tokenizer}) for tokenizer in INSTALLED),
+        (Bleu, partial(CocoBleu(4).compute_score, verbose=0), 0),
+        (Cider, CocoCider().compute_score, 1e-12),
+        (RougeL, CocoRouge().compute_score, 1e-12),
     ],
 )
-def test_scoring_leaves_the_metric_as_it_was(name: str, options: dict[str, Any]) -> None:
-    assert_unchanged_by_scoring(configured(name, **options), NASTY)
+# tokens with a space: two words for BLEU and CIDEr, one for ROUGE-L
+SPACED = Case(
+    (("about 2 1/2 pizzas are left",), ("a dog",)),
+    (("there are 2 1/2 pizzas", "a dog"), ("1/2 pizzas", "2 dogs")),
+)
+
+
+def assert_equal(kind: Any, theirs: Any, near: float, case: Case) -> None:
+    expected = oracle(theirs, tokenised(case))
+    np.testing.assert_allclose(scores_of(kind(), case), expected, rtol=0, atol=near)
+
+
+@pytest.mark.coco
+@pycocoevalcap
+def test_equals_pycocoevalcap_on_coco(kind: Any, theirs: Any, near: float, coco_root: Path) -> None:
+    assert_equal(kind, theirs, near, coco_sample(coco_root))
+
+
+@pycocoevalcap
+def test_equals_pycocoevalcap_on_tokens_with_a_space(kind: Any, theirs: Any, near: float) -> None:
+    assert any("\xa0" in text for text in tokenised(SPACED).captions)
+    assert_equal(kind, theirs, near, SPACED)
+
+
+@pycocoevalcap
+@given(case=case_strategy())
+@example(case=tokenised(NASTY, "whitespace"))
+@settings(max_examples=200, deadline=None)
+def test_equals_pycocoevalcap_on_any_words(kind: Any, theirs: Any, near: float, case: Case) -> None:
+    metric = kind(tokenizer="whitespace")
+    mine = scores_of(metric, case)
+    np.testing.assert_allclose(mine, oracle(theirs, case), rtol=0, atol=near)
+    low, high = metric.columns[0].bounds
+    assert ((mine >= low) & (mine <= high + 1e-12)).all()
+
+
+VERSION = sacrebleu.__version__
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "column", "signature"),
+    [
+        ("bleu", {}, 3, "bleu-4|tok:ptb-3.4.1|smooth:coco|ref:closest|v:1"),
+        (
+            "bleu",
+            {"unsmoothed": True, "tokenizer": "whitespace"},
+            6,
+            "bleu-4|tok:whitespace|smooth:none|ref:closest|v:1",
+        ),
+        ("rouge_l", {}, 0, "rouge-l|tok:ptb-3.4.1|beta:1.2|v:1"),
+        ("rouge_n", {}, 1, "rouge-2|tok:rouge-score|stem:no|ref:best|v:1"),
+        ("cider", {}, 0, "cider|tok:ptb-3.4.1|n:4|sigma:6|df:8-images-HASH|v:1"),
+        ("cider_plain", {}, 0, "cider (not d)|tok:ptb-3.4.1|n:4|clip:no|df:8-images-HASH|v:1"),
+        (
+            "cider_r",
+            {},
+            0,
+            "cider-r|tok:ptb-3.4.1|n:4|repetition:0.8|length:0.2|df:8-images-HASH|v:1",
+        ),
+        (
+            "sacrebleu",
+            {},
+            0,
+            f"sacrebleu|case:mixed|eff:yes|tok:13a|smooth:exp|version:{VERSION}|v:1",
+        ),
+        (
+            "chrf",
+            {},
+            1,
+            f"chrf++|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{VERSION}|beta:2|v:1",
+        ),
+        ("ter", {}, 0, f"ter|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{VERSION}|v:1"),
+    ],
+)
+def test_signatures_as_configured(
+    name: str, options: dict[str, Any], column: int, signature: str
+) -> None:
+    found = bound(configured(name, **options), NASTY.dataset).signatures[column]
+    assert re.sub("-[0-9a-f]{8}[|]", "-HASH|", found) == signature
 
 
 NAN = np.nan
@@ -76,19 +180,15 @@ NAN = np.nan
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [  # of "" and spaces with a reference, of "a dog" and "" without, of "" with an empty reference
-        (WHITESPACE[0], [0, 0, NAN, NAN, 0]),
-        *((metric, [0, 0, NAN, NAN, 0]) for metric in WHITESPACE[1:4]),
+        *((metric, [0, 0, NAN, NAN, 0]) for metric in WHITESPACE[:4]),
         (WHITESPACE[4], [0, 0, NAN, NAN, 1]),  # an empty word against an empty word
-        (RAW[0], [0, 0, NAN, NAN, 0]),
-        (RAW[1], [0, 0, NAN, NAN, 0]),
-        (RAW[2], [0, 0, NAN, NAN, 0]),
+        *((metric, [0, 0, NAN, NAN, 0]) for metric in RAW[:3]),
         (RAW[3], [1, 1, NAN, NAN, 0]),
     ],
     ids=name_of,
 )
 def test_nothing_to_score(metric: Metric, expected: Sequence[float]) -> None:
-    case = Case((("a dog",), (), ("",), ("two cats",)), (("",) * 4,))
-    scorer = prepared(metric, case)
+    scorer = prepared(metric, Case((("a dog",), (), ("",), ("two cats",)), (("",) * 4,)))
     scores = scorer.score(["", "   ", "a dog", "", ""], np.array([0, 0, 1, 1, 2]))
     columns = len(scorer.columns)
     np.testing.assert_array_equal(scores, np.repeat(np.array(expected)[:, None], columns, axis=1))
@@ -108,8 +208,7 @@ def dataset() -> CaptionDataset:
         for image in range(IMAGES)
     )
     human = tuple(" ".join([*group[1].split()[2:], "w1", "w2"]) for group in references)
-    ids = tuple(range(IMAGES))
-    return CaptionDataset("many", ids, human, references, ids, human)
+    return images(references, human)
 
 
 def coco(scorer: Any) -> Any:
@@ -157,3 +256,161 @@ def test_an_image_with_thousands_of_references_costs_what_it_holds(
     right = expected(dataset)
     np.testing.assert_allclose(scores[:TESTED], right, rtol=0, atol=1e-9)
     assert scores[0, 0] > 0
+
+
+# pycocoevalcap's arithmetic in its order, so it is equal to the last bit
+
+
+# Unsmoothed BLEU has no oracle: its definition, in exact fractions up to the last step
+
+
+def _by_definition(candidate: str, references: tuple[str, ...], order: int) -> float:
+    def grams(text: str, n: int) -> Counter[tuple[str, ...]]:
+        words = text.split()
+        return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+    length = len(candidate.split())
+    product = Fraction(1)
+    for n in range(1, order + 1):
+        most: Counter[tuple[str, ...]] = Counter()
+        for reference in references:
+            most |= grams(reference, n)
+        matches = (grams(candidate, n) & most).total()
+        if not matches:
+            return 0.0
+        product *= Fraction(matches, length - n + 1)
+    closest = min((len(r.split()) for r in references), key=lambda r: (abs(r - length), r))
+    penalty = math.exp(1 - closest / length) if length < closest else 1.0
+    return penalty * math.exp(math.log(product) / order)
+
+
+@given(case_strategy())
+@settings(max_examples=200, deadline=None)
+def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
+    expected = [
+        [_by_definition(caption, case.references[i], order) for order in (2, 3, 4)]
+        for caption, i in zip(case.captions, case.index.tolist(), strict=True)
+    ]
+    mine = scores_of(Bleu("whitespace", unsmoothed=True), case)[:, 4:]
+    # a dozen roundings of factors near 1 on either side, no cancellation
+    np.testing.assert_allclose(mine, expected, rtol=1e-13, atol=0)
+    assert ((mine >= 0) & (mine <= 1 + 1e-12)).all()
+
+
+def test_orders_can_be_fewer_or_more() -> None:
+    few = Bleu(tokenizer="whitespace", max_n=2)
+    assert [column.name for column in few.columns] == ["BLEU-1", "BLEU-2"]
+    np.testing.assert_array_equal(
+        scores_of(few, NASTY), scores_of(Bleu(tokenizer="whitespace"), NASTY)[:, :2]
+    )
+    six = scores_of(Bleu("whitespace", max_n=6, unsmoothed=True), NASTY)
+    same = NASTY.captions.index("one two three four five six seven eight nine ten")
+    # n-gram matches 8, 7, …, 3 out of 10, 9, …, 5
+    assert six[same, -1] == pytest.approx((8 * 7 * 6 * 5 * 4 * 3 / 151200) ** (1 / 6), rel=1e-13)
+
+
+def test_columns() -> None:
+    metric = configured("bleu", unsmoothed=True)
+    names = [column.name for column in metric.columns[4:]]
+    assert names == ["BLEU-2 (unsmoothed)", "BLEU-3 (unsmoothed)", "BLEU-4 (unsmoothed)"]
+    assert [column.headline for column in metric.columns] == [False] * 3 + [True] + [False] * 3
+
+
+# The LCS are whole numbers and equal; what is left is one formula, rounded half a dozen times on
+# either side: 1e-12 is ample, and far below the documented 1e-9.
+close = {"rtol": 0, "atol": 1e-12}
+
+
+def _longest_common_subsequence(a: list[str], b: list[str]) -> int:
+    above = [0] * (len(b) + 1)
+    for x in a:
+        row = [0]
+        for j, y in enumerate(b):
+            row.append(above[j] + 1 if x == y else max(above[j + 1], row[j]))
+        above = row
+    return above[-1]
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 130])
+def test_common_subsequences_at_the_width_of_a_machine_word(length: int) -> None:
+    rng = random.Random(length)
+    reference = rng.choices("abcd", k=length)
+    candidates = [rng.choices("abcde", k=k) for k in (1, 2, length, length + 7)] + [reference]
+    case = Case(((" ".join(reference),),), tuple((" ".join(c),) for c in candidates))
+    mine = scores_of(RougeL(tokenizer="whitespace"), case)[:, 0]
+    expected = []
+    for candidate in candidates:
+        common = _longest_common_subsequence(candidate, reference)
+        p, r = common / len(candidate), common / length
+        expected.append(2.44 * p * r / (r + 1.44 * p) if common else 0.0)
+    np.testing.assert_allclose(mine, expected, **close)
+    assert mine[-1] == pytest.approx(1)
+
+
+def test_precision_and_recall_may_come_from_different_references() -> None:
+    # candidate "a b c d": precision 3/4 from the long reference, recall 2/2 from the short one
+    case = Case((("a b c x x x x x", "a b"),), (("a b c d",),))
+    beta, p, r = 2.0, 0.75, 1.0
+    expected = (1 + beta**2) * p * r / (r + beta**2 * p)
+    mine = scores_of(RougeL(beta=beta, tokenizer="whitespace"), case)
+    assert mine == pytest.approx(expected, abs=1e-15)
+
+
+# references, candidate, then `RougeScorer(["rouge1", "rouge2"]).score_multi(…)`'s two F-measures
+# without and with use_stemmer, as rouge-score 0.1.2 prints them. One formula of two small
+# fractions: a few units in the last place.
+LIBRARY = [
+    (
+        BASEBALL.references[0][:2] + BASEBALL.references[0][4:],
+        BASEBALL.sets[0][0],
+        [0.39999999999999997, 0.11111111111111112, 0.39999999999999997, 0.11111111111111112],
+    ),
+    (
+        (
+            "two children are standing in a grassy field.",
+            "there are two children standing in the grass by water.",
+        ),
+        "Two children with umbrellas in a grassy field.",
+        [0.75, 0.5714285714285714, 0.75, 0.5714285714285714],
+    ),
+    (
+        ("A café-owner's dogs were running, quickly!",),
+        "the café owner's dog runs quickly",
+        [0.5333333333333333, 0.30769230769230765, 0.7999999999999999, 0.6153846153846153],
+    ),
+    (
+        ("a a a a b", "b b b"),
+        "a a b a",
+        [0.888888888888889, 0.5714285714285715, 0.888888888888889, 0.5714285714285715],
+    ),
+    (("dog",), "", [0, 0, 0, 0]),
+    (("",), "dog", [0, 0, 0, 0]),
+    (("dog",), "dog", [1, 0, 1, 0]),
+    (
+        ("don't 3.5 top-down",),
+        "DON'T 35 top down",
+        [0.7272727272727272, 0.4444444444444445, 0.7272727272727272, 0.4444444444444445],
+    ),
+    (("running runners ran easily",), "run runner ran easy", [0.25, 0, 0.75, 2 / 3]),
+]
+
+
+@pytest.mark.parametrize(("references", "candidate", "expected"), LIBRARY)
+def test_equals_rouge_score(
+    references: tuple[str, ...], candidate: str, expected: list[float]
+) -> None:
+    case = Case((references,), ((candidate,),))
+    plain, stemmed = scores_of(RougeN(), case)[0], scores_of(RougeN(stem=True), case)[0]
+    np.testing.assert_allclose([*plain, *stemmed], expected, rtol=0, atol=1e-15)
+
+
+def test_the_two_orders_may_take_different_references() -> None:
+    """ROUGE-1 from "b a c" (1), ROUGE-2 from "a b" (P 1/2, R 1: 2/3)."""
+    case = Case((("a b", "b a c"),), (("a b c",),))
+    np.testing.assert_allclose(scores_of(RougeN(), case), [[1, 2 / 3]], rtol=0, atol=1e-15)
+
+
+def test_words_of_three_letters_are_not_stemmed() -> None:
+    """Porter makes "ga" of "gas"; rouge-score stems only words of more than three letters."""
+    case = Case((("ga", "hold"),), (("gas",), ("holds",)))
+    assert scores_of(RougeN(stem=True), case)[:, 0].tolist() == [0, 1]

@@ -1,7 +1,5 @@
 """N-grams as arrays, and document frequencies that grow, against Python's tuples and counters."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from copy import copy
@@ -24,10 +22,11 @@ from metaeval.metrics.ngram.ngrams import (
     Edges,
     Ngrams,
     Trie,
+    WordIndex,
     distinct_ngrams,
+    flatten_references,
     split_tokens_containing_spaces,
 )
-from metaeval.text.numbered import WordIndex, flatten_references
 from tests.metrics.ngram.ngram_cases import BASEBALL
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=8)
@@ -62,8 +61,7 @@ def test_distinct_ngrams_are_those_of_a_counter(texts: list[list[str]]) -> None:
             for i, counter in enumerate(_counted(texts, n))
             for gram, tf in counter.items()
         ]
-        mine = list(zip(order.text.tolist(), grams, order.tf.tolist(), strict=True))
-        assert mine == expected
+        assert list(zip(order.text.tolist(), grams, order.tf.tolist(), strict=True)) == expected
 
 
 @given(TEXTS, TEXTS, st.integers(1, 3))
@@ -100,8 +98,7 @@ def test_edges_keep_large_numbers_apart() -> None:
     assert len(edges) == 4
     assert nodes.tolist() == [0, 1, 3, 2, 1]
     assert edges.find(above, words).tolist() == nodes.tolist()
-    asked = edges.find(np.array([-1, 0, 2]), np.array([0, 0, 2**31 - 1]))
-    assert asked.tolist() == [-1, -1, -1]
+    assert edges.find(np.array([-1, 0, 2]), np.array([0, 0, 2**31 - 1])).tolist() == [-1, -1, -1]
 
 
 def test_a_vocabulary_keeps_what_it_learnt_and_nothing_else() -> None:
@@ -110,16 +107,13 @@ def test_a_vocabulary_keeps_what_it_learnt_and_nothing_else() -> None:
     assert vocabulary.encode([["cat", "a", "cat", "cow"]]).words.tolist() == [2, 0, 2, 3]
     assert vocabulary.encode([["cow", "dog"]]).words.tolist() == [2, 1]
     texts = vocabulary.encode([[], ["dog"], []])
-    assert texts.words.tolist() == [1]
-    assert texts.lengths.tolist() == [0, 1, 0]
+    assert (texts.words.tolist(), texts.lengths.tolist()) == ([1], [0, 1, 0])
 
 
 def test_references_of_all_images_in_one_list() -> None:
     references = flatten_references([("a", "b"), (), ("c",)])
-    assert references.texts == ["a", "b", "c"]
-    assert references.image.tolist() == [0, 0, 2]
-    assert references.slot.tolist() == [0, 1, 0]
-    assert references.sizes.tolist() == [2, 0, 1]
+    assert (references.texts, references.image.tolist()) == (["a", "b", "c"], [0, 0, 2])
+    assert (references.slot.tolist(), references.sizes.tolist()) == ([0, 1, 0], [2, 0, 1])
 
 
 def test_tokens_that_hold_spaces_are_taken_apart() -> None:
@@ -137,7 +131,6 @@ DOCUMENT = st.lists(WORDS_df, max_size=3)
 
 
 def counted(documents: list[list[list[str]]], n: int) -> Counter[Gram]:
-    """In how many documents each n-gram is."""
     every: Counter[Gram] = Counter()
     for texts in documents:
         every.update({tuple(t[i : i + n]) for t in texts for i in range(len(t) - n + 1)})
@@ -145,7 +138,6 @@ def counted(documents: list[list[list[str]]], n: int) -> Counter[Gram]:
 
 
 def idf_of(frequencies: DocumentFrequencies, text: list[str], n: int) -> dict[Gram, float]:
-    """The idf of each n-gram of a text."""
     ngrams = distinct_ngrams(copy(frequencies.words).encode([text]), ORDERS)
     numbers = frequencies.find(ngrams)[n - 1]
     grams = dict.fromkeys(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
@@ -164,8 +156,7 @@ def test_whatever_the_batches(batches: list[list[list[list[str]]]], asked: list[
         return
     for n in range(1, ORDERS + 1):
         df = counted(documents, n)
-        mine = idf_of(frequencies, [*asked, "e"], n)
-        for gram, idf in mine.items():
+        for gram, idf in idf_of(frequencies, [*asked, "e"], n).items():
             assert idf == math.log(len(documents)) - math.log(max(1, df[gram]))
 
 
@@ -225,5 +216,4 @@ def test_another_tokenizers_words_are_not_taken(
     )
     same = Cider(tokenizer="whitespace", idf=file).bind(BASEBALL.dataset)
     assert "|df:3-images-12345678|" in same.signatures[0]
-    absent = Cider(idf=file).bind(BASEBALL.dataset)
-    assert "another tokenizer" in absent.reason
+    assert "another tokenizer" in Cider(idf=file).bind(BASEBALL.dataset).reason

@@ -1,7 +1,5 @@
 """A small dataset of COCO's objects, and weights for it, for the tests of TIGEr and SCAN."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,10 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from metaeval.data.dataset import Absent, CaptionDataset, Objects
-from metaeval.metrics.scan.metric import ScanMetric, ScanScorer
+from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.metrics.scan.network import Scan, ScanShape
-from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
@@ -68,17 +64,3 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
     facts |= {"shape": asdict(model.shape), "trained_on_corruptions": False, **card}
     pretrained.save(folder, model, words, facts, dataset(101))
     return folder
-
-
-def bound(metric: ScanMetric, data: CaptionDataset) -> ScanScorer:
-    """The metric on a dataset, before it looks at anything."""
-    scorer = metric.bind(data, MemoryStore())
-    assert not isinstance(scorer, Absent), scorer
-    return scorer
-
-
-def ready(metric: ScanMetric, data: CaptionDataset) -> ScanScorer:
-    """The metric's scorer, prepared as a run would."""
-    scorer = bound(metric, data)
-    scorer.prepare()
-    return scorer

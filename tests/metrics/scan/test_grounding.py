@@ -1,9 +1,6 @@
 """Encoded regions, word states, attention and losses: the paper's equations, and torch's GRU."""
 
-from __future__ import annotations
-
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,26 +80,6 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
         assert_same_scores(states, found[1][row])
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_jobs_are_done_together(threads: int) -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        seen = run_parallel([partial(lambda k: (k, torch.get_num_threads()), k) for k in range(9)])
-        assert seen == [(k, 1) for k in range(9)]
-        assert torch.get_num_threads() == threads
-        assert not torch.is_inference_mode_enabled()
-
-        def wrong() -> None:
-            raise ValueError("the third")
-
-        with pytest.raises(ValueError, match="the third"):
-            run_parallel([lambda: None, lambda: None, wrong])
-        assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("smooth", [4.0, 9.0, 20.0, 30.0, 90.0])
 @pytest.mark.parametrize("n_regions", [5, 24])  # the two ways to lengths of what is attended to
 @pytest.mark.parametrize("leak", [0.1, 0.0])  # the authors' code, and Eq. 3 of TIGEr's paper
@@ -134,8 +111,7 @@ def test_beginnings_worked_by_hand() -> None:
     tokens = np.array([[1, 5, 2, 0], [1, 5, 6, 2], [1, 5, 2, 0], [7, 0, 0, 0]])
     found = PrefixTrie.of(tokens, np.array([3, 4, 3, 1]))
     # 1: (1), 2: (7), 3: (1 5), 4: (1 5 2), 5: (1 5 6), 6: (1 5 6 2)
-    assert found.word.tolist() == [1, 7, 5, 2, 6, 2]
-    assert found.parent.tolist() == [0, 0, 1, 3, 3, 5]
+    assert (found.word.tolist(), found.parent.tolist()) == ([1, 7, 5, 2, 6, 2], [0, 0, 1, 3, 3, 5])
     assert found.levels == (1, 3, 4, 6, 7)
     assert found.place.tolist() == [[1, 3, 4, 0], [1, 3, 5, 6], [1, 3, 4, 0], [2, 0, 0, 0]]
 
@@ -230,13 +206,6 @@ def test_the_loss_and_its_gradient_are_those_over_all_pairs(way: str) -> None:
     assert losses[0] == pytest.approx(losses[1], abs=1e-12)
     for a, b in zip(*grads, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-11)
-
-
-def test_hardest_worked_by_hand() -> None:
-    s = torch.tensor([[0.9, 0.1, 0.5], [0.3, 0.2, 0.8], [0.4, 0.7, 0.6]])
-    found = hardest_negatives(s)
-    assert found.caption.tolist() == [2, 2, 1]
-    assert found.image.tolist() == [2, 2, 1]
 
 
 def test_drawn_negatives_are_wrong_partners_that_violate() -> None:

@@ -1,10 +1,10 @@
 """The network: against torch's own parts, against the authors' code, and in odd company."""
 
-from __future__ import annotations
-
 import argparse
 import json
+import math
 import pickle
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ def by_formula(model: Scan) -> None:
 
 
 def official(folder: Path, model: Scan, **options: Any) -> tuple[Path, Path]:
-    """A checkpoint and a vocabulary in the authors' form."""
     opt = argparse.Namespace(raw_feature_norm="clipped_l2norm", no_imgnorm=False, **options)
     content = {
         "epoch": 3,
@@ -137,92 +136,74 @@ def test_a_caption_gets_the_same_numbers_in_any_company() -> None:
 
 def test_shapes_come_back_from_a_card() -> None:
     assert ScanShape.of_json(json.loads(json.dumps(asdict(SMALL)))) == SMALL
-    with pytest.raises(InputError, match="not the shape"):
-        ScanShape.of_json({"width": 3})
-    for grid in (-1, "3", True):
-        with pytest.raises(InputError, match="grid is"):
-            ScanShape.of_json({**asdict(SMALL), "grid": grid})
-    for field, value in (("embed", 16.0), ("context", 1), ("layers", -1)):
-        with pytest.raises(InputError, match=f"{field} is {value}"):
-            ScanShape.of_json({**asdict(SMALL), field: value})
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ({"width": 3}, "not the shape"),
+        *(({**asdict(SMALL), "grid": grid}, "grid is") for grid in (-1, "3", True)),
+        *(
+            ({**asdict(SMALL), field: value}, f"{field} is {value}")
+            for field, value in (("embed", 16.0), ("context", 1), ("layers", -1))
+        ),
+    ],
+)
+def test_a_card_with_a_wrong_shape_is_refused(card: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ScanShape.of_json(card)
 
 
 class Evil:
-    """Runs a command when it is unpickled."""
+    """Makes a file "was here" when it is unpickled."""
 
-    def __init__(self, target: Path) -> None:
-        self.target = target
+    def __init__(self, path: Path) -> None:
+        self.target = path.with_name("was here")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (self.target,))
 
 
-def _malicious(path: Path, folder: Path) -> None:
-    torch.save({"model": Evil(folder / "was here")}, path)
+def _edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
+    """Change what a checkpoint contains: the states of two networks, and options."""
 
+    def edit(path: Path) -> None:
+        content = torch.load(path, weights_only=False)
+        change(content)
+        torch.save(content, path)
 
-def _cut(path: Path, folder: Path) -> None:
-    path.write_bytes(path.read_bytes()[:200])
-
-
-def _text(path: Path, folder: Path) -> None:
-    path.write_text("no checkpoint")
-
-
-def _plain_pickle(path: Path, folder: Path) -> None:
-    path.write_bytes(pickle.dumps({"model": Evil(folder / "was here")}))
-
-
-def _other(path: Path, folder: Path) -> None:
-    torch.save({"state_dict": {}}, path)
-
-
-def _one_state(path: Path, folder: Path) -> None:
-    torch.save({"model": [{}]}, path)
-
-
-def _lacking(path: Path, folder: Path) -> None:
-    content = torch.load(path, weights_only=False)
-    del content["model"][1]["rnn.bias_hh_l0"]
-    torch.save(content, path)
-
-
-def _wrong_shape(path: Path, folder: Path) -> None:
-    content = torch.load(path, weights_only=False)
-    content["model"][1]["rnn.weight_hh_l0"] = torch.zeros(3, 3)
-    torch.save(content, path)
-
-
-def _not_finite(path: Path, folder: Path) -> None:
-    content = torch.load(path, weights_only=False)
-    content["model"][0]["fc.bias"][0] = float("nan")
-    torch.save(content, path)
-
-
-def _another_norm(path: Path, folder: Path) -> None:
-    content = torch.load(path, weights_only=False)
-    content["opt"].raw_feature_norm = "softmax"
-    torch.save(content, path)
+    return edit
 
 
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (_malicious, "contains code"),
-        (_plain_pickle, "checkpoint"),
-        (_cut, "cut short"),
-        (_text, "checkpoint"),
-        (_other, "not a checkpoint of SCAN"),
-        (_one_state, "two state dictionaries"),
-        (_lacking, "rnn.bias_hh_l0"),
-        (_wrong_shape, "rnn.weight_hh_l0"),
-        (_not_finite, "not finite"),
-        (_another_norm, "raw_feature_norm"),
+        (
+            lambda path: torch.save({"model": Evil(path.with_name("was here"))}, path),
+            "contains code",
+        ),
+        (
+            lambda path: path.write_bytes(
+                pickle.dumps({"model": Evil(path.with_name("was here"))})
+            ),
+            "checkpoint",
+        ),
+        (lambda path: path.write_bytes(path.read_bytes()[:200]), "cut short"),
+        (lambda path: path.write_text("no checkpoint"), "checkpoint"),
+        (lambda path: torch.save({"state_dict": {}}, path), "not a checkpoint of SCAN"),
+        (lambda path: torch.save({"model": [{}]}, path), "two state dictionaries"),
+        (_edited(lambda c: c["model"][1].pop("rnn.bias_hh_l0")), "rnn.bias_hh_l0"),
+        (
+            _edited(lambda c: c["model"][1].update({"rnn.weight_hh_l0": torch.zeros(3, 3)})),
+            "rnn.weight_hh_l0",
+        ),
+        (_edited(lambda c: c["model"][0]["fc.bias"].fill_(math.nan)), "not finite"),
+        (_edited(lambda c: vars(c["opt"]).update(raw_feature_norm="softmax")), "raw_feature_norm"),
     ],
 )
 def test_a_bad_checkpoint_is_one_line(tmp_path: Path, spoil: Any, said: str) -> None:
     path, words = official(tmp_path, Scan(SMALL))
-    spoil(path, tmp_path)
+    spoil(path)
     with pytest.raises(InputError, match=said) as caught:
         load_checkpoint(path, words)
     assert str(path) in str(caught.value)
@@ -240,9 +221,10 @@ def test_weight_normalised_checkpoints_load(tmp_path: Path) -> None:
     model = Scan(SMALL)
     by_formula(model)
     path, words = official(tmp_path, model)
-    content = torch.load(path, weights_only=False)
-    weight = content["model"][0].pop("fc.weight")
-    content["model"][0].update({"fc.weight_g": weight.norm() * 2, "fc.weight_v": weight})
+    content, weight = torch.load(path, weights_only=False), model.image.fc.weight.detach()
+    normalised = {"fc.weight_g": weight.norm() * 2, "fc.weight_v": weight}
+    del content["model"][0]["fc.weight"]
+    content["model"][0].update(normalised)
     torch.save(content, path)
     loaded, _ = load_checkpoint(path, words)
     np.testing.assert_allclose(loaded.image.fc.weight.detach(), 2 * weight, rtol=1e-6)

@@ -1,10 +1,7 @@
 """TIGEr and SCAN: arithmetic, what they need and refuse, signatures, and real images."""
 
-from __future__ import annotations
-
 import json
 import math
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,17 +14,16 @@ from metaeval.corruptions.graded.random import Random
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.metrics.scan import tiger_score
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.tiger_score import RAW, TigerScores, tiger
-from metaeval.runs.store import MemoryStore, Store
+from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
-from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights.pretrained import read
-from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, bound, dataset, ready, weights
+from tests.metrics.metric_cases import bound, ready
+from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, dataset, weights
 from tests.precision import assert_same_scores
 
 CAPTIONS = ["a dog", "two cats on a red car", "", "a man sleeps", "zebra zebra"]
@@ -35,7 +31,6 @@ INDEX = np.arange(5)
 
 
 def test_tiger_is_its_parts(tmp_path: Path) -> None:
-    """The metric's scores from vectors that are grounded caption by caption."""
     metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
     scores = metric.score(CAPTIONS, INDEX)
     grounder = metric.grounder
@@ -67,8 +62,7 @@ def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
         together = whole.score([*CAPTIONS, *HUMAN], np.concatenate([INDEX, INDEX]))
         few = [1, 4]
         part = ready(kind(GoldRegions(), weights=place), dataset().subset(few))
-        alone = part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1]))
-        assert_same_scores(alone, together[few])
+        assert_same_scores(part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1])), together[few])
         assert whole.signatures == part.signatures
         assert whole.context(4) == part.context(1)
 
@@ -78,21 +72,14 @@ def test_the_signature_contains_all_that_changes_a_number(tmp_path: Path) -> Non
     other = str(weights(tmp_path / "two", seed=1))
     plain = ready(Tiger(GoldRegions(), weights=place), dataset())
     text = plain.signatures[0]
-    parts = "tiger| weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
-    for part in parts.split():
-        assert part in text
+    parts = "tiger weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
+    assert [part for part in parts.split() if part not in text] == []
     # the authors' code is not named, so that scores of before there was a choice stay valid
     assert "rectifier" not in text
     relu = ScanSimilarity(GoldRegions(), weights=place, rectifier="relu")
     assert "rectifier:relu" in bound(relu, dataset()).signatures[0]
     base = plain.score(CAPTIONS, INDEX)
-    variants: list[dict[str, Any]] = [
-        {"tau": 0.7},
-        {"gains": "raw"},
-        {"smooth": 4.0},
-        {"weights": other},
-    ]
-    for options in variants:
+    for options in ({"tau": 0.7}, {"gains": "raw"}, {"smooth": 4.0}, {"weights": other}):
         metric = ready(Tiger(GoldRegions(), **{"weights": place, **options}), dataset())
         assert metric.signatures[0] != text
         assert not np.allclose(metric.score(CAPTIONS, INDEX), base, atol=1e-9)
@@ -184,22 +171,6 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"tau": 0}, "tau"),
-        ({"gains": "cubic"}, "gains"),
-        ({"smooth": 0}, "smooth"),
-        ({"variant": "x"}, "variant"),
-        ({"device": "gpu"}, "device: 'gpu' is not auto, cpu"),
-        ({"rectifier": "elu"}, "rectifier: 'elu' is not one of leaky, relu"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        Tiger(GoldRegions(), **options)
-
-
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     def absent(weights: Path | str, **options: Any) -> Absent:
         found = Tiger(**{"regions": GoldRegions(), "weights": str(weights), **options}).bind(
@@ -209,8 +180,6 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         return found
 
     assert "no weights 'nowhere'" in absent("nowhere").reason
-    assert "one of: scan_" in absent("nowhere").remedy
-    assert "of faier, not of scan" in absent("faier_karpathy_r").reason
     file = tmp_path / "model_best.pth.tar"
     file.write_bytes(b"no checkpoint")
     assert "metric.tiger.vocabulary=FILE" in absent(file).remedy
@@ -220,16 +189,10 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     assert "none.json" in absent(file, vocabulary=tmp_path / "none.json").reason
     fine = weights(tmp_path / "w")
     assert "trained on gold-v1 regions" in absent(fine, regions=GoldRegions(most=3)).reason
-    narrow = weights(tmp_path / "narrow", shape={**read(fine).card["shape"], "dim": 6})
-    assert "regions of 6 numbers, not of 88" in absent(narrow).reason
-    (narrow / "model.safetensors").unlink()
-    assert "model.safetensors: file not found" in absent(narrow).reason
-    broken = weights(tmp_path / "broken")
-    data = (broken / "model.safetensors").read_bytes()
-    (broken / "model.safetensors").write_bytes(data[: len(data) // 2])
-    scorer = bound(Tiger(GoldRegions(), weights=str(broken)), dataset())
+    data = (fine / "model.safetensors").read_bytes()
+    (fine / "model.safetensors").write_bytes(data[: len(data) // 2])
     with pytest.raises(InputError, match="cut short"):
-        scorer.prepare()
+        bound(Tiger(GoldRegions(), weights=str(fine)), dataset()).prepare()
 
 
 def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
@@ -245,31 +208,16 @@ def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
     assert "regions of 6 numbers, not of 88" in absent.reason
 
 
-def test_a_metric_travels_and_use_does_not_change_it(tmp_path: Path) -> None:
-    place = str(weights(tmp_path))
-    for kind in (Tiger, ScanSimilarity):
-        metric = kind(GoldRegions(), weights=place)
-        before = pickle.dumps(metric)
-        scores = ready(metric, dataset()).score(CAPTIONS, INDEX)
-        assert pickle.dumps(metric) == before
-        again = ready(pickle.loads(before), dataset()).score(CAPTIONS, INDEX)
-        assert (scores == again).all()
-
-
-def test_regions_are_loaded_when_they_are_first_looked_at(tmp_path: Path) -> None:
-    class Counting(GoldRegions):
-        loaded = 0
-
-        def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
-            Counting.loaded += 1
-            return super().load(dataset, store)
-
-    scorer = bound(Tiger(Counting(), weights=str(weights(tmp_path))), dataset())
-    assert Counting.loaded == 0
-    scorer.context(0)
-    scorer.context(1)
+def test_regions_are_loaded_once_and_not_by_binding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, load = [], GoldRegions.load
+    monkeypatch.setattr(GoldRegions, "load", lambda *args: loaded.append(1) or load(*args))
+    scorer = bound(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
+    assert not loaded
+    contexts = scorer.context(0), scorer.context(1)
     scorer.prepare()
-    assert Counting.loaded == 1
+    assert (len(loaded), len(set(contexts))) == (1, 2)
 
 
 def own_captions_win(data: CaptionDataset) -> dict[str, float]:
@@ -280,7 +228,7 @@ def own_captions_win(data: CaptionDataset) -> dict[str, float]:
     for kind in (Tiger, ScanSimilarity):
         scorer = ready(kind(GoldRegions(), device="cpu"), data)
         better = scorer.score(data.human, index) > scorer.score(others, index)
-        names = [column.name for column in scorer.columns]
+        names = [column.name.partition(" (")[0] for column in scorer.columns]
         shares |= dict(zip(names, better.mean(axis=0), strict=True))
     return shares
 
@@ -288,16 +236,15 @@ def own_captions_win(data: CaptionDataset) -> dict[str, float]:
 @pytest.mark.coco
 def test_human_captions_of_val2017_score_above_other_images(coco_root: Path) -> None:
     found = own_captions_win(load_coco("coco_val2017", data=coco_root, limit=150))
-    assert found["TIGEr (gold objects)"] > 0.9
-    assert found["TIGEr-WDS (gold objects)"] > 0.95
-    assert found["SCAN-i2t (gold objects)"] > 0.95
-    assert found["TIGEr-RRS (gold objects)"] > 0.6  # many images have few regions to rank
+    # many images have few regions to rank
+    least = {"TIGEr": 0.9, "TIGEr-WDS": 0.95, "SCAN-i2t": 0.95, "TIGEr-RRS": 0.6}
+    assert {name: found[name] for name in least if found[name] <= least[name]} == {}
 
 
 def test_human_captions_of_scenes_score_above_other_scenes(tmp_path: Path) -> None:
     found = own_captions_win(load_scenes(n=150, images=False, cache=tmp_path))
-    assert found["TIGEr (gold objects)"] > 0.9
-    assert found["SCAN-i2t (gold objects)"] > 0.95
+    assert found["TIGEr"] > 0.9
+    assert found["SCAN-i2t"] > 0.95
 
 
 @pytest.mark.coco
@@ -305,29 +252,24 @@ def test_weights_never_score_what_they_have_seen(coco_root: Path) -> None:
     """Either direction of COCO gets the other's weights; their 593 common images get no score."""
     val = load_coco("coco_val2017", data=coco_root, limit=20)
     everything = load_coco("coco_karpathy_test", split="karpathy_test", data=coco_root)
-    chosen = {}
-    for data in (val, everything):
-        label = bound(Tiger(GoldRegions(), device="cpu"), data).weights.label
-        chosen[data.name] = label.rpartition("-")[0]
-    assert chosen == {"coco_val2017": "scan_karpathy_test", "coco_karpathy_test": "scan_val2017"}
+    for data, learned in ((val, "scan_karpathy_test-"), (everything, "scan_val2017-")):
+        assert bound(Tiger(GoldRegions(), device="cpu"), data).weights.label.startswith(learned)
     common = np.isin(everything.image_ids, load_coco("v", data=coco_root).image_ids)
     some = everything.subset([*np.flatnonzero(common)[:3], *np.flatnonzero(~common)[:3]])
-    scorer = ready(Tiger(GoldRegions(), device="cpu"), some)
-    scores = scorer.score(some.human, np.arange(6))
+    scores = ready(Tiger(GoldRegions(), device="cpu"), some).score(some.human, np.arange(6))
     seen = np.isin(some.image_ids, np.array(everything.image_ids)[common])
     assert seen.sum() == 3
     assert (np.isnan(scores).all(axis=1) == seen).all()
-    refused = Tiger(GoldRegions(), weights="scan_val2017").bind(val)
-    assert isinstance(refused, Absent)
+    assert isinstance(Tiger(GoldRegions(), weights="scan_val2017").bind(val), Absent)
 
 
 REFERENCE = np.array([[0.1, 0.5, 0.3, 0.9]])
 CANDIDATE = np.array([[0.2, 0.4, 0.6, 0.7]])
 ALL = np.ones((1, 4), dtype=np.bool_)
+ONE_REGION = 1 - 1 / (1 + (0.1 / 0.4) ** 1.5)  # WDS
 
 
 def of_arrays(function: Callable[..., Any], *arrays: Any) -> Any:
-    """What a function of tensors returns for arrays, as an array."""
     tensors = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arrays]
     return function(*tensors)
 
@@ -358,15 +300,22 @@ def slow(ref: list[float], cand: list[float], tau: float, raw: bool = False) -> 
     return dcg / best, 1 - math.exp(x) / (1 + math.exp(x))
 
 
-def test_the_published_vector() -> None:
-    found = numbers(REFERENCE, CANDIDATE, ALL)
-    # given to twelve places
-    assert found.rrs[0] == pytest.approx(0.977276475865, abs=1e-10)
-    assert found.wds[0] == pytest.approx(0.474083746376, abs=1e-10)
-    assert found.tiger[0] == pytest.approx(0.725680111121, abs=1e-10)
-    # its two terms: KL .019357079666 and ln ratio .049814920474, times τ = 1.5
-    term = math.log(1 / found.wds[0] - 1) / 1.5
-    assert term == pytest.approx(0.019357079666 + 0.049814920474, abs=1e-10)
+@pytest.mark.parametrize(
+    ("reference", "candidate", "expected", "near"),
+    [  # RRS, WDS and TIGEr
+        # given to twelve places
+        (REFERENCE, CANDIDATE, [0.977276475865, 0.474083746376, 0.725680111121], 1e-10),
+        (REFERENCE, REFERENCE, [1, 0.5, 0.75], 1e-15),
+        # no ranking can be wrong
+        (np.array([[0.4]]), np.array([[0.1]]), [1, ONE_REGION, (1 + ONE_REGION) / 2], 1e-15),
+    ],
+)
+def test_worked_by_hand(
+    reference: np.ndarray, candidate: np.ndarray, expected: list[float], near: float
+) -> None:
+    found = numbers(reference, candidate, ALL[:, : reference.size])
+    assert [found.rrs[0], found.wds[0], found.tiger[0]] == pytest.approx(expected, abs=near)
+    assert rrs(np.full((1, 4), 0.4), CANDIDATE, ALL)[0] == 1
 
 
 @pytest.mark.parametrize("tau", [0.5, 1.5])
@@ -394,25 +343,12 @@ def test_what_stands_behind_the_mask_does_not_count() -> None:
     assert np.stack(found) == pytest.approx(np.stack(numbers(REFERENCE, CANDIDATE, ALL)), abs=1e-15)
 
 
-def test_an_identical_caption_scores_three_quarters() -> None:
-    found = numbers(REFERENCE, REFERENCE, ALL)
-    assert (found.rrs[0], found.wds[0]) == pytest.approx((1, 0.5), abs=1e-15)
-    assert found.tiger[0] == pytest.approx(0.75, abs=1e-15)
-
-
 def test_ties_are_ranked_by_region() -> None:
     reference = np.array([[0.9, 0.1, 0.5]])
     tied = np.array([[0.3, 0.3, 0.3]])
     # ranked 0, 1, 2: gains 1, 0, 1/2 at discounts 1, 1/log2 3, 1/2; the best order is 0, 2, 1
     expected = (1 + 0.5 / 2) / (1 + 0.5 / math.log2(3))
     assert rrs(reference, tied, ALL[:, :3])[0] == pytest.approx(expected, abs=1e-15)
-
-
-def test_where_no_ranking_can_be_wrong_rrs_is_one() -> None:
-    assert rrs(np.array([[0.4]]), np.array([[0.1]]), ALL[:, :1])[0] == 1
-    assert rrs(np.full((1, 4), 0.4), CANDIDATE, ALL)[0] == 1
-    one = numbers(np.array([[0.4]]), np.array([[0.1]]), ALL[:, :1])
-    assert one.wds[0] == pytest.approx(1 - 1 / (1 + (0.1 / 0.4) ** 1.5), abs=1e-15)
 
 
 def test_raw_gains_without_a_positive_best_are_not_a_number() -> None:

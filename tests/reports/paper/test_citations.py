@@ -12,13 +12,13 @@ import yaml
 
 import metaeval
 from metaeval.config import build, compose_config, metric_names
-from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.metrics.base import StatisticsAdapter, SummableMetric
 from metaeval.reports.paper.citations import (
     CONTROLS,
-    OF_DATASET,
     PROTOCOL,
     cite,
     entries,
+    entry,
     software,
 )
 from metaeval.reports.shared.run import LoadedRun, load_run_files
@@ -56,23 +56,25 @@ def keys(bibtex: str) -> list[str]:
 
 
 def test_every_entry_is_whole() -> None:
-    for key, entry in entries().items():
-        fields = dict(re.findall(r"^  (\w+) +=\s(.*?),?$", entry, re.MULTILINE))
+    for key, whole in entries().items():
+        fields = dict(re.findall(r"^  (\w+) +=\s(.*?),?$", whole, re.MULTILINE))
         assert {"title", "author", "year"} < set(fields), key
         assert {"booktitle", "journal"} & set(fields), key
-        assert entry.count("{") == entry.count("}")
+        assert whole.count("{") == whole.count("}")
         assert re.fullmatch(r"\{(19|20)\d\d\}", fields["year"]), key
 
 
 def test_every_key_and_every_metric_of_ours_is_known() -> None:
-    used = {key for keys_of in OF_DATASET.values() for key in keys_of}
+    nodes = [yaml.safe_load(p.read_text()) for p in (ROOT / "conf/dataset").glob("*.yaml")]
+    used = {key for node in nodes for key in node.get("citation", ())}
+    assert len(used) > 5
     config = compose_config([f"metric=[{','.join(n for n in metric_names() if n != 'wmd')}]"])
     for name in metric_names():
         made = compose_config(["metric=[wmd]"]) if name == "wmd" else config
         of_metric = set() if name in OWN else set(build(name, made).citation)
         assert bool(of_metric) == (name not in WITHOUT), name
         used |= of_metric
-    assert used | {PROTOCOL, CONTROLS} <= set(entries())
+    assert [key for key in used | {PROTOCOL, CONTROLS} if entry(key) is None] == []
 
 
 def test_the_statistics_of_a_metric_cite_what_the_metric_cites() -> None:
@@ -84,12 +86,12 @@ def test_the_statistics_of_a_metric_cite_what_the_metric_cites() -> None:
 
 def test_metaeval_is_cited_as_its_citation_file_says() -> None:
     cff = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    entry = software(metaeval.__version__)
-    assert cff["title"] in entry
+    own = software(metaeval.__version__)
+    assert cff["title"] in own
     assert cff["version"] == metaeval.__version__
-    assert f"version = {{{cff['version']}}}" in entry
+    assert f"version = {{{cff['version']}}}" in own
     assert [author["name"] for author in cff["authors"]] == ["The metaeval authors"]
-    assert "{The metaeval authors}" in entry
+    assert "{The metaeval authors}" in own
 
 
 def test_scores_are_named_by_their_signatures(run: LoadedRun) -> None:
@@ -131,3 +133,27 @@ def test_protocol_and_data(run: LoadedRun) -> None:
     judged = replace(run, info=info)
     assert "hodosh2013framing" in keys(cite(judged).bibtex)
     assert "hodosh2013framing" not in keys(cite(run).bibtex)
+
+
+def test_an_entry_may_stand_in_the_configuration(run: LoadedRun) -> None:
+    """A metric of three files has no line in citations.bib."""
+    whole = "@misc{mine2026,\n  title = {Mine},\n}"
+    cited = cite(changed(run, citation=(whole,)))
+    assert "mine2026" in keys(cited.bibtex)
+    assert run.result.metrics[0].name not in cited.missing
+    assert (entry("nobody2026"), entry(whole)) == (None, whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("sugarcrepe", "hsieh2023sugarcrepe"), ("coco_of_mine", "chen2015microsoft"), ("mine", None)],
+)
+def test_data_are_cited_by_the_beginning_of_their_name(
+    run: LoadedRun, name: str, key: str | None
+) -> None:
+    info = run.info.model_copy(update={"dataset": DatasetInfo(name=name)})
+    found = set(keys(cite(replace(run, info=info)).bibtex)) & {
+        "hsieh2023sugarcrepe",
+        "chen2015microsoft",
+    }
+    assert (key in found) if key else not found

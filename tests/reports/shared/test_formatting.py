@@ -7,8 +7,7 @@ from metaeval.reports.shared.provenance import command
 
 
 def test_numbers_in_print() -> None:
-    assert formatting.number(-0.1234) == "−0.123"
-    assert formatting.number(-0.0001) == "0.000"
+    assert (formatting.number(-0.1234), formatting.number(-0.0001)) == ("−0.123", "0.000")
     assert formatting.number(0.0161, sign=True) == "+0.016"
     assert formatting.number(None) == formatting.number(float("nan")) == "–"
     assert [formatting.percent(x) for x in (0, 0.0001, 0.386, 0.99999, 1)] == [
@@ -33,5 +32,4 @@ def test_names_of_files_are_unique() -> None:
 
 def test_commands_can_be_typed_again() -> None:
     assert command(["-m", "metaeval", "a=b c"]) == "python -m metaeval 'a=b c'"
-    assert command(["/somewhere/bin/metaeval", "x=1"]) == "metaeval x=1"
-    assert command([]) == ""
+    assert (command(["/somewhere/bin/metaeval", "x=1"]), command([])) == ("metaeval x=1", "")

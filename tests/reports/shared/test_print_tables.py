@@ -111,8 +111,7 @@ def test_a_table_is_as_wide_as_it_must_be() -> None:
 
 def test_a_table_that_is_longer_than_a_page_is_divided() -> None:
     text = to_latex(plain_table("long", "Long.", ["A", "B"], [[f"m{k}", "1"] for k in range(90)]))
-    assert text.count(r"\begin{table}") == 3
-    assert text.count(r"\caption{Long, continued.}") == 2
+    assert (text.count(r"\begin{table}"), text.count(r"\caption{Long, continued.}")) == (3, 2)
     assert [text.count(f"m{k} &") for k in range(90)] == [1] * 90
 
 

@@ -15,7 +15,7 @@ def metric(name: str, status: Status = "ok", **fields: Any) -> MetricResult:
 
 
 def visible(metrics: list[MetricResult]) -> list[str]:
-    result = MeasuredResult(experiment="x", dataset="y", metrics=metrics)
+    result = MeasuredResult(experiment="x", dataset="y", declared=(), metrics=metrics)
     return [m.name for m in result.visible]
 
 

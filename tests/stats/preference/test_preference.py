@@ -13,7 +13,6 @@ from metaeval.stats.preference.bradley_terry import bradley_terry
 from metaeval.stats.preference.difference import (
     logistic_slopes,
     preference_curve,
-    system_differences,
 )
 from metaeval.stats.preference.isotonic import isotonic_fit, to_rating_scale
 from metaeval.stats.significance.comparison import compare
@@ -110,14 +109,6 @@ def test_to_rating_scale_fits_the_mean_of_several_raters():
     ratings[0, 1] = NAN
     mapped = to_rating_scale(scores, ratings, range(40))
     assert mapped.tolist() == to_rating_scale(scores, np.nanmean(ratings, 1), range(40)).tolist()
-
-
-def test_systems_are_compared_on_the_same_items():
-    rng = np.random.default_rng(5)
-    human = rng.normal(size=(3, 50)) + np.array([[0.0], [1], [2]])
-    gap, preferred, pair = system_differences(human, human, items=30, draws=60)
-    assert ((gap > 0) == (preferred == 1)).all()
-    assert set(pair.tolist()) == {0, 1, 2}
 
 
 # --- Bradley-Terry ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.significance import paired_permutation
 from metaeval.stats.significance.comparison import compare, holm, resampled_difference
-from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means, paired_bootstrap
+from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
     images_needed,
@@ -246,15 +246,6 @@ def test_paired_bootstrap_equals_resampled_arrays(statistic) -> None:
     found = paired_bootstrap(a, b, human, images, statistic=statistic, counts=counts)
     assert (found.low, found.high) == pytest.approx(np.quantile(gaps, [0.025, 0.975]), abs=1e-10)
     assert found.p_greater == (1 + sum(g <= 0 for g in gaps)) / 61
-
-
-def test_bootstrap_of_means_equals_resampled_arrays() -> None:
-    rng = np.random.default_rng(6)
-    a, b, images = rng.normal(1, 1, 40), rng.normal(size=40), np.repeat(np.arange(10), 4)
-    found = bootstrap_of_means(a, b, images, replicates=200, seed=3)
-    means = [np.repeat(a - b, row[images]).mean() for row in bootstrap_counts(10, 200, seed=3)]
-    assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=1e-10)
-    assert found.difference == pytest.approx((a - b).mean(), abs=1e-12)
 
 
 def test_many_gaps_against_full_enumeration() -> None:

@@ -1,17 +1,12 @@
 """Bringing CoreNLP into the cache folder: what is accepted, what refused, and what is left."""
 
-from __future__ import annotations
-
 import hashlib
 import os
-import shutil
-import threading
 import urllib.error
 import urllib.request
 import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -85,24 +80,46 @@ def test_from_stanfords_zip_with_the_same_classes_packed_otherwise(
 
 
 def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path: Path) -> None:
-    models = jars / spice_service.JARS[1].name
-    make_jar(models, "something else")
-    with pytest.raises(InputError, match=r"models\.jar.*not CoreNLP 3\.6\.0"):
-        install(tmp_path / "cache", jars)
-    models.write_bytes(b"no jar at all")
-    with pytest.raises(InputError, match="not CoreNLP"):
-        install(tmp_path / "cache", jars)
-    models.unlink()
-    with pytest.raises(InputError, match=r"stanford-corenlp-3\.6\.0-models\.jar is missing"):
-        install(tmp_path / "cache", jars)
-    with pytest.raises(InputError, match="folder or zip file not found"):
-        install(tmp_path / "cache", tmp_path / "nowhere")
-    assert isinstance(installed_jars(tmp_path / "cache"), Absent)
-    assert os.listdir(tmp_path / "cache" / "spice") == []
+    models, cache = jars / spice_service.JARS[1].name, tmp_path / "cache"
+    for spoil, source, message in (
+        (
+            lambda: make_jar(models, "something else"),
+            jars,
+            r"models\.jar.*not CoreNLP 3\.6\.0",
+        ),
+        (lambda: models.write_bytes(b"no jar at all"), jars, "not CoreNLP"),
+        (models.unlink, jars, r"stanford-corenlp-3\.6\.0-models\.jar is missing"),
+        (lambda: None, tmp_path / "nowhere", "folder or zip file not found"),
+    ):
+        spoil()
+        with pytest.raises(InputError, match=message):
+            install(cache, source)
+    assert isinstance(installed_jars(cache), Absent)
+    assert os.listdir(cache / "spice") == []
+
+
+MIRROR = "http://repository.test/maven2"
+
+
+@pytest.fixture
+def asked(jars: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that are downloaded from, each a file of the folder."""
+    addresses: list[str] = []
+
+    def served(request: urllib.request.Request, timeout: float) -> Any:
+        addresses.append(request.full_url)
+        return urllib.request.urlopen((jars / Path(request.full_url).name).as_uri())
+
+    monkeypatch.setattr("metaeval.data.download.urlopen", served)
+    return addresses
 
 
 def test_from_maven_and_without_it(
-    jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    jars: Path,
+    tmp_path: Path,
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """`mvn` gets each artifact's coordinates; if it fails, name a repository."""
     programs = tmp_path / "bin"
@@ -120,76 +137,33 @@ def test_from_maven_and_without_it(
     install(tmp_path / "cache", None)
     assert not isinstance(installed_jars(tmp_path / "cache"), Absent)
 
-    asked = []
-
-    def served(request: urllib.request.Request, timeout: float) -> Any:
-        asked.append(request.full_url)
-        return urllib.request.urlopen((jars / Path(request.full_url).name).as_uri())
-
     def unreachable(request: urllib.request.Request, timeout: float) -> None:
         raise urllib.error.URLError("no route")
 
     maven.write_text("#!/bin/sh\necho 'ERROR offline'\nexit 1\n")
-    monkeypatch.setattr("metaeval.data.download.urlopen", served)
     with pytest.raises(DownloadError, match=r"--mirror URL.*--from FOLDER"):
         install(tmp_path / "third", None)
     assert not asked
-    install(tmp_path / "third", None, "http://repository.test/maven2/")
+    install(tmp_path / "third", None, f"{MIRROR}/")
     assert not isinstance(installed_jars(tmp_path / "third"), Absent)
-    place = "http://repository.test/maven2/edu/stanford/nlp/stanford-corenlp/3.6.0"
+    place = f"{MIRROR}/edu/stanford/nlp/stanford-corenlp/3.6.0"
     assert asked == [f"{place}/{jar.name}" for jar in spice_service.JARS]
 
     monkeypatch.setattr("metaeval.data.download.urlopen", unreachable)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(DownloadError, match=r"no route.*--from FOLDER"):
-        install(tmp_path / "other", None, "http://repository.test/maven2")
+        install(tmp_path / "other", None, MIRROR)
     assert "Maven could not download it: ERROR offline" in capfd.readouterr().err
 
 
-class _Mirror(BaseHTTPRequestHandler):
-    """A folder laid out as Maven Central; the first answer breaks off half way."""
-
-    root: ClassVar[Path]
-    asked: ClassVar[list[tuple[str, str | None]]]
-
-    def do_GET(self) -> None:
-        data, wanted = (self.root / self.path.lstrip("/")).read_bytes(), self.headers["Range"]
-        first = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        self.asked.append((Path(self.path).name, wanted))
-        self.send_response(206 if wanted else 200)
-        self.send_header("Content-Length", str(len(data) - first))
-        if wanted:
-            self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
-        self.end_headers()
-        self.wfile.write(data[first : len(data) // 2 if len(self.asked) == 1 else None])
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-def test_from_a_mirror_that_breaks_off(
-    jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`doctor --install spice --mirror URL`: Maven is not asked, the download goes on half way."""
-    place = tmp_path / "served/maven/edu/stanford/nlp/stanford-corenlp/3.6.0"
-    shutil.copytree(jars, place)
-    _Mirror.root, _Mirror.asked = tmp_path / "served", []
+@pytest.mark.usefixtures("asked")
+def test_doctor_installs_from_a_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")  # no Maven
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Mirror) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/maven/"
-        assert doctor.main(["--install", "spice", "--mirror", url]) == 0
-        assert doctor.main(["--install", "bertscore", "--mirror", url]) == 2
-        server.shutdown()
-    code, models = (jar.name for jar in spice_service.JARS)
-    half = (place / code).stat().st_size // 2
-    assert _Mirror.asked == [(code, None), (code, f"bytes={half}-"), (models, None)]
+    assert doctor.main(["--install", "spice", "--mirror", MIRROR]) == 0
+    assert doctor.main(["--install", "bertscore", "--mirror", MIRROR]) == 2
     for jar in spice_service.JARS:
         check_jar(tmp_path / "cache/spice" / jar.name, jar)
-    left = {path.name for path in (tmp_path / "cache/spice").iterdir()}
-    assert {name for name in left if not name.endswith(".lock")} == {code, models}
 
 
 @pytest.mark.java

@@ -4,8 +4,6 @@
 hold a no-break space). `test_ptb_and_java.py` checks the same table against the jar itself.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -56,8 +54,7 @@ def test_any_text_gives_tokens_that_are_not_empty(text: str) -> None:
 @given(st.lists(TEXTS, max_size=5), TEXTS)
 def test_a_text_does_not_depend_on_the_others(others: list[str], text: str) -> None:
     alone = ptb.PtbTokenizer().tokenize([text])
-    among = ptb.PtbTokenizer().tokenize([*others, text, *others])
-    assert among[len(others)] == alone[0]
+    assert ptb.PtbTokenizer().tokenize([*others, text, *others])[len(others)] == alone[0]
 
 
 @slowly
@@ -169,8 +166,7 @@ def test_all_real_and_shuffled_captions_agree(coco_root: Path) -> None:
     ]
     assert len(human) == 90_484
     everything = human + captioners(coco_root)
-    assert differences(everything) == []
-    assert differences(shuffled(everything, rng)) == []
+    assert (differences(everything), differences(shuffled(everything, rng))) == ([], [])
 
 
 @pytest.mark.slow
@@ -190,8 +186,7 @@ def test_pycocoevalcap_gives_the_same_on_all_captions_in_one_call(coco_root: Pat
         answer = PTBTokenizer().tokenize({n: [{"caption": t}] for n, t in enumerate(texts)})
         theirs = [answer[n][0] for n in range(len(texts))]
         ours = [" ".join(tokens) for tokens in PtbTokenizer().tokenize(texts)]
-        differ = [t for t, a, b in zip(texts, ours, theirs, strict=True) if a != b]
-        assert differ == allowed
+        assert [t for t, a, b in zip(texts, ours, theirs, strict=True) if a != b] == allowed
 
 
 @pytest.mark.java
@@ -251,9 +246,7 @@ def test_lines_out_of_step_are_an_error() -> None:
 def test_missing_java_or_jar_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     no_java = Absent("java", "no Java runtime")
     monkeypatch.setattr(jar_module, "find_java", lambda: no_java)
-    missing = JavaPtbTokenizer().missing()
-    assert isinstance(missing, Absent)
-    assert missing.part == "java"
+    assert JavaPtbTokenizer().missing().part == "java"
     with pytest.raises(JavaError, match="no Java runtime"):
         JavaPtbTokenizer().tokenize(["a dog"])
 

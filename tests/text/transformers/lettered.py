@@ -1,7 +1,5 @@
 """Word vectors for tests that need some, whatever they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

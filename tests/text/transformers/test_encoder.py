@@ -1,19 +1,16 @@
 """Transformers without their upper layers, and tokenising as bert-score does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
+import torch
+import transformers
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-tokenizers = pytest.importorskip("tokenizers")
-
-from metaeval.errors import ConfigError  # noqa: E402
-from metaeval.text.transformers.encoder import TextEncoder, _batches, keep_layers  # noqa: E402
-from metaeval.text.transformers.locate import TextModel, layer_of, locate  # noqa: E402
+from metaeval.errors import ConfigError
+from metaeval.text.transformers.encoder import TextEncoder, _batches, keep_layers
+from metaeval.text.transformers.locate import TextModel, layer_of, locate
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
 WIDE = {**SMALL, "intermediate_size": 64, "max_position_embeddings": 40}
@@ -52,7 +49,6 @@ def sentences(n: int, longest: int) -> list[list[int]]:
 
 
 def encoder_of(model: Any, tokens: int) -> TextEncoder:
-    """An encoder of a network that is in no folder."""
     encoder = TextEncoder.__new__(TextEncoder)
     encoder.device, encoder._network, encoder._tokens = torch.device("cpu"), model, tokens
     encoder._padding = int(model.config.pad_token_id or 0)
@@ -68,7 +64,12 @@ def test_batches_give_each_sentence_its_own_vectors(name: str, alone: bool) -> N
     with torch.no_grad():
         for parameter in model.parameters():  # or positions and padding would hardly matter
             parameter.add_(0.3 * torch.randn(parameter.shape))
-    ids = sentences(80, 30)
+    ids, expected = sentences(80, 30), []
+    with torch.inference_mode():
+        for sentence in ids:
+            batch = torch.tensor([sentence])
+            states = model(batch, attention_mask=torch.ones_like(batch))[0][0]
+            expected.append(states / states.norm(dim=-1, keepdim=True))
     before = torch.get_num_threads()
     try:
         for threads, tokens in ((1, 64), (3, 64), (3, 10_000)):
@@ -79,13 +80,8 @@ def test_batches_give_each_sentence_its_own_vectors(name: str, alone: bool) -> N
                 lambda at, of, kept=vectors: kept.update(zip(at, of, strict=True)),
                 alone=alone,
             )
-            assert sorted(vectors) == list(range(len(ids)))
-            for j, sentence in enumerate(ids):
-                with torch.inference_mode():
-                    batch = torch.tensor([sentence])
-                    expected = model(batch, attention_mask=torch.ones_like(batch))[0][0]
-                expected = expected / expected.norm(dim=-1, keepdim=True)
-                torch.testing.assert_close(vectors[j], expected, rtol=0, atol=1e-5)
+            found = [vectors[j] for j in range(len(ids))]
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
     finally:
         torch.set_num_threads(before)
 
@@ -108,10 +104,13 @@ def test_layers_that_are_not_there() -> None:
 
 
 def test_layers_of_bert_scores_table() -> None:
-    assert layer_of("roberta-large") == 17
-    assert layer_of("FacebookAI/roberta-large") == 17
-    assert layer_of("microsoft/deberta-xlarge-mnli") == 40
-    assert layer_of("all-MiniLM-L6-v2") == 5
+    known = {
+        "roberta-large": 17,
+        "FacebookAI/roberta-large": 17,
+        "microsoft/deberta-xlarge-mnli": 40,
+        "all-MiniLM-L6-v2": 5,
+    }
+    assert {name: layer_of(name) for name in known} == known
     with pytest.raises(ConfigError, match="layer"):
         layer_of("my-own-model")
 
@@ -136,9 +135,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_first_word_is_a_word_like_any_other(roberta: Path) -> None:
-    found = locate(str(roberta))
-    assert isinstance(found, TextModel)
-    encoder = TextEncoder(found, 2, "cpu")
+    encoder = TextEncoder(locate(str(roberta)), 2, "cpu")
     (ids, same, empty, long), cut = encoder.tokenize(["dog", "  dog ", "", "dog " * 50])
     assert ids == same
     assert encoder.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġdog", "</s>"]

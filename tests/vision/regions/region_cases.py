@@ -1,7 +1,5 @@
 """Small datasets with objects, for the tests of regions and of what is built on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +9,6 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 
 
 class Files:
-    """Image files as a dataset's part "images" gives them."""
-
     def __init__(self, paths: dict[ImageId, Path]) -> None:
         self._paths = paths
 
