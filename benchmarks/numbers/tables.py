@@ -12,7 +12,6 @@ from benchmarks.numbers.documents import Result, Table
 from benchmarks.numbers.writing import (
     Cell,
     Column,
-    Metric,
     Write,
     extra,
     fact,
@@ -34,6 +33,7 @@ from metaeval.experiments.trust.result import NAMED
 from metaeval.experiments.trust.result import SHOWN as VERDICTS
 from metaeval.results.graded import MEASURES, rows_of
 from metaeval.results.measured import SETS, MeasuredResult
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
 
@@ -70,23 +70,23 @@ def both(metrics: str, more: str = "") -> tuple[str, ...]:
     return tuple(graded(experiment, metrics, more) for experiment in BOTH)
 
 
-def between_images(_: MeasuredResult, metric: Metric) -> str:
+def between_images(_: MeasuredResult, metric: MetricResult) -> str:
     """How much of the scores' variance is offset between images."""
     share = float(metric.numbers.facts["variance_image"] or 0.0)
     return ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
 
 
-def equation_12(run: MeasuredResult, metric: Metric) -> str:
+def equation_12(run: MeasuredResult, metric: MetricResult) -> str:
     """ρ by the paper's Eq. 12 on midranks."""
     rho, n = metric.numbers.value(POOLED), int(metric.numbers.facts["n"] or 0)
     return "–" if rho is None else three(by_equation_12(rho, n, len(run.extra(SETS).rows)))
 
 
-def is_published(run: MeasuredResult, metric: Metric) -> bool:
+def is_published(run: MeasuredResult, metric: MetricResult) -> bool:
     return printed_value(run, metric.name, POOLED) is not None
 
 
-def is_reseeded(run: MeasuredResult, metric: Metric) -> bool:
+def is_reseeded(run: MeasuredResult, metric: MetricResult) -> bool:
     return metric.name in rows_of(run, "seeds")
 
 
@@ -104,7 +104,7 @@ def over_seeds(measure: str) -> Cell:
     return lambda run, metric: f"{mean(run, metric)} ± {sd(run, metric)}"
 
 
-def with_within(run: MeasuredResult, metric: Metric) -> str:
+def with_within(run: MeasuredResult, metric: MetricResult) -> str:
     """ρ over all captions, and in brackets within an image."""
     pooled, within = (three(metric.numbers.value(measure)) for measure in (POOLED, WITHIN))
     return f"{pooled} ({within})"
@@ -256,7 +256,7 @@ def composite_views(run: MeasuredResult) -> list[str]:
     return [measure.key.removeprefix(f"{COMPOSITE_TAU}_") for measure in measures]
 
 
-def is_complete(run: MeasuredResult, metric: Metric, view: str) -> bool:
+def is_complete(run: MeasuredResult, metric: MetricResult, view: str) -> bool:
     """Whether the metric scores every caption of a part."""
     counts = dict(run.extra("counts").rows)
     return metric.numbers[f"{COMPOSITE_TAU}_{view}"].n == counts[f"Captions, {view}"]
@@ -266,13 +266,13 @@ def of_part(view: str) -> Cell:
     """τ-c on a part; a dash where it would be of fewer captions than that of other metrics."""
     key = f"{COMPOSITE_TAU}_{view}"
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         return times_100(metric.numbers.value(key)) if is_complete(run, metric, view) else "–"
 
     return cell
 
 
-def of_all(run: MeasuredResult, metric: Metric) -> str:
+def of_all(run: MeasuredResult, metric: MetricResult) -> str:
     scored_all = metric.numbers.facts["n"] == run.facts["Captions"]
     return times_100(metric.numbers.value(COMPOSITE_TAU), 3) if scored_all else "–"
 
@@ -313,7 +313,7 @@ def choice_measures(run: MeasuredResult) -> list[tuple[str, str]]:
 
 
 def with_published(key: str) -> Cell:
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         known = printed_value(run, metric.name, key)
         note = "" if known is None else f" ({100 * known:g})"
         return f"{times_100(metric.numbers.value(key))}{note}"
@@ -433,7 +433,7 @@ def pairs_of(run: MeasuredResult) -> dict[str, int]:
 def of_accuracies(kind: str, column: str) -> Cell:
     """A number of the first comparison, of a kind of pair or over kinds."""
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         for entry in run.extra("accuracies").records:
             if entry["metric"] == metric.name and entry["kind"] == kind:
                 return times_100(entry[column])
@@ -556,7 +556,7 @@ def made_kinds(run: MeasuredResult) -> list[Column]:
 def undecided(expected: str) -> Cell:
     """Of how many harmful ("lower") or harmless ("same") sets no verdict is sure."""
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         sets = {e["set"] for e in run.extra(SETS).records if e["expected"] == expected}
         profile = [c for c in run.extra(PROFILE_CELLS).records if c["metric"] == metric.name]
         return str(sum(c["verdict"] == "unsure" and c["set"] in sets for c in profile))
@@ -625,13 +625,12 @@ def trust_matrix(results: Sequence[Result]) -> str:
         rows.setdefault(cell["metric"], []).append(VERDICTS[cell["verdict"]])
     lines += [row(metric, *verdicts) for metric, verdicts in rows.items()]
     changes = result.extra("robustness").records
-    after = f"Verdicts that change, of {changes[0]['of'] if changes else 0}: "
-    after += "; ".join(f"{one['change']} {one['verdicts']}" for one in changes)
-    after += f". On {result.dataset}."
+    changed = "; ".join(f"{one['change']} {one['verdicts']}" for one in changes)
+    after = [f"Verdicts that change, of {changes[0]['of'] if changes else 0}: {changed}."]
+    after.append(f"On {result.dataset}.")
     missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
-    if missing:
-        after += f" Missing: {', '.join(missing)}."
-    return "\n".join([*lines, "", after])
+    after += [f"Missing: {', '.join(missing)}."] if missing else []
+    return "\n".join([*lines, "", " ".join(after)])
 
 
 def captioners(results: Sequence[Result]) -> str:

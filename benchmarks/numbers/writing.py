@@ -10,8 +10,7 @@ from metaeval.results.graded import rows_of
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import MetricResult
 
-Metric = MetricResult
-Cell = Callable[[MeasuredResult, Metric], str]
+Cell = Callable[[MeasuredResult, MetricResult], str]
 Places = Callable[[float | None], str]
 Write = Callable[[Sequence[Result]], str]
 
@@ -59,7 +58,7 @@ def fact(key: str) -> Cell:
 def interval(key: str, places: Places = times_100) -> Cell:
     """A value with its interval."""
 
-    def cell(_: MeasuredResult, metric: Metric) -> str:
+    def cell(_: MeasuredResult, metric: MetricResult) -> str:
         estimate = metric.numbers[key]
         return f"{places(estimate.value)} [{places(estimate.low)}, {places(estimate.high)}]"
 
@@ -77,7 +76,7 @@ def printed_value(run: MeasuredResult, metric: str, key: str) -> float | None:
 def published(key: str, places: Places = times_100) -> Cell:
     """What a paper prints; empty without one."""
 
-    def cell(run: MeasuredResult, metric: Metric) -> str:
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
         known = printed_value(run, metric.name, key)
         return "" if known is None else places(known)
 
@@ -89,14 +88,14 @@ def extra(name: str, column: str, places: Places = three) -> Cell:
     return lambda run, metric: places(rows_of(run, name).get(metric.name, {}).get(column))
 
 
-def always(run: MeasuredResult, metric: Metric) -> bool:
+def always(run: MeasuredResult, metric: MetricResult) -> bool:
     return True
 
 
 def metric_table(
     order: str | Callable[[MeasuredResult], str],
     columns: Sequence[Column] | Callable[[MeasuredResult], Sequence[Column]],
-    keep: Callable[[MeasuredResult, Metric], bool] = always,
+    keep: Callable[[MeasuredResult, MetricResult], bool] = always,
     parts: bool = False,
 ) -> Write:
     """A row a metric that ran in any of the runs: the best by a measure first, then controls.
@@ -110,7 +109,7 @@ def metric_table(
         runs = [result.read() for result in results]
         shown = columns(runs[-1]) if callable(columns) else columns
         by = order(runs[-1]) if callable(order) else order
-        entries: dict[str, tuple[MeasuredResult, Metric]] = {}
+        entries: dict[str, tuple[MeasuredResult, MetricResult]] = {}
         for run in runs:
             for metric in run.metrics:
                 if metric.ok and (parts or metric.column.part_of is None) and keep(run, metric):
@@ -128,9 +127,9 @@ def metric_table(
     return write
 
 
-def _place(metric: Metric, key: str) -> tuple[bool, float]:
+def _place(metric: MetricResult, key: str) -> tuple[bool, float]:
     return metric.column.control, -(metric.numbers.value(key) or 0.0)
 
 
-def title_of(metric: Metric) -> str:
+def title_of(metric: MetricResult) -> str:
     return f"*{metric.name}*" if metric.column.control else metric.name

@@ -16,7 +16,7 @@ from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import dump, read_info, write_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.metric import Measured, MetricResult
-from metaeval.results.run import RunInfo
+from metaeval.results.run import Measure, RunInfo
 from metaeval.runs.records import ScoreColumn, Tally
 from tests.shared import write_json
 
@@ -42,7 +42,7 @@ def test_a_metric_comes_back_from_json_as_it_was() -> None:
         family="cider",
         signature="cider|v:1",
         counts=(Tally("captions cut", "captions", 2, 7),),
-        statistics=Measured(values={"x": Estimate(value=0.1 + 0.2, low=0.25, high=0.35)}),
+        statistics=Measured(values={"a": Estimate(value=0.1 + 0.2, low=0.25, high=0.35)}),
     )
     text = json.dumps(json.loads(metric.model_dump_json()))
     assert MetricResult.model_validate_json(text) == metric
@@ -50,10 +50,10 @@ def test_a_metric_comes_back_from_json_as_it_was() -> None:
 
 def test_a_metric_that_is_there_twice_is_refused() -> None:
     metrics = [MetricResult(column=ScoreColumn(name), family="x") for name in ("A", "B", "A")]
-    fields = {"experiment": "x", "dataset": "y", "declared": ()}
-    assert MeasuredResult(**fields, metrics=metrics[:2]).metric("B") is metrics[1]
+    given = {"experiment": "x", "dataset": "y", "declared": (Measure("a", "A"),)}
+    assert MeasuredResult(**given, metrics=metrics[:2]).metric("B") is metrics[1]
     with pytest.raises(ValidationError, match="the metric 'A' occurs twice"):
-        MeasuredResult(**fields, metrics=metrics)
+        MeasuredResult(**given, metrics=metrics)
 
 
 def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:
