@@ -326,6 +326,6 @@ def test_a_parameter_called_citation_is_refused(tmp_path: Path) -> None:
         code=2,
     )
     assert done.stderr == (
-        "metaeval: metric.mine: mine.Mine has a parameter 'citation', the name of the keys of what "
-        "to cite; rename the parameter\n"
+        "metaeval: metric.mine: mine.Mine has a parameter 'citation', the name of what to cite; "
+        "rename the parameter\n"
     )

@@ -14,6 +14,7 @@ import pytest
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.results.base import Estimate
+from metaeval.results.metric import Measured
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore, Store, content_digest
@@ -212,10 +213,11 @@ def test_an_exception_in_bind_is_a_failure() -> None:
 
 def test_the_result_of_a_column_is_what_became_of_it() -> None:
     done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore())
-    result = done.result(1, Estimate(value=0.5, n=5))
+    measured = Measured(values={"share": Estimate(value=0.5, n=5)})
+    result = done.result(1, measured)
     assert result.column == ScoreColumn("Words", bounds=(0.0, float("inf")))
     assert (result.family, result.signature, result.status) == ("length_ratio", SIGNATURES[1], "ok")
-    assert result.numbers == Estimate(value=0.5, n=5)
+    assert result.numbers == measured
     assert (result.name, result.reason) == ("Words", None)
 
 

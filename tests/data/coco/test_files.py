@@ -7,10 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue
 
+from metaeval.config import component
 from metaeval.data.coco import files as coco_files
 from metaeval.data.coco.load import find_coco_captions, load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
@@ -113,7 +113,7 @@ def test_configuration_reaches_the_loader(tmp_path):
         config = {name: OmegaConf.load(CONF / f"{name}.yaml") for name in ("paths/default", group)}
         merged = OmegaConf.create({"paths": config["paths/default"], "dataset": config[group]})
         merged.dataset.update(options)
-        return instantiate(merged.dataset)
+        return component(merged.dataset, "dataset")
 
     dataset = load("dataset/coco", captions=str(captions_at(tmp_path, split="mine")))
     assert (dataset.name, dataset.human) == ("coco", ("dog 0",))
