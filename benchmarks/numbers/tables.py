@@ -28,10 +28,11 @@ from benchmarks.numbers.writing import (
 from metaeval.corruptions.base import KINDS
 from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
+from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.experiments.trust.result import NAMED
 from metaeval.experiments.trust.result import SHOWN as VERDICTS
 from metaeval.results.graded import MEASURES, rows_of
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
@@ -78,7 +79,7 @@ def between_images(_: MeasuredResult, metric: MetricResult) -> str:
 def equation_12(run: MeasuredResult, metric: MetricResult) -> str:
     """ρ by the paper's Eq. 12 on midranks."""
     rho, n = metric.numbers.value(POOLED), int(metric.numbers.facts["n"] or 0)
-    return "–" if rho is None else three(by_equation_12(rho, n, len(run.extra("sets").rows)))
+    return "–" if rho is None else three(by_equation_12(rho, n, len(run.extra(SETS).rows)))
 
 
 def is_published(run: MeasuredResult, metric: MetricResult) -> bool:
@@ -526,7 +527,7 @@ def sees(columns: Sequence[str]) -> Write:
     def write(results: Sequence[Result]) -> str:
         run = results[0].read()
         metrics = [run.metric(name) for name in dict.fromkeys([*columns, FLUENCY])]
-        sets = [entry for entry in run.extra("sets").records if not entry["experimental"]]
+        sets = [entry for entry in run.extra(SETS).records if not entry["experimental"]]
         titles = ["the caption, against one with changed …", "changes"]
         lines = head(*titles, *(f"*{m.name}*" if m.name == FLUENCY else m.name for m in metrics))
         rows = [
@@ -547,7 +548,7 @@ def sees(columns: Sequence[str]) -> Write:
 
 def made_kinds(run: MeasuredResult) -> list[Column]:
     """The kinds of harmful changes that occur."""
-    sets = run.extra("sets").records
+    sets = run.extra(SETS).records
     made = {entry["kind"] for entry in sets if entry["n_applied"] and not entry["experimental"]}
     return [Column(kind, value(f"kind_{kind}")) for kind in KINDS[:-1] if kind in made]
 
@@ -556,8 +557,8 @@ def undecided(expected: str) -> Cell:
     """Of how many harmful ("lower") or harmless ("same") sets no verdict is sure."""
 
     def cell(run: MeasuredResult, metric: MetricResult) -> str:
-        sets = {e["set"] for e in run.extra("sets").records if e["expected"] == expected}
-        profile = [c for c in run.extra("profile").records if c["metric"] == metric.name]
+        sets = {e["set"] for e in run.extra(SETS).records if e["expected"] == expected}
+        profile = [c for c in run.extra(PROFILE_CELLS).records if c["metric"] == metric.name]
         return str(sum(c["verdict"] == "unsure" and c["set"] in sets for c in profile))
 
     return cell
@@ -635,7 +636,7 @@ def trust_matrix(results: Sequence[Result]) -> str:
 def captioners(results: Sequence[Result]) -> str:
     """Rank-order ρ of each captioner (lower level) against Human, all on the same images: those
     of which every metric shown scores Human's caption and that of every captioner."""
-    scores = pd.read_parquet(results[0].folder / "against_human" / files.SCORES)
+    scores = pd.read_parquet(results[0].folder / files.AGAINST_HUMAN / files.SCORES)
     shown = scores[scores["metric"].isin(CAPTIONED_BY)]
     table = shown.pivot_table(index="image_id", columns=["metric", "set"], values="score").dropna()
 

@@ -370,7 +370,7 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
     plain = fit(arena, winner)
     equal = fit(arena, winner, at_equal_length=True)
     tested = compare(plain.tests(), "pairs of systems", alpha=settings.alpha)
-    rank = rank_clusters(plain.systems, tested)
+    rank = rank_clusters(plain.systems, [(c.a, c.b) for c in tested if c.significant])
     place = {name: k for k, name in enumerate(equal.systems)}
     order = [place[name] for name in plain.systems]
     words = [word_counts(battles.first), word_counts(battles.second)]

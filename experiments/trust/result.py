@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics as median_of
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from metaeval.experiments.trust.declared import Rules, Use
 from metaeval.experiments.trust.findings import (
@@ -345,12 +345,6 @@ def _outcome(compared: Comparison, alpha: float) -> str:
     return "higher" if (compared.difference.value or 0.0) > 0 else "lower"
 
 
-class _Pair(NamedTuple):
-    a: str
-    b: str
-    significant: bool
-
-
 def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:
     """Metrics that every benchmark of ratings ranks, by their average rank (as WMT's metrics task):
     a table of ranks, and one of benchmarks; nothing for fewer than two of either.
@@ -374,8 +368,8 @@ def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:
                 if (value := m.numbers.value(name)) is not None:
                     values[m.name] = value
         order = sorted(values, key=lambda name: (-values[name], name))
-        pairs = [_Pair(c.a, c.b, c.is_significant(family.alpha)) for c in family.pairs]
-        ranks[item] = rank_clusters(order, pairs)
+        apart = [(c.a, c.b) for c in family.pairs if c.is_significant(family.alpha)]
+        ranks[item] = rank_clusters(order, apart)
     common = set.intersection(*map(set, ranks.values())) if ranks else set()
     silent = [item for item, of in ranks.items() if len({of[name] for name in common}) < 2]
     ranks = {item: of for item, of in ranks.items() if item not in silent}

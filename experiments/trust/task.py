@@ -210,10 +210,12 @@ def _key(config: DictConfig) -> str | None:
             if isinstance(images, ImageFiles) and any("images" in m.needs for m in metrics):
                 read += [path for i in dataset.image_ids if (path := images.path(i)) is not None]
             content = [
-                OmegaConf.to_yaml(config, resolve=True), signatures_of(metrics, dataset, store),
-                dict(dataset.sources), [file_sha256(path, store) for path in read],
+                OmegaConf.to_yaml(config, resolve=True),
+                signatures_of(metrics, dataset, store),
+                dict(dataset.sources),
+                [file_sha256(path, store) for path in read],
                 code_digest(),
-            ]  # fmt: skip
+            ]
     except (MetaevalError, AttributeError):
         return None
     return digest(json.dumps(content)).hex()

@@ -56,14 +56,6 @@ def counted(values: Sequence[ReproducedValue]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
 
 
-class _Cell(NamedTuple):
-    """The place of a value: column, cell, and what was printed there."""
-
-    column: str
-    cell: str
-    printed: float | None
-
-
 def compare_run(paper: str, item: PaperItem, result: MeasuredResult) -> list[ReproducedValue]:
     """The rows of an item, from the result of its run."""
     keys = {cell: item.value.replace("{cell}", cell) for _, cell, _ in item.printed()}
@@ -91,18 +83,34 @@ def compare_values(
     paper: str, item: PaperItem, values: Values, skipped: Mapping[str, str] | None = None
 ) -> list[ReproducedValue]:
     """The rows of an item whose values are known; `skipped` is column → why it has none."""
-    rows = []
-    for cell in map(_Cell._make, item.printed()):
-        name = stand_in(cell.column, values)
-        if name is None:
-            rows.append(_not_run(paper, item, cell, _why_no_column(item, cell, skipped or {})))
-        elif cell.cell not in values[name]:
-            missing = f"the run has no '{cell.cell or item.value}'"
-            rows.append(_not_run(paper, item, cell, item.absent.get(cell.cell, missing)))
-        else:
-            row = _row(paper, item, cell, values[name][cell.cell])
-            rows.append(row if name == cell.column else _of_model(row, name))
-    return rows
+    return [_compared(row, item, values, skipped or {}) for row in not_run(paper, item, "")]
+
+
+def not_run(paper: str, item: PaperItem, reason: str) -> list[ReproducedValue]:
+    """The rows of an item of which nothing could be computed."""
+    return [
+        ReproducedValue(paper, item.item, column, cell, value, reason=reason)
+        for column, cell, value in item.printed()
+    ]
+
+
+def _compared(
+    row: ReproducedValue, item: PaperItem, values: Values, skipped: Mapping[str, str]
+) -> ReproducedValue:
+    """The row with its value and verdict, or with the reason why it has none."""
+    name = stand_in(row.metric, values)
+    if name is None:
+        known = stand_in(row.metric, skipped)
+        missing = item.absent.get(row.metric, "the run has no such column")
+        return row._replace(reason=missing if known is None else skipped[known])
+    if row.cell not in values[name]:
+        missing = f"the run has no '{row.cell or item.value}'"
+        return row._replace(reason=item.absent.get(row.cell, missing))
+    value = values[name][row.cell]
+    if value is None:
+        return row._replace(reason="the value is undefined")
+    row = _judged(row, item, item.scale * value)
+    return row if name == row.metric else _of_model(row, name)
 
 
 def reasons(result: MeasuredResult) -> dict[str, str]:
@@ -139,57 +147,32 @@ def _parsed(name: str) -> _Parsed:
     return _Parsed(base, frozenset(filter(None, rest.removesuffix(")").split(", "))))
 
 
-def _why_no_column(item: PaperItem, cell: _Cell, skipped: Mapping[str, str]) -> str:
-    name = stand_in(cell.column, skipped)
-    if name is not None:
-        return skipped[name]
-    return item.absent.get(cell.column, "the run has no such column")
-
-
-def not_run(paper: str, item: PaperItem, reason: str) -> list[ReproducedValue]:
-    """The rows of an item of which nothing could be computed."""
-    return [_not_run(paper, item, cell, reason) for cell in map(_Cell._make, item.printed())]
-
-
-def _row(paper: str, item: PaperItem, cell: _Cell, value: float | None) -> ReproducedValue:
-    if value is None:
-        return _not_run(paper, item, cell, "the value is undefined")
-    ours = item.scale * value
-    verdict, reason, difference = _judged(item, cell, ours)
-    place = (paper, item.item, cell.column, cell.cell)
-    return ReproducedValue(*place, cell.printed, ours, difference, verdict, reason)
-
-
-def _judged(item: PaperItem, cell: _Cell, ours: float) -> tuple[Verdict, str, float | None]:
-    """The verdict on a value, its reason, and the difference in units of the uncertainty."""
-    if cell.printed is None:
-        return "not published", "the published value is not available", None
-    gap, allowed = ours - cell.printed, item.rounding + _ROUNDING
-    uncertainty = item.uncertainty_of(cell.column)
+def _judged(row: ReproducedValue, item: PaperItem, ours: float) -> ReproducedValue:
+    """The row with our value: its verdict, and the difference in units of the uncertainty."""
+    row = row._replace(ours=ours)
+    if row.published is None:
+        reason = "the published value is not available"
+        return row._replace(verdict="not published", reason=reason)
+    gap, allowed = ours - row.published, item.rounding + _ROUNDING
+    uncertainty = item.uncertainty_of(row.metric)
     unit = uncertainty.value if uncertainty is not None else item.rounding
-    difference = gap / unit if unit else None
-    if model := item.model_of(cell.column):
-        return "other model", "; ".join(filter(None, (model, item.data))), difference
+    row = row._replace(difference=gap / unit if unit else None)
+    if model := item.model_of(row.metric):
+        reason = "; ".join(filter(None, (model, item.data)))
+        return row._replace(verdict="other model", reason=reason)
     if item.data:
-        return "other data", item.data, difference
+        return row._replace(verdict="other data", reason=item.data)
     if abs(gap) <= allowed:
-        return "equal", "", difference
+        return row._replace(verdict="equal")
     if uncertainty is not None and abs(gap) <= uncertainty.value + allowed:
-        return "within", uncertainty.source, difference
-    return "differs", item.causes.get(cell.column, "cause unknown"), difference
+        return row._replace(verdict="within", reason=uncertainty.source)
+    return row._replace(verdict="differs", reason=item.causes.get(row.metric, "cause unknown"))
 
 
 def _of_model(row: ReproducedValue, name: str) -> ReproducedValue:
     """The row of a variant: with its name, and never "equal"."""
-    if row.verdict == "not run":
-        return row
     if row.verdict == "not published":
         return row._replace(reason=f"{row.reason}; here {name}")
     known = row.reason if row.verdict in ("other model", "other data") else ""
     reason = "; ".join(filter(None, (name, known)))
     return row._replace(verdict="other model", reason=reason)
-
-
-def _not_run(paper: str, item: PaperItem, cell: _Cell, reason: str) -> ReproducedValue:
-    place = (paper, item.item, cell.column, cell.cell)
-    return ReproducedValue(*place, cell.printed, reason=reason)

@@ -235,31 +235,37 @@ def histograms(
     if not metrics:
         return Block("", "", Markup(""))
 
+    with mpl.rc_context(STYLE):
+        figure = Figure(layout="constrained")
+        panels = figure.subplots(len(metrics), squeeze=False).flatten()
+        for axes, metric in zip(panels, metrics, strict=True):
+            seaborn.histplot(
+                table[table["metric"] == metric],
+                x="score",
+                hue="set",
+                weights="count" if "count" in table else None,
+                bins=60 if "count" in table else 24,
+                element="step",
+                fill=False,
+                legend=False,
+                ax=axes,
+                palette=dict(colours),
+                hue_order=list(colours),
+            )
+            axes.set_title(metric, fontsize=8.5)
+            axes.set(xlabel="", ylabel="", yticks=[])
+            axes.tick_params(axis="x", labelsize=8.5)
+
     def draw(width: float) -> Figure:
+        """The same panels in as many columns as fit: drawing histograms takes longest."""
         columns = min(len(metrics), 4 if width > NARROW else 2)
         rows = -(-len(metrics) // columns)
+        figure.set_size_inches(width, 1.35 * rows + 0.4)
+        places = figure.add_gridspec(rows, columns)
+        for k, axes in enumerate(panels):
+            axes.set_subplotspec(places[k])
+        figure.legends.clear()
         with mpl.rc_context(STYLE):
-            figure = Figure((width, 1.35 * rows + 0.4), layout="constrained")
-            grid = figure.subplots(rows, columns, squeeze=False).flatten()
-            for axes, metric in zip(grid, metrics, strict=False):
-                seaborn.histplot(
-                    table[table["metric"] == metric],
-                    x="score",
-                    hue="set",
-                    weights="count" if "count" in table else None,
-                    bins=60 if "count" in table else 24,
-                    element="step",
-                    fill=False,
-                    legend=False,
-                    ax=axes,
-                    palette=dict(colours),
-                    hue_order=list(colours),
-                )
-                axes.set_title(metric, fontsize=8.5)
-                axes.set(xlabel="", ylabel="", yticks=[])
-                axes.tick_params(axis="x", labelsize=8.5)
-            for axes in grid[len(metrics) :]:
-                axes.set_visible(False)
             handles = [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]
             figure.legend(
                 handles=handles,
@@ -282,12 +288,8 @@ def _chart(
     stem: str = "",
 ) -> Block:
     stem = stem or key
+    narrow = inline(draw(NARROW), label)
     wide = draw(WIDE)
-    html = rendered(
-        "chart.html.j2",
-        wide=inline(wide, label),
-        narrow=inline(draw(NARROW), label),
-        note=note,
-        stem=stem,
-    )
+    html = rendered("chart.html.j2", wide=inline(wide, label), narrow=narrow, note=note, stem=stem)
+    wide.set_layout_engine("none")  # the files have the layout of the page
     return Block(key, title, html, folded=folded, figures={stem: wide})

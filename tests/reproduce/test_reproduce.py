@@ -6,6 +6,7 @@ import csv
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -35,8 +36,12 @@ from metaeval.runs.records import ScoreColumn
 
 def metric(column: ScoreColumn, value: float) -> MetricResult:
     numbers = Measured(
-        values={"rho": Estimate(value=value), "part_a": Estimate(value=value / 2)},
-        facts={"n": 3, "search": "fluent", "undefined": float("nan")},
+        values={
+            "rho": Estimate(value=value),
+            "part_a": Estimate(value=value / 2),
+            "undefined": Estimate(value=None),
+        },
+        facts={"n": 3, "search": "fluent"},
     )
     return MetricResult(column=column, family="m", statistics=numbers)
 
@@ -45,6 +50,8 @@ def skipped(column: ScoreColumn, reason: str, remedy: str | None) -> MetricResul
     return MetricResult(column=column, family="m", status="skipped", reason=reason, remedy=remedy)
 
 
+WIDE = Uncertainty(value=8.0, source="ties")
+UNKNOWN = "the published value is not available"
 HEAD = "paper: p\ntitle: t\nsource: s\nitems:\n"
 ONE = "  - {item: one, title: T, value: v, run: {experiment: judgments},\n     cells: {A: 1}}\n"
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9}]\n" for k in range(1, 11))
@@ -83,61 +90,37 @@ def item(**changes: object) -> PaperItem:
     return PaperItem.model_validate({**values, **changes})
 
 
-def test_each_verdict_is_given_where_it_is_due() -> None:
-    cells = {
-        "Same": 12.3,
-        "Near": 12.3,
-        "Far": 12.3,
-        "BERTScore": 40,
-        "SPICE": 50,
-        "TIGEr": 1,
-        "None": 1,
-    }
-    rows = compare_run("p", item(cells=cells, causes={"Far": "another rule"}), RESULT)
-    assert [row.verdict for row in rows] == [
-        "equal",
-        "within",
-        "differs",
-        "other model",
-        "not run",
-        "not run",
-        "not run",
-    ]
-    same, near, far, other, spice, tiger, none = rows
-    assert same.ours == pytest.approx(12.344)
-    assert near.difference == pytest.approx(0.7)
-    assert (far.difference, far.reason) == (pytest.approx(7.7), "another rule")
-    assert (other.ours, other.reason) == (pytest.approx(40), "BERTScore (small)")
-    assert spice.reason == "no parser; install it"
-    assert tiger.reason == "no objects"  # that of the variant that did not run
-    assert none.reason == "the run has no such column"
-
-
-def test_a_difference_without_a_known_cause_is_marked_and_cells_have_paths() -> None:
-    rows = compare_run("p", item(cells={"Far": {"a": 9.0}}, value="values.part_{cell}"), RESULT)
-    assert [(r.metric, r.cell, r.ours, r.verdict) for r in rows] == [
-        ("Far", "a", pytest.approx(10.0), "within")
-    ]
-    cells, absent = {"Far": {"b": 9.0, "c": 9.0}}, {"b": "get b"}
-    rows = compare_run("p", item(cells=cells, value="values.part_{cell}", absent=absent), RESULT)
-    assert [(r.verdict, r.reason) for r in rows] == [
-        ("not run", "get b"),
-        ("not run", "the run has no 'c'"),
-    ]
-    rows = compare_run("p", item(cells={"Far": 1.0}, uncertainty=None), RESULT)
-    assert (rows[0].verdict, rows[0].reason) == ("differs", "cause unknown")
-    assert rows[0].difference == pytest.approx(19 / 0.05)
-
-
-def test_other_models_and_other_data_are_never_called_equal() -> None:
-    rows = compare_run("p", item(cells={"Same": 12.3}, data="other images"), RESULT)
-    assert (rows[0].verdict, rows[0].reason) == ("other data", "other images")
-    rows = compare_run("p", item(cells={"Same": 12.3}, models={"*": "ours"}), RESULT)
-    assert (rows[0].verdict, rows[0].reason) == ("other model", "ours")
-    rows = compare_run("p", item(cells={"Same": None, "BERTScore": None}), RESULT)
-    assert [row.verdict for row in rows] == ["not published", "not published"]
-    assert rows[0].ours == pytest.approx(12.344)
-    assert rows[1].reason.endswith("here BERTScore (small)")
+@pytest.mark.parametrize(
+    ("cells", "changes", "verdict", "difference", "reason"),
+    [
+        ({"Same": 12.3}, {}, "equal", 0.044, ""),
+        ({"Near": 12.3}, {}, "within", 0.7, "seeds"),
+        ({"Far": 12.3}, {"causes": {"Far": "a rule"}}, "differs", 7.7, "a rule"),
+        ({"Far": 1.0}, {"uncertainty": None}, "differs", 19 / 0.05, "cause unknown"),
+        ({"Far": 12.3}, {"uncertainties": {"Far": WIDE}}, "within", 7.7 / 8, "ties"),
+        ({"Same": 12.3}, {"data": "other images"}, "other data", 0.044, "other images"),
+        ({"Same": 12.3}, {"models": {"*": "ours"}}, "other model", 0.044, "ours"),
+        ({"BERTScore": 40}, {}, "other model", 0, "BERTScore (small)"),
+        ({"Same": None}, {}, "not published", None, UNKNOWN),
+        ({"BERTScore": None}, {}, "not published", None, f"{UNKNOWN}; here BERTScore (small)"),
+        ({"SPICE": 50}, {}, "not run", None, "no parser; install it"),
+        ({"TIGEr": 1}, {}, "not run", None, "no objects"),  # that of the variant that did not run
+        ({"None": 1}, {}, "not run", None, "the run has no such column"),
+        ({"None": 1}, {"absent": {"None": "get it"}}, "not run", None, "get it"),
+        ({"Far": {"b": 9}}, {"value": "b", "absent": {"b": "get b"}}, "not run", None, "get b"),
+        ({"Far": 1}, {"value": "values.undefined"}, "not run", None, "the value is undefined"),
+    ],
+)
+def test_a_value_has_a_verdict_and_a_reason(
+    cells: dict[str, Any],
+    changes: dict[str, Any],
+    verdict: str,
+    difference: float | None,
+    reason: str,
+) -> None:
+    (row,) = compare_run("p", item(cells=cells, **changes), RESULT)
+    assert (row.verdict, row.reason) == (verdict, reason)
+    assert row.difference == pytest.approx(difference, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -166,10 +149,12 @@ def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
     values = {"A": {"x": 0.5}, "SPICE (rules)": {"x": 0.25}}
     cells = {"A": {"x": 50, "y": 1}, "SPICE": {"x": 25}, "B": {"x": 1}}
     rows = compare_values("p", item(cells=cells, uncertainty=None), values, {"B": "no weights"})
-    assert [row.verdict for row in rows] == ["equal", "not run", "other model", "not run"]
-    assert rows[1].reason == "the run has no 'y'"
-    assert rows[2].reason == "SPICE (rules)"
-    assert rows[3].reason == "no weights"
+    assert [(row.verdict, row.reason) for row in rows] == [
+        ("equal", ""),
+        ("not run", "the run has no 'y'"),
+        ("other model", "SPICE (rules)"),
+        ("not run", "no weights"),
+    ]
 
 
 def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
@@ -408,14 +393,8 @@ def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
         run_configured(compose_config(["experiment=reproduce", "metrics=[bleu]"]), tmp_path / "no")
 
 
-def test_a_column_may_have_an_uncertainty_of_its_own_and_skipped_columns_say_why(
-    tmp_path: Path,
-) -> None:
-    wide = {"Far": Uncertainty(value=8.0, source="ties")}
-    rows = compare_run("p", item(cells={"Near": 12.3, "Far": 12.3}, uncertainties=wide), RESULT)
-    assert [(row.verdict, row.reason) for row in rows] == [("within", "seeds"), ("within", "ties")]
+def test_a_skipped_metric_of_an_example_says_why(tmp_path: Path) -> None:
     example = {"candidates": ["a dog"], "references": [["a dog"]], "metrics": ["clipscore"]}
     asked = item(run={}, example=example, value="score", cells={"CLIPScore": 1.0})
     (row,) = Reproduction(tmp_path).values("p", asked)
-    assert row.verdict == "not run"
-    assert row.reason.startswith("skipped: ")
+    assert (row.verdict, row.reason[:9]) == ("not run", "skipped: ")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,40 +15,22 @@ from metaeval.stats.resampling.items import Floats
 _STREAM = 0xAC05
 
 
-class DecidedPair(Protocol):
-    """Two columns, and whether they are significantly different."""
-
-    @property
-    def a(self) -> str: ...
-
-    @property
-    def b(self) -> str: ...
-
-    @property
-    def significant(self) -> bool: ...
-
-
-def rank_clusters(order: Sequence[str], comparisons: Sequence[DecidedPair]) -> dict[str, int]:
+def rank_clusters(order: Sequence[str], apart: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Ranks by clusters: name → 1 for the first cluster, 2 for the next, and so on.
 
-    Going down the ranking, a column joins the current cluster until one is significantly different
-    from any member; that one opens the next cluster. As in the metrics task of WMT 2023.
+    `apart` are the pairs that a test separates. Going down the ranking, a column joins the current
+    cluster until one is separated from any member; that one opens the next cluster. As in the
+    metrics task of WMT 2023.
 
-    >>> from metaeval.stats.significance.comparison import PairTest, compare
-    >>> test = PairTest(0.1, 0.05, 0.15, 0.001, "bootstrap", 100)
-    >>> made = compare(
-    ...     {("x", "z"): test, ("x", "y"): test._replace(p=0.7), ("y", "z"): test._replace(p=0.7)},
-    ...     "pairs",
-    ... )
-    >>> rank_clusters(["x", "y", "z"], made)
+    >>> rank_clusters(["x", "y", "z"], [("x", "z")])
     {'x': 1, 'y': 1, 'z': 2}
     """
-    apart = {frozenset((c.a, c.b)) for c in comparisons if c.significant}
+    separated = {frozenset(pair) for pair in apart}
     ranks: dict[str, int] = {}
     cluster: list[str] = []
     rank = 1
     for name in order:
-        if any(frozenset((name, member)) in apart for member in cluster):
+        if any(frozenset((name, member)) in separated for member in cluster):
             rank, cluster = rank + 1, []
         cluster.append(name)
         ranks[name] = rank

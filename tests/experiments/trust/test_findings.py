@@ -22,9 +22,14 @@ from tests.forked import run_experiment
 def result(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
     out = tmp_path_factory.mktemp("sensitivity")
     run = run_experiment(
-        "sensitivity", metrics=["bleu", "rouge_l", "cider", "controls"], dataset="scenes",
-        task__images=60, stats__replicates=200, report="none", out=out,
-    )  # fmt: skip
+        "sensitivity",
+        metrics=["bleu", "rouge_l", "cider", "controls"],
+        dataset="scenes",
+        task__images=60,
+        stats__replicates=200,
+        report="none",
+        out=out,
+    )
     return run.result
 
 
@@ -89,16 +94,27 @@ def test_three_systems_in_order_show_nothing(systems: int, counts: bool, tmp_pat
     """Six orders of three systems exist: a random one is right more often than one time in 20."""
     rng = np.random.default_rng(0)
     lines = [
-        {"image_id": image, "caption": " ".join(["dog"] * (2 + system)), "system": f"s{system}",
-         "human": float(system + rng.normal(0, 0.1)), "references": ["a dog"]}
-        for image in range(40) for system in range(systems)
-    ]  # fmt: skip
+        {
+            "image_id": image,
+            "caption": " ".join(["dog"] * (2 + system)),
+            "system": f"s{system}",
+            "human": float(system + rng.normal(0, 0.1)),
+            "references": ["a dog"],
+        }
+        for image in range(40)
+        for system in range(systems)
+    ]
     table = tmp_path / "table.jsonl"
     table.write_text("\n".join(map(json.dumps, lines)))
     run = run_experiment(
-        "judgments", metrics=["rouge_l", "controls"], dataset="table", dataset__file=str(table),
-        stats__replicates=100, report="none", out=tmp_path / "OUT",
-    )  # fmt: skip
+        "judgments",
+        metrics=["rouge_l", "controls"],
+        dataset="table",
+        dataset__file=str(table),
+        stats__replicates=100,
+        report="none",
+        out=tmp_path / "OUT",
+    )
     found = [f for f in findings(run.result) if f.source == "judgments.systems"]
     assert found
     assert all((f.why_not is None) == counts for f in found)
@@ -128,18 +144,21 @@ def test_a_reward_resists_both_searches_and_more_than_every_control() -> None:
     controls = [("length", 0.8, 0.75, 0.85, 100), ("exact match", 0.0, 0.0, 0.04, 100)]
     result = MeasuredResult.model_validate(
         {
-            "experiment": "attack", "dataset": "scenes", "declared": [],
+            "experiment": "attack",
+            "dataset": "scenes",
+            "declared": [],
             "extras": [
                 Extra(name="controls", title="", columns=heads, rows=controls),
                 Extra.of("examples", "", []),
             ],
             "metrics": [
-                attacked("Copier", 0.4, 1.0), attacked("Strong", 0.1, 0.1),
+                attacked("Copier", 0.4, 1.0),
+                attacked("Strong", 0.1, 0.1),
                 attacked("Gold label F1", 0.25, 0.3, control=True),
                 attacked("Brevity", 0.9, 0.95, control=True),
             ],
         }
-    )  # fmt: skip
+    )
     found = {(f.metric, f.part): f for f in findings(result)}
     assert set(found) == {
         (m, part) for m in ("Copier", "Strong") for part in ("fluent", "references copied")
@@ -173,12 +192,19 @@ def test_value_control_and_difference_of_few_values_are_one_statistic(tmp_path: 
     for name, records in (("table", rows), ("scored", scored)):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
     result = run_experiment(
-        "judgments", metric=["scores", "length"], metric__scores__columns=["Binary"],
-        metric__scores__file=str(tmp_path / "scored.jsonl"), dataset="table",
-        dataset__file=str(tmp_path / "table.jsonl"), dataset__statistic="kendall_tau_c",
-        task__fitted=False, task__permutations=20, stats__replicates=20, report="none",
+        "judgments",
+        metric=["scores", "length"],
+        metric__scores__columns=["Binary"],
+        metric__scores__file=str(tmp_path / "scored.jsonl"),
+        dataset="table",
+        dataset__file=str(tmp_path / "table.jsonl"),
+        dataset__statistic="kendall_tau_c",
+        task__fitted=False,
+        task__permutations=20,
+        stats__replicates=20,
+        report="none",
         out=tmp_path / "OUT",
-    ).result  # fmt: skip
+    ).result
     (one,) = [f for f in findings(result) if f.source == "judgments.correlation"]
     value, control = (stats.kendalltau(x, human, variant="c").statistic for x in (binary, words))
     assert (one.metric, one.control) == ("Binary", "Length")

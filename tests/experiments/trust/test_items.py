@@ -28,10 +28,17 @@ def score(captions, references):
 def trust(folder: Path, out: str, *options: str, code: int = 0) -> dict[str, tuple[int, Any]]:
     """Item → when it ran, and the result of each column."""
     done = run_command(
-        "metaeval", "experiment=trust", "trust.battery=battery.yaml", "metric=[callable]",
-        "metric.callable.function=edited.score", "report=none", f"hydra.run.dir={out}", *options,
-        cwd=folder, env={"METAEVAL_CACHE": str(folder / "cache")},
-    )  # fmt: skip
+        "metaeval",
+        "experiment=trust",
+        "trust.battery=battery.yaml",
+        "metric=[callable]",
+        "metric.callable.function=edited.score",
+        "report=none",
+        f"hydra.run.dir={out}",
+        *options,
+        cwd=folder,
+        env={"METAEVAL_CACHE": str(folder / "cache")},
+    )
     assert done.returncode == code, done.stderr
     found = {}
     for item in ("drawn", "mine"):
@@ -84,9 +91,16 @@ def test_the_controls_are_the_batterys_and_nothing_is_added(listed: str, tmp_pat
     write_data(tmp_path, 3)
     columns = trust(tmp_path, "OUT", f"metric={listed}")["drawn"][1]
     controls = {
-        "Length", "Brevity", "Random score", "Bigram model", "Bigram model per word",
-        "Longest copy", "Gold label F1", "Gold label recall", "Ceiling",
-    }  # fmt: skip
+        "Length",
+        "Brevity",
+        "Random score",
+        "Bigram model",
+        "Bigram model per word",
+        "Longest copy",
+        "Gold label F1",
+        "Gold label recall",
+        "Ceiling",
+    }
     assert {name for name, m in columns.items() if m["column"]["control"]} == controls
     others = {"score", "ROUGE-L"} if "rouge_l" in listed else {"score"}
     assert set(columns) - controls == others
