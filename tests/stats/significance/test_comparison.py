@@ -110,17 +110,6 @@ def test_rows_missing_in_one_column_are_dropped_for_both():
     assert full._replace(low=0, high=0) == kept._replace(low=0, high=0)
 
 
-def test_gap_differences_agree_with_the_permutation_of_means():
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(0.3, 1, (2, 40))
-    (gaps,) = gap_differences((a - b)[:, None] / 40, replicates=4000)
-    means = permutation_of_means(a, b, replicates=4000)
-    assert gaps.difference == pytest.approx(means.difference, abs=1e-12)
-    assert gaps.p == pytest.approx(means.p_two_sided, abs=0.03)
-    assert np.isnan(gaps.low)
-    assert gaps.n == 40
-
-
 def test_resampled_difference_floors():
     rng = np.random.default_rng(2)
     x = rng.normal(5, 0.1, 199)
