@@ -215,18 +215,6 @@ def test_a_batch_is_filled_up_with_its_first_row() -> None:
     assert fill_rows(np.array([4, 2]), 2).tolist() == [4, 2]
 
 
-def test_rows_are_together_exactly_where_they_agree() -> None:
-    keys = np.random.default_rng(0).integers(0, 3, (3, 200))
-    groups = group_rows_by_keys(*keys)
-    assert sorted(np.concatenate(groups).tolist()) == list(range(200))
-    kinds = [keys[:, rows[0]].tolist() for rows in groups]
-    assert kinds == sorted(kinds)
-    for rows, kind in zip(groups, kinds, strict=True):
-        assert (kind == keys[:, rows].T).all()
-        assert (np.diff(rows) > 0).all()
-    assert len({tuple(kind) for kind in kinds}) == len(groups)
-
-
 def test_a_network_is_loaded_once_a_run() -> None:
     loaded: list[object] = []
 

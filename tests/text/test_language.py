@@ -10,7 +10,6 @@ import sacrebleu.tokenizers.tokenizer_char
 import sacrebleu.tokenizers.tokenizer_zh
 
 import metaeval
-import metaeval.data.coco.load
 from metaeval.config import build, compose_config, override_texts
 from metaeval.corruptions.base import Caption
 from metaeval.corruptions.graded.delete import Delete
@@ -54,9 +53,8 @@ def test_the_language_is_detected(name: str, tmp_path: Path) -> None:
     assert language_of(load_own(table(name, tmp_path), language="en")) == "en"
 
 
-def test_english_and_what_cannot_be_told(coco_root: Path) -> None:
-    data = metaeval.data.coco.load.load_coco("coco_val2017", "val2017", data=coco_root)
-    assert (detect_language(data.human), detect_language(data.human[:60])) == ("en", "en")
+def test_english_and_what_cannot_be_told(val2017: CaptionDataset) -> None:
+    assert (detect_language(val2017.human), detect_language(val2017.human[:60])) == ("en", "en")
     assert detect_language(["ein Hund", "une vache"]) is None  # too few words
     assert (detect_language(["word word word"] * 100), detect_language([])) == (None, None)
 
