@@ -101,9 +101,15 @@ SWITCHES = (
     "torch.backends.cudnn.rnn.fp32_precision = 'ieee'",
 )
 PRECISIONS = """
-import sys, torch
+import os, sys, torch
 from metaeval.compute.device import full_float32
-exec(sys.argv[1])
+for switch in sys.argv[1:]:
+    if not (child := os.fork()):
+        exec(switch)
+        break
+    assert os.waitpid(child, 0)[1] == 0, switch
+else:
+    sys.exit()
 backends = torch.backends
 parts = backends.cudnn.rnn, backends.cudnn.conv, backends.cuda.matmul
 kinds = lambda: [part.fp32_precision == "tf32" for part in parts]
@@ -122,11 +128,10 @@ assert kinds() == before, (before, kinds())
 
 
 @pytest.mark.skipif(not hasattr(torch.backends.cudnn, "rnn"), reason="torch before 2.9")
-@pytest.mark.parametrize("switch", SWITCHES)
-def test_full_float32_leaves_the_callers_switches_as_they_were(switch: str) -> None:
-    """Whichever of torch's two sets of switches the caller used; in a process of its own."""
+def test_full_float32_leaves_the_callers_switches_as_they_were() -> None:
+    """Whichever of torch's two sets of switches the caller used; in a process for each."""
     done = subprocess.run(
-        [sys.executable, "-c", PRECISIONS, switch], capture_output=True, text=True, check=False
+        [sys.executable, "-c", PRECISIONS, *SWITCHES], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

@@ -21,6 +21,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.language import detect_language, language_of
 from metaeval.text.tokenizers.base import get
 from tests.forked import run_command, run_experiment
+from tests.shared import write_lines
 
 SETS = Path(__file__).parents[1] / "data/languages"
 NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
@@ -160,8 +161,6 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     refused = run_command("metaeval", *overrides, *override_texts(options), cwd=tmp_path)
     assert refused.returncode == 2
     assert "changes text in en only" in refused.stderr
-    run_experiment("replace", report="none", out=tmp_path / "2", **options)
-    assert "captions in 'de'" in capsys.readouterr().out
     run = run_experiment(
         "graded", corruption="wrong_colour", dataset__language="en", out=tmp_path / "3", **options
     )
@@ -169,39 +168,24 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     page = (run.directory / "report.html").read_text(encoding="utf-8")
     assert "No corruption changed a caption" in page
     assert "best" not in page.split("No corruption changed a caption")[1][:300]
+    assert "<dt>Language</dt><dd>en (given)</dd>" in page
 
 
-def rated_table(folder: Path) -> Path:
-    path = folder / "rated.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = [(k, *pair, k % 5) for k, pair in enumerate(captions("german"))]
-        names = ("image_id", "candidate", "references", "human")
-        csv.writer(file).writerows([names, *rows])
-    return path
-
-
-@pytest.mark.parametrize(
-    ("experiment", "dataset", "language", "shown"),
-    [
-        ("replace", "own", None, "de (detected)"),
-        ("judgments", "table", "de", "de (given)"),
-        ("judgments", "few", None, "not detected"),
-    ],
-)
-def test_the_page_says_the_language_and_how_it_is_known(
-    tmp_path: Path, experiment: str, dataset: str, language: str | None, shown: str
+def test_a_run_says_the_language_it_detected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = table("german", tmp_path) if dataset == "own" else rated_table(tmp_path)
-    run = run_experiment(
-        experiment,
-        dataset="own" if dataset == "own" else "table",
-        dataset__file=str(file),
-        dataset__language=language,
-        metrics=["bleu"],
-        stats__replicates=10,
-        out=tmp_path / "OUT",
-        paths__cache=tmp_path / "cache",
-        **({"dataset__limit": 3} if dataset == "few" else {}),
-    )
-    page = (run.directory / "report.html").read_text(encoding="utf-8")
-    assert f"<dt>Language</dt><dd>{shown}</dd>" in page
+    found = captions("german")
+    for n, shown in ((30, "de (detected)"), (3, "not detected")):
+        rows = [
+            {"image_id": k, "candidate": pair[0], "references": pair[1:], "human": k % 5}
+            for k, pair in enumerate(found[:n])
+        ]
+        write_lines(tmp_path / "rated.jsonl", rows)
+        run = run_experiment(
+            "judgments", dataset="table", dataset__file=str(tmp_path / "rated.jsonl"),
+            metrics=["bleu"], stats__replicates=10, out=tmp_path / str(n),
+            paths__cache=tmp_path / "cache",
+        )  # fmt: skip
+        page = (run.directory / "report.html").read_text(encoding="utf-8")
+        assert f"<dt>Language</dt><dd>{shown}</dd>" in page
+        assert ("captions in 'de'" in capsys.readouterr().out) == (n == 30)

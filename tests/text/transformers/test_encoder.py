@@ -64,7 +64,7 @@ def test_batches_give_each_sentence_its_own_vectors(name: str, alone: bool) -> N
     with torch.no_grad():
         for parameter in model.parameters():  # or positions and padding would hardly matter
             parameter.add_(0.3 * torch.randn(parameter.shape))
-    ids, expected = sentences(80, 30), []
+    ids, expected = sentences(24, 30), []
     with torch.inference_mode():
         for sentence in ids:
             batch = torch.tensor([sentence])
