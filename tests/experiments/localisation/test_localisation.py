@@ -125,7 +125,7 @@ def test_a_metric_that_knows_the_wrong_words_finds_them_all(
 
 def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        run(tmp_path, marked_file(tmp_path), out=name)
+        run(tmp_path, marked_file(tmp_path), out=name, report="none")
     for name in (files.STATISTICS, files.SCORES, files.CAPTIONS):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
@@ -369,9 +369,9 @@ def test_tiger_tells_of_no_words(real: Mapping[str, Metric]) -> None:
 OBJECTS = ["a dog on a BED", "a dog with a CAT", "A TRAIN near a tree", "the dog eats PIZZA"]
 
 
-def run_on_objects(folder: Path, *metrics: str) -> MeasuredResult:
+def run_on_objects(folder: Path, *metrics: str, **more: object) -> MeasuredResult:
     file = marked_file(folder, OBJECTS, references=["a dog runs", "a brown dog by a tree"])
-    return run(folder, file, metrics=list(metrics))
+    return run(folder, file, metrics=list(metrics), **more)
 
 
 def test_a_run_scores_the_explanations_of_metrics_that_have_them(
@@ -396,11 +396,11 @@ def test_a_run_scores_the_explanations_of_metrics_that_have_them(
 
 
 def test_without_a_control_nothing_is_compared_with_one(tmp_path: Path) -> None:
-    assert not run_on_objects(tmp_path, "rouge_l", "chair").controls
+    assert not run_on_objects(tmp_path, "rouge_l", "chair", report="none").controls
 
 
 def test_captions_that_cannot_be_scored_have_no_explanation(tmp_path: Path) -> None:
     """No image of these has objects: FAIEr and VIFIDEL score nothing."""
-    result = run_on_objects(tmp_path, "faier", "vifidel", "rouge_l")
+    result = run_on_objects(tmp_path, "faier", "vifidel", "rouge_l", report="none")
     for metric in result.metrics:
         assert metric.statistics is None or EXPLAINED not in metric.statistics.values
