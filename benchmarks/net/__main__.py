@@ -51,7 +51,7 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "references": ("experiment=references", *_VAL, "dataset.limit=200", _RULES),
     "sample_size": ("experiment=sample_size", *_VAL, "dataset.limit=200", _RULES),
     "attack": ("experiment=attack", "dataset=scenes", "dataset.limit=50", _RULES),
-    "localisation": ("experiment=localisation", "dataset.file={data}/hat/hat-trainval.json"),
+    "localisation": ("experiment=localisation", "dataset.file={data}/hat/hat-trainval.json", _RULES),
     "retrieval": ("experiment=retrieval", *_VAL, "dataset.limit=200", _RULES),
     "arena": ("experiment=arena", "dataset=battles", "dataset.file={inputs}/battles.jsonl", _RULES),
     "trust": ("experiment=trust", "trust.battery=quick"),
@@ -125,6 +125,8 @@ def comparisons(value):
             yield from comparisons(each)
 
 for file in sorted(pathlib.Path(sys.argv[1]).rglob("statistics.json")):
+    if not file.with_name("run.json").exists():
+        continue  # of an experiment that repeats another: its parts
     result = metaeval.load_run(file.parent).result
     values = {}
     for entry in result.metrics:
