@@ -32,7 +32,10 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
     printed = result.published[0] if result.published else None
     lines = []
     for metric in in_printed_order(result, shown[0]):
-        line = {"metric": display_name(metric)}
+        name = f"({metric.name})" if metric.column.control else metric.name
+        if metric.column.batch_dependent:
+            name = f"{name} [{BATCH_DEPENDENT}]"
+        line = {"metric": name}
         for measure in shown:
             if measure.key in metric.numbers.values:
                 line[measure.title] = text_of(measure, metric.numbers[measure.key])
@@ -101,12 +104,6 @@ def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResul
         known = ranked(group, first)
         ordered += [*known, *(m for m in group if m not in known)]
     return ordered
-
-
-def display_name(metric: MetricResult) -> str:
-    """A metric's name; a control's in brackets; marked where scores depend on their batch."""
-    name = f"({metric.name})" if metric.column.control else metric.name
-    return f"{name} [{BATCH_DEPENDENT}]" if metric.column.batch_dependent else name
 
 
 def not_run(result: MeasuredResult) -> Iterator[str]:

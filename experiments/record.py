@@ -8,7 +8,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -70,7 +70,10 @@ class RunRecord:
 
     def mark_unfinished(self) -> None:
         """Write "unfinished", unless the folder holds a finished run."""
-        if _status(self.out) != files.FINISHED:
+        status = None
+        with suppress(InputError):
+            status = read_info(self.out / files.RUN).status
+        if status != files.FINISHED:
             self._write("unfinished")
 
     def begin(self, keep: str | None = None) -> None:
@@ -191,10 +194,3 @@ def _one_line(error: Exception) -> str:
     """An error in one line; an error that is not metaeval's begins with its class."""
     text = " ".join(str(error).split())
     return text if isinstance(error, MetaevalError) else f"{type(error).__name__}: {text}"
-
-
-def _status(out: Path) -> str | None:
-    try:
-        return read_info(out / files.RUN).status
-    except InputError:
-        return None

@@ -123,10 +123,7 @@ def blocks_of(experiment: str) -> Blocks:
     """The function that lists the blocks of an experiment's page."""
     room = f"metaeval.reports.{ROOMS.get(experiment, experiment)}"
     if find_spec(room) is not None and find_spec(f"{room}.page") is not None:
-        blocks: Callable[[LoadedRun, PageOptions], list[Block]] = import_module(
-            f"{room}.page"
-        ).blocks
-        return blocks
+        return import_module(f"{room}.page").blocks
     return default_blocks
 
 
@@ -175,7 +172,10 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
     """The head of the page: the question, the data, n and the seed."""
     result = run.result
     facts = [("Dataset", result.title or result.dataset)]
-    facts += [(name, _fact(value)) for name, value in result.facts.items()]
+    facts += [
+        (name, f"{value:,}" if type(value) is int else str(value))
+        for name, value in result.facts.items()
+    ]
     if "seed" in result.settings:
         facts.append(("Seed", str(result.settings["seed"])))
     return page.Header(
@@ -185,7 +185,3 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
         [*facts, *language_date_and_version(run.info)],
         fallback=run.dataset.fallback,
     )
-
-
-def _fact(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

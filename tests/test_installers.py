@@ -17,8 +17,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
 from metaeval.metrics.clipscore import weights as install_clip
-from metaeval.text.transformers import hub as install
-from metaeval.text.transformers import locate
+from metaeval.text.transformers import hub as install, locate
 
 
 @pytest.fixture

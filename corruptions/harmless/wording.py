@@ -23,8 +23,7 @@ from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.corruptions.tokens import words
 from metaeval.runs.records import Edit
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.text.scene_graphs.rules.function_words import pairs, words as word_set
 
 _SYNONYMS = {
     tuple(old.split()): new

@@ -122,16 +122,12 @@ def _settle_capitals(old: list[str], tokens: list[str], origins: list[int | None
         or (origins[0] == 0 and tokens[0] == old[0])
     ):
         return
+    core = old[0].strip(punctuation)
+    is_name = core == "I" or core[1:2].isupper()  # "TV": it keeps its capital elsewhere
     for i, origin in enumerate(origins):
-        if i and origin == 0 and tokens[i] == old[0] and not _is_name(old[0]):
+        if i and origin == 0 and tokens[i] == old[0] and not is_name:
             tokens[i] = tokens[i][:1].lower() + tokens[i][1:]
     tokens[0] = tokens[0][:1].upper() + tokens[0][1:]
-
-
-def _is_name(token: str) -> bool:
-    """Whether a first word keeps its capital elsewhere: "I", "TV", "Honda"'s kind is not known."""
-    core = token.strip(punctuation)
-    return core == "I" or core[1:2].isupper()
 
 
 def _settle_articles(old: list[str], tokens: list[str], origins: list[int | None]) -> None:

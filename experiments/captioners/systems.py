@@ -268,8 +268,7 @@ def _mean_ranks(scores: Sequence[tuple[Floats, ScoreColumn]]) -> Floats:
         ]
     )
     known = (~np.isnan(ranks)).sum(axis=0)
-    means: Floats = np.where(known > 0, np.nansum(ranks, axis=0) / np.maximum(known, 1), np.nan)
-    return means
+    return np.where(known > 0, np.nansum(ranks, axis=0) / np.maximum(known, 1), np.nan)
 
 
 def _permutation(difference: SystemDifference, permutations: int) -> PairTest:

@@ -83,19 +83,15 @@ def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: 
     accuracy = Estimate.of(
         interval_estimate(calibrated.accuracy, replicates, confidence, calibrated.n_groups)
     )
+    distance = pairs_within(column.scores, given.mean, given.image).distance
+    tied = float((distance <= calibrated.epsilon).mean()) if len(distance) else float("nan")
     return {
         "accuracy": accuracy.model_copy(update={"n": calibrated.n_pairs}),
         "uncalibrated": Estimate(value=calibrated.uncalibrated),
         "epsilon": Estimate(value=calibrated.epsilon),
-        "tied": Estimate(value=_share_tied(column, given, calibrated.epsilon)),
+        "tied": Estimate(value=tied),
         "pairs": Estimate(value=calibrated.total),
     }
-
-
-def _share_tied(column: RankedScores, given: Ratings, epsilon: float) -> float:
-    """The share of pairs of captions of one image that ε makes ties; NaN without pairs."""
-    distance = pairs_within(column.scores, given.mean, given.image).distance
-    return float((distance <= epsilon).mean()) if len(distance) else float("nan")
 
 
 def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -152,7 +153,7 @@ def statistics(
         },
         settings={
             **settings._asdict(),
-            **{name: value for name, value in judged.protocol.as_dict().items() if name != "name"},
+            **{name: value for name, value in asdict(judged.protocol).items() if name != "name"},
             "dimensions": judged.dimensions,
         },
         declared=tuple(measure for dimension in made for measure in dimension.declared()),
@@ -342,11 +343,12 @@ class Dimension:
                 tests.append([self._swapped(a, b) for a, b in pairs])
             tests.append([tested.difference(a.name, b.name) for a, b in pairs])
             if name == "pearson":
-                differences = [test.difference for test in tests[0]]
+                nan, people = float("nan"), self.given.mean
+                williams = [williams_test(a.scores, b.scores, people) for a, b in pairs]
                 tests.append(
                     [
-                        self._williams(a, b, difference)
-                        for (a, b), difference in zip(pairs, differences, strict=True)
+                        PairTest(test.difference, nan, nan, w.p_two_sided, "williams", w.df + 3)
+                        for test, w in zip(tests[0], williams, strict=True)
                     ]
                 )
             names = [(a.name, b.name) for a, b in pairs]
@@ -376,10 +378,6 @@ class Dimension:
             replicates=self.settings.permutations,
             seed=self.settings.seed,
         )
-
-    def _williams(self, a: RankedScores, b: RankedScores, difference: float) -> PairTest:
-        made, nan = williams_test(a.scores, b.scores, self.given.mean), float("nan")
-        return PairTest(difference, nan, nan, made.p_two_sided, "williams", made.df + 3)
 
     def controls(self) -> dict[str, AgainstControl]:
         """Every metric against the best control by these statistics, if there are any."""

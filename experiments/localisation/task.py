@@ -228,8 +228,8 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
         return (
             f"{data.judged.title}: {len(captions):,} of {len(data.judged):,} captions have wrong "
             f"and right words{language_note(data.judged.dataset)}; "
-            f"{sum(len(c.words) for c in captions):,} words, {sum(map(_n_wrong, captions)):,} of "
-            f"them wrong; {data.judged.dataset.records}"
+            f"{sum(len(c.words) for c in captions):,} words, "
+            f"{sum(sum(c.wrong) for c in captions):,} of them wrong; {data.judged.dataset.records}"
         )
 
     def write_versions(self, data: MarkedData, record: RunRecord) -> None:
@@ -438,7 +438,3 @@ def _captions(data: MarkedData) -> pd.DataFrame:
     versions = [(i, v.set, v.level, v.caption) for i, v in _versions(data)]
     items = np.repeat([c.item for c in data.captions], [1 + len(c.words) for c in data.captions])
     return pd.DataFrame(versions, columns=[IMAGE_ID, SET, LEVEL, CAPTION]).assign(**{ITEM: items})
-
-
-def _n_wrong(caption: MarkedCaption) -> int:
-    return sum(caption.wrong)

@@ -99,7 +99,8 @@ def describe(
     """
     n, statistics, bins, shown = 0, {}, [], []
     for name, mean in means.items():
-        scores = read_column(parts, name)
+        every = [files.read_columns(part, [name], [name])[name].to_numpy() for part in parts]
+        scores = np.concatenate([np.empty(0), *every])
         n = len(scores)
         for why, rows in zip(("lowest", "highest"), extremes(scores), strict=True):
             shown += [{"row": row, "chosen": why, "metric": name} for row in rows]
@@ -110,9 +111,3 @@ def describe(
     drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
     at_random = [{"row": row, "chosen": "at random"} for row in np.sort(drawn).tolist()]
     return ScoreDescription(statistics, bins, [*at_random, *shown])
-
-
-def read_column(parts: Sequence[Path], name: str) -> Floats:
-    """A column of all parts [n]."""
-    every = [files.read_columns(part, [name], [name])[name].to_numpy() for part in parts]
-    return np.concatenate([np.empty(0), *every])

@@ -108,7 +108,9 @@ class TrainFaier(GroundedTraining):
         settings, device = self.settings(config), self.begin(config)
         dataset: CaptionDataset = component(config.dataset, "dataset")
         if self.test is not None:
-            _check_disjoint(dataset, self.test)
+            keys = [set(image_keys(d).tolist()) for d in (dataset, self.test)]
+            if shared := len(keys[0] & keys[1]):
+                raise ConfigError(f"{shared:,} images of task.test are learned from")
         parser = TripletParser(self.parser, store, user_path(config.paths.cache))
         if (absent := parser.missing()) is not None:
             raise ConfigError(str(absent))
@@ -177,12 +179,6 @@ def filled_in(options: Mapping[str, Any], vectors: bool) -> dict[str, Any]:
     """
     usual = {"similarity_margin": 0.3 if vectors else 0.0, "unreferenced": 0.25}
     return usual | {name: value for name, value in options.items() if value is not None}
-
-
-def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
-    keys = [set(image_keys(d).tolist()) for d in (dataset, other)]
-    if shared := len(keys[0] & keys[1]):
-        raise ConfigError(f"{shared:,} images of task.test are learned from")
 
 
 def _history(measured: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

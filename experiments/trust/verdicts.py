@@ -93,7 +93,9 @@ def verdict(evidence: Sequence[Finding], rules: Rules) -> Cell:
     unsolved = tuple(
         f
         for f in evidence
-        if f.outcome == "not counted" and not _has_room(f, rules) and not _nearly_solves(f, rules)
+        if f.outcome == "not counted"
+        and not _has_room(f, rules)
+        and (f.value.value is None or f.ceiling - f.value.value >= rules.least_room)
     )
     cell = Cell("no evidence", tuple(evidence), unsolved)
     outcomes = {f.outcome for f in cell.counted}
@@ -109,11 +111,6 @@ def verdict(evidence: Sequence[Finding], rules: Rules) -> Cell:
     known = [m for m in more if m is not None]
     needed = max(known) if len(known) == len(more) else None  # of one test no amount is known
     return cell._replace(verdict="undecided", more_data=needed)
-
-
-def _nearly_solves(finding: Finding, rules: Rules) -> bool:
-    value = finding.value.value
-    return value is not None and finding.ceiling - value < rules.least_room
 
 
 def more_data(finding: Finding, rules: Rules) -> float | None:

@@ -109,8 +109,7 @@ def to_device(device: torch.device, *arrays: npt.NDArray[Any]) -> tuple[torch.Te
 
 def to_host(tensor: torch.Tensor) -> npt.NDArray[Any]:
     """A tensor's values as an array: the one place where a batch comes back."""
-    values: npt.NDArray[Any] = tensor.cpu().numpy()
-    return values
+    return tensor.cpu().numpy()
 
 
 @contextmanager

@@ -74,8 +74,7 @@ def divide_products_only() -> TorchFunctionMode:
     class DividedProducts(TorchFunctionMode):
         def __enter__(self) -> TorchFunctionMode:
             torch.set_num_threads(1)
-            mode: TorchFunctionMode = super().__enter__()  # type: ignore[no-untyped-call]
-            return mode
+            return super().__enter__()  # type: ignore[no-untyped-call]
 
         def __exit__(self, *error: Any) -> None:
             super().__exit__(*error)  # type: ignore[no-untyped-call]

@@ -113,14 +113,9 @@ def rename_fields(
                 )
             if theirs in record:
                 renamed[name] = record[theirs]
-            elif name in _named_required(names, required):
+            elif name in names and name in required:
                 raise InputError("is missing", file=path, record=where, field=theirs)
         yield where, renamed
-
-
-def _named_required(names: Mapping[str, str], required: Sequence[str]) -> frozenset[str]:
-    """The required names whose column has another name."""
-    return frozenset(names) & frozenset(required)
 
 
 def _complete(

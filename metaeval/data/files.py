@@ -44,7 +44,9 @@ def find_files(
         bases = [top / folder, top] if top else []
     places = {name: [base / name for base in bases] for name in names}
     files = {
-        name: path for name, paths in places.items() if (path := _first_file(paths)) is not None
+        name: next(path for path in paths if path.is_file())
+        for name, paths in places.items()
+        if any(path.is_file() for path in paths)
     }
     if missing := [name for name in names if name not in files]:
         looked = ", ".join(map(str, bases)) or "METAEVAL_DATA (which is not set)"
@@ -54,7 +56,3 @@ def find_files(
             "dataset.root"
         )
     return files
-
-
-def _first_file(paths: Sequence[Path]) -> Path | None:
-    return next((path for path in paths if path.is_file()), None)

@@ -136,14 +136,6 @@ class PaperItem(Model):
                     ) from None
         return self
 
-    def model_of(self, column: str) -> str:
-        """The model that stands for the paper's in a column; "" where it is the same."""
-        return self.models.get(column, self.models.get("*", ""))
-
-    def uncertainty_of(self, column: str) -> Uncertainty | None:
-        """How far apart values of a column may be, besides the rounding."""
-        return self.uncertainties.get(column, self.uncertainty)
-
     def printed(self) -> Iterator[tuple[str, str, float | None]]:
         """(column, cell, printed value) in the order of the file; the cell may be empty, the value
         unknown."""

@@ -130,9 +130,12 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
                     f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many",
                     file=path,
                 )
-            if most is not None:
-                _check_parquet_size(metadata, path, most)
-            texts = _text_columns(plain.schema)
+            sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            size = sum(max(0, s) for s in sizes)
+            if most is not None and size > most:
+                raise InputError(f"unpacks to {size:,} bytes, at most {most:,} are read", file=path)
+            columns = (plain.schema.column(k) for k in range(len(plain.schema)))
+            texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY"]  # also in lists
             number = 0
             with pq.ParquetFile(opened, read_dictionary=texts) as file:
                 for batch in _checked_batches(file, path, most):
@@ -170,12 +173,6 @@ def _checked_batches(file: Any, path: Path, most: int | None) -> Iterator[Any]:
         yield batch
 
 
-def _text_columns(schema: Any) -> list[str]:
-    """The paths of the columns of texts and bytes, also of those in lists."""
-    columns = (schema.column(k) for k in range(len(schema)))
-    return [c.path for c in columns if c.physical_type == "BYTE_ARRAY"]
-
-
 def _decoded_bytes(array: Any) -> int:
     """How many bytes the values of an Arrow array take once dictionaries are expanded."""
     import pyarrow as pa
@@ -205,10 +202,3 @@ def _values(array: Any) -> list[Any]:
         return list(array.to_pylist())
     texts = array.dictionary.to_pylist()
     return [None if k is None else texts[k] for k in array.indices.to_pylist()]
-
-
-def _check_parquet_size(metadata: Any, path: Path, most: int) -> None:
-    """Refuse a file whose parts unpack to more than a table may have."""
-    sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if (size := sum(max(0, s) for s in sizes)) > most:
-        raise InputError(f"unpacks to {size:,} bytes, at most {most:,} are read", file=path)

@@ -44,7 +44,10 @@ def by_number_of_objects(
     store = store or MemoryStore()
     values: dict[str, dict[str, float | None]] = {}
     for n in range(1, most + 1):
-        fewer = {i: _some(objects[i], order[i][:n]) for i in chosen.image_ids}
+        fewer = {}
+        for i in chosen.image_ids:
+            rows, there = order[i][:n], objects[i]
+            fewer[i] = Objects(tuple(there.labels[k] for k in rows.tolist()), there.boxes[rows])
         parts: dict[str, Part] = {**chosen.parts, "objects": partial(dict, fewer)}
         seen = replace(chosen, parts=parts, _loaded={})
         index = np.arange(len(seen), dtype=np.intp)
@@ -104,7 +107,3 @@ def _mislabelled(
         for label, chance, k in zip(objects.labels, chances, drawn.tolist(), strict=True)
     ]
     return Objects(tuple(labels), objects.boxes)
-
-
-def _some(objects: Objects, rows: np.ndarray) -> Objects:
-    return Objects(tuple(objects.labels[k] for k in rows.tolist()), objects.boxes[rows])

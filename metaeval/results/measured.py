@@ -294,8 +294,7 @@ class MeasuredResult(Model):
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        table: str = self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
-        return table
+        return self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
 
 
 def ranked(entries: Sequence[MetricResult], measure: Measure) -> list[MetricResult]:

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -120,11 +120,6 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def is_escaped(text: str) -> bool:
-    """Whether a text has what `storable` escapes."""
-    return _SURROGATE.search(text) is not None
-
-
 def token_count(value: object) -> int | None:
     """A number of tokens; `None` for anything other than a non-negative integer of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int):
@@ -132,7 +127,7 @@ def token_count(value: object) -> int | None:
     return value if 0 <= value < 1 << 63 else None
 
 
-_SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}")
+SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}")
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _WORDS = {str: "text", int: "a whole number", float: "a number"}
 _TYPES: dict[str, type] = {
@@ -278,8 +273,3 @@ def record_answers(folder: Path) -> Iterator[AnswerJournal]:
     finally:
         _journal.close()
         _journal = before
-
-
-def with_score(answer: Answer, score: float, judge: str, usd: float | None) -> Answer:
-    """The same answer, with what a run's parser reads in it, and its price."""
-    return replace(answer, score=score, judge=judge, usd=usd)

@@ -38,6 +38,7 @@ from metaeval.runs.columns import (
     LEVEL,
     METRIC,
     REALISED_RATE,
+    REFERENCES as _REFERENCE_TEXTS,
     REQUESTED_RATE,
     SCORE,
     SEED,
@@ -45,7 +46,6 @@ from metaeval.runs.columns import (
     SEVERITY,
     SOURCE_CAPTION,
 )
-from metaeval.runs.columns import REFERENCES as _REFERENCE_TEXTS
 
 CAPTIONS = "captions.parquet"
 REFERENCES = "references.parquet"

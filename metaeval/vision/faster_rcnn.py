@@ -150,8 +150,7 @@ class FasterRcnn:
 def categories() -> list[str]:
     """The names of the network's classes; number 0 is the background."""
     detection = import_module("torchvision.models.detection")
-    names: list[str] = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
-    return names
+    return detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
 
 
 def home() -> Path:

@@ -191,7 +191,9 @@ def print_extra(extra: Extra) -> PrintTable:
                 text = f"{text} [{_plain(low)}, {_plain(high)}]"
             row.append(PrintCell(text))
         rows.append(row)
-    heads = _heads(extra)
+    # those of a matrix are names, and stay as they are
+    is_matrix = extra.kind == "matrix"
+    heads = [c if k and is_matrix else _head(c) for k, c in enumerate(_main_columns(extra))]
     return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
 
 
@@ -312,12 +314,6 @@ def _main_columns(extra: Extra) -> list[str]:
     """The columns that are not the end of another column's interval."""
     ends = {f"{column}_{end}" for column in extra.columns for end in ("low", "high")}
     return [column for column in extra.columns if column not in ends]
-
-
-def _heads(extra: Extra) -> list[str]:
-    """The heads of these columns; those of a matrix are names, and stay as they are."""
-    columns = _main_columns(extra)
-    return [_head(c) if k == 0 or extra.kind != "matrix" else c for k, c in enumerate(columns)]
 
 
 def _people(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from metaeval.reports.shared.formatting import count, listed, number, seconds
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.run import LanguageInfo, RunInfo
+from metaeval.results.run import RunInfo
 
 BLEU = ("BLEU without a match", "captions ordered by pycocoevalcap's constants, 1e-15 and 1e-9")
 
@@ -45,18 +45,15 @@ def language_date_and_version(info: RunInfo) -> list[tuple[str, str]]:
     commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
     language = info.dataset.language if info.dataset else None
     too_few = info.dataset.too_few if info.dataset else None
+    spoken = "not detected"
+    if language is not None and language.code is not None:
+        spoken = f"{language.code} ({'given' if language.given else 'detected'})"
     return [
         *([] if too_few is None else [("Intervals and tests", f"none: {too_few}")]),
-        *([] if language is None else [("Language", _language(language))]),
+        *([] if language is None else [("Language", spoken)]),
         ("Date", (info.finished or "")[:10]),
         ("Version", f"metaeval {info.metaeval}{commit}"),
     ]
-
-
-def _language(language: LanguageInfo) -> str:
-    if language.code is None:
-        return "not detected"
-    return f"{language.code} ({'given' if language.given else 'detected'})"
 
 
 def _sorted_pairs(values: Mapping[str, object] | None) -> list[tuple[str, str]]:

@@ -72,7 +72,9 @@ def read_jobs(sweep_dir: Path) -> list[SweepJob]:
     numbers = {int(job.name) for job in jobs if job.name.isdigit()}
     gaps = set(range(max(numbers, default=-1) + 1)) - numbers
     jobs += [SweepJob(str(k), {}, None, "it has no files") for k in gaps]
-    return sorted(jobs, key=lambda job: _by_number(job.name))
+    return sorted(
+        jobs, key=lambda job: (int(job.name) if job.name.isdigit() else sys.maxsize, job.name)
+    )
 
 
 def _read_job(folder: Path, sweep_dir: Path) -> SweepJob:
@@ -100,10 +102,6 @@ def _read_job(folder: Path, sweep_dir: Path) -> SweepJob:
         n_scored=sum(int(m.get("n_scored") or 0) for m in metrics),
         n_cached=sum(int(m.get("n_cached") or 0) for m in metrics),
     )
-
-
-def _by_number(name: str) -> tuple[int, str]:
-    return (int(name) if name.isdigit() else sys.maxsize, name)
 
 
 def saved_scores(jobs: Sequence[SweepJob]) -> str:

@@ -11,8 +11,7 @@ from string import punctuation
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from metaeval.corruptions.base import Caption, Corrupted
 from metaeval.corruptions.graded.delete import Delete

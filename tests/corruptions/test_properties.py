@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 from hydra.utils import instantiate
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import KINDS, SEVERITIES, Caption, Corruption

@@ -51,8 +51,7 @@ from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import cards
-from tests.fuzz import base
-from tests.fuzz import pairs_and_own as own
+from tests.fuzz import base, pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases

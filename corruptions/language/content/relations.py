@@ -22,8 +22,7 @@ from metaeval.corruptions.language.parsed import (
     NounPhrase,
     ParsedCaption,
 )
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.text.scene_graphs.rules.function_words import pairs, words as word_set
 
 VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
 _ALIVE = PEOPLE | word_set(

@@ -8,8 +8,7 @@ from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.content.numbers import number_of
 from metaeval.corruptions.language.inflection import singular, verb_form
 from metaeval.corruptions.language.parsed import ParsedCaption
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.text.scene_graphs.rules.function_words import pairs, words as word_set
 
 _BE_HAVE = pairs("is/are are/is was/were were/was has/have")
 

@@ -21,8 +21,7 @@ import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
 from metaeval.data.files import find_files, given_path
-from metaeval.data.json_records import kind as json_type
-from metaeval.data.json_records import require_fields
+from metaeval.data.json_records import kind as json_type, require_fields
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError

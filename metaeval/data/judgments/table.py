@@ -190,8 +190,10 @@ class _RecordReader:
             rows, fields, required, self.path, notes, _OPTIONAL, guessed=_GUESSED
         )
         for where, record in renamed:
-            if record.get("words") not in (None, "") and "human" in self.columns:
-                self._rate_by_words(record, where)
+            unrated = "human" in self.columns and "human" not in record
+            if unrated and record.get("words") not in (None, "") and "candidate" in record:
+                wrong = _marks(record, self.path, where)  # rated by whether no word is wrong
+                record["human"] = any(wrong) != self.higher_is_better
             if not self.n_read:
                 self.has_raters = "rater" in record
                 hint = " (dataset.fields says what they are called, dataset.human names ratings)"
@@ -203,12 +205,6 @@ class _RecordReader:
         if unjudged := self.n_read - len(judged):
             notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
         return judged, table.sha256
-
-    def _rate_by_words(self, record: dict[str, Any], where: str) -> None:
-        """Fill in the missing column of ratings: whether no word is wrong."""
-        if "human" not in record and "candidate" in record:  # else it is refused as missing
-            wrong = _marks(record, self.path, where)
-            record["human"] = any(wrong) != self.higher_is_better
 
     def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
         """The caption of a record; `None` where it has no rating."""

@@ -105,9 +105,12 @@ def load_thumb(
         written_by.add(record["SYS"])
         if systems is not None and record["SYS"] not in systems:
             continue
-        human = {
-            name: (_rating(record, DIMENSIONS[name], rated.path, where),) for name in dimensions
-        }
+        human = {}
+        for name in dimensions:
+            field = DIMENSIONS[name]
+            low, high = _SCALES.get(field, (-math.inf, 5))
+            value = read_number(record.get(field), rated.path, where, field, low=low, high=high)
+            human[name] = (value,)
         caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
         file, source = record["image"], source_of_file(record["image"])
         judged.append(
@@ -140,11 +143,6 @@ def _image(record: Mapping[str, Any], file: Path, where: str) -> str:
         problem = "is missing" if "seg_id" not in record else f"{value!r:.60} is not an id"
         raise InputError(problem, file=file, record=where, field="seg_id")
     return str(value)
-
-
-def _rating(record: Mapping[str, Any], field: str, file: Path, where: str) -> float:
-    low, high = _SCALES.get(field, (-math.inf, 5))
-    return read_number(record.get(field), file, where, field, low=low, high=high)
 
 
 def _with_human_reference(judged: list[JudgedCaption]) -> list[JudgedCaption]:

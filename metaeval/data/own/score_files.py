@@ -334,7 +334,11 @@ def _score_columns(
         if not name.strip():  # an index that pandas wrote, or a name that was cut off
             raise InputError("a column of numbers has no name", file=path)
         check_name(name, file=path, record=None, field=name)
-    unknown = [name for name in numbers if name not in declared and not _is_published(name)]
+    unknown = [
+        name
+        for name in numbers
+        if name not in declared and letters_and_digits(name.partition("(")[0]) not in _PUBLISHED
+    ]
     if unknown:
         columns = ", ".join(f"'{name}'" for name in unknown)
         raise InputError(
@@ -343,11 +347,6 @@ def _score_columns(
             file=path,
         )
     return list(numbers)
-
-
-def _is_published(name: str) -> bool:
-    """Whether a column has the name of a published metric; text in brackets does not count."""
-    return letters_and_digits(name.partition("(")[0]) in _PUBLISHED
 
 
 def _declared_columns(files: str | Path | Sequence[str | Path]) -> frozenset[str]:

@@ -227,14 +227,9 @@ def _with_references(pairs: Sequence[CaptionPair], coco: CocoReferences) -> list
     return kept
 
 
-def _true_captions(pair: CaptionPair) -> set[str]:
-    """The letters and digits of all true texts that may be among the references."""
-    true = (pair.true, pair.paraphrase, pair.made_from)
-    return {letters_and_digits(caption) for caption in true if caption is not None}
-
-
 def _without_true_captions(pair: CaptionPair) -> CaptionPair:
-    true = _true_captions(pair)
+    texts = (pair.true, pair.paraphrase, pair.made_from)  # all true ones
+    true = {letters_and_digits(text) for text in texts if text is not None}
     left = tuple(r for r in pair.references or () if letters_and_digits(r) not in true)
     return replace(pair, references=left)
 

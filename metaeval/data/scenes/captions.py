@@ -93,7 +93,8 @@ class Teller:
         if not self.relations:
             return self._group(draw.pick(self.actors), target)
         roll = draw.below(100)
-        single = [a for a in self.actors if a.group not in self._related()]
+        related = {g for _, r in self.relations for g in (r.subject, r.object)}
+        single = [a for a in self.actors if a.group not in related]
         if roll < 8 and single:
             return self._group(draw.pick(single), target)
         if roll < 13:
@@ -342,9 +343,6 @@ class Teller:
         """Groups that can be mentioned alone: not what someone holds, wears or rides."""
         bound = {r.object for _, r in self.relations if r.predicate in BINDING}
         return [a for a in self.actors if a.group not in bound]
-
-    def _related(self) -> set[int]:
-        return {g for _, r in self.relations for g in (r.subject, r.object)}
 
     def _frame(self, relation: Relation, a: Actor, b: Actor) -> Frame:
         predicate = relation.predicate

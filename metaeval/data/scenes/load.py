@@ -9,8 +9,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache as once
-from functools import lru_cache
+from functools import cache as once, lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -129,7 +129,12 @@ class CocoScorer(OwnScorer):
         each, n = returned[1], len(self._gts)
         if isinstance(each, Mapping) and not any(name in each for name in self.metric.names):
             each = [each[i] for i in self._gts]
-        if _is_several(each, n):  # as BLEU gives them: for each column the scores of the images
+        # as BLEU gives them: for each column the scores of the images
+        if (
+            isinstance(each, list | tuple)
+            and len(each) > 0
+            and all(isinstance(s, Sequence | np.ndarray) and len(s) == n for s in each)
+        ):
             if len(each) != len(self.columns):
                 raise ValueError(
                     f"gives {len(each)} scores a caption: name them, metric.coco.columns=[A,B,…]"
@@ -142,11 +147,3 @@ def _documents(dataset: CaptionDataset) -> list[int]:
     """The positions of the dataset, and behind them again those that count several times."""
     n, times = len(dataset), np.array(dataset.documents or (), dtype=np.intp)
     return [*range(n), *np.repeat(np.arange(len(times)), times - 1).tolist()]
-
-
-def _is_several(each: Any, n: int) -> bool:
-    return (
-        isinstance(each, list | tuple)
-        and len(each) > 0
-        and all(isinstance(scores, Sequence | np.ndarray) and len(scores) == n for scores in each)
-    )

@@ -216,6 +216,5 @@ def metric_from(what: Any, **options: Any) -> Metric:
         known, _ = options_of(maker)
         given = {name: value for name, value in options.items() if name in known}
         own = {name: value for name, value in options.items() if name not in known}
-        made: Metric = maker(thing, **{**given, "options": {**given.get("options", {}), **own}})
-        return made
+        return maker(thing, **{**given, "options": {**given.get("options", {}), **own}})
     raise ConfigError(f"{what!r:.60} is not a metric; give a Metric, a function or a scorer")

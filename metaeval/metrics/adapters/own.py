@@ -155,7 +155,8 @@ class OwnMetric(Metric):
         for file in self.files:
             path = user_path(file)
             settings[path.name] = file_sha256(path, store)[:12]
-        settings["of"] = _title(code)
+        kind = code if hasattr(code, "__qualname__") else type(code)
+        settings["of"] = f"{kind.__module__}.{kind.__qualname__}"
         return settings
 
     def missing_tokenizer(self) -> Absent | None:
@@ -216,7 +217,12 @@ class OwnScorer(Scorer):
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), len(self.columns)), np.nan)
         self.temporary = np.zeros(len(captions), dtype=bool)
-        rows = [k for k, i in enumerate(image_index.tolist()) if self._can_score(i)]
+        rows = [
+            k
+            for k, i in enumerate(image_index.tolist())
+            if ("references" not in self.given or self.dataset.references[i])
+            and ("images" not in self.given or self.paths[i] is not None)
+        ]
         if rows:
             texts = self.metric.texts([captions[k] for k in rows])
             self._failed: list[int] = []
@@ -271,11 +277,6 @@ class OwnScorer(Scorer):
     def _image_digests(self) -> list[bytes | None]:
         return image_files.digests(self.paths, self.store)
 
-    def _can_score(self, index: int) -> bool:
-        if "references" in self.given and not self.dataset.references[index]:
-            return False
-        return "images" not in self.given or self.paths[index] is not None
-
 
 def as_scores(values: Any, n: int, names: Sequence[str]) -> Scores:
     """What foreign code returned for n captions as float64 [n, columns].
@@ -323,9 +324,3 @@ def _bounds(bounds: Sequence[float] | None, name: str) -> tuple[float, float]:
     if len(bounds) != 2 or not bounds[0] < bounds[1]:
         raise ConfigError(f"{name}: bounds must be [lowest, highest], not {list(bounds)}")
     return float(bounds[0]), float(bounds[1])
-
-
-def _title(code: Any) -> str:
-    """The path by which code is imported."""
-    kind = code if hasattr(code, "__qualname__") else type(code)
-    return f"{kind.__module__}.{kind.__qualname__}"

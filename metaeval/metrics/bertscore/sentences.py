@@ -78,8 +78,7 @@ def _mean(values: Singles, weights: Floats) -> Floats:
     """Weighted means of rows, 0 without weight; summed from left to right whatever the shape."""
     total = np.cumsum(values.astype(np.float64) * weights, axis=1)[:, -1]
     weight = np.cumsum(weights, axis=1)[:, -1]
-    mean: Floats = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-    return mean
+    return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
 
 
 class EncodedSentences:

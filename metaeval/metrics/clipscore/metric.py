@@ -212,8 +212,7 @@ class ClipScorer(Scorer):
     ) -> Scores:
         """CLIPScore [n] of captions whose image is there."""
         cosine = dot_rows(self.encode_texts(captions), self._images[image_index])
-        scores: Scores = self.metric.weight * np.maximum(cosine, 0.0)
-        return scores
+        return self.metric.weight * np.maximum(cosine, 0.0)
 
     def encode_texts(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors [n, d] of captions, the prefix put before each."""
@@ -340,8 +339,7 @@ class ClipScore(Metric):
 def dot_rows(a: Vectors, b: Vectors) -> Scores:
     """Inner products [n] of the rows of two matrices, in float64, each row on its own."""
     # added up from left to right, so that no product depends on how many rows there are
-    products: Scores = np.cumsum(a.astype(np.float64) * b, axis=1)[:, -1]
-    return products
+    return np.cumsum(a.astype(np.float64) * b, axis=1)[:, -1]
 
 
 class RefClipScorer(ClipScorer):
@@ -390,8 +388,7 @@ class RefClipScore(ClipScore):
 def harmonic_mean(a: Scores, b: Scores) -> Scores:
     """2ab/(a + b) of non-negative numbers, 0 where both are 0; NaN where one is NaN."""
     total = a + b
-    mean: Scores = np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
-    return mean
+    return np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
 
 
 _REASON = "PAC-S needs the weights of its authors, which come with no package"

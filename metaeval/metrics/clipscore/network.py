@@ -106,9 +106,8 @@ def text_features(model: Any, ids: torch.Tensor) -> torch.Tensor:
     x = x[torch.arange(len(ids), device=ids.device), ids.argmax(dim=-1)]
     projection = model.text_projection
     if projection is None:
-        return x  # type: ignore[no-any-return]
-    features: torch.Tensor = projection(x) if callable(projection) else x @ projection
-    return features
+        return x
+    return projection(x) if callable(projection) else x @ projection
 
 
 Vectors = npt.NDArray[np.float32]
@@ -163,8 +162,7 @@ def normalised(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
     import torch
 
     scaled = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
-    out: torch.Tensor = torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
-    return out
+    return torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
 
 
 class Clip:
@@ -230,8 +228,7 @@ class Clip:
     def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
         with inference(self.device):
             raw = encode(batch).float()
-            unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
-            return unit
+            return (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
 
 
 def tokenizer_of(weights: ClipWeights) -> Any:

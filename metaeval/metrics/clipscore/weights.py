@@ -123,8 +123,7 @@ def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | No
 
 def tag_config(model: str, tag: str) -> dict[str, object]:
     """open_clip's facts about a tag (quick_gelu, mean, std, …); imports torch."""
-    known: dict[str, object] = import_module("open_clip").get_pretrained_cfg(model, tag)
-    return known
+    return import_module("open_clip").get_pretrained_cfg(model, tag)
 
 
 def _shipped(dataset: CaptionDataset) -> ClipWeights | Absent:

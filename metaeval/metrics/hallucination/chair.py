@@ -116,8 +116,7 @@ def _mapping(value: Any, field: str, path: Path, default: Any = None) -> dict[st
     )
     if not good:
         raise InputError("should map names to lists of words", file=path, field=field)
-    mapping: dict[str, list[str]] = entry  # type: ignore[assignment]
-    return mapping
+    return entry  # type: ignore[return-value]
 
 
 TRUTH = OBJECTS, REFERENCES = "objects", "references"

@@ -217,8 +217,7 @@ class Endpoint:
             wait=wait,
             reraise=True,
         )
-        answer: Answer = await attempts(self._attempt, request, http)
-        return answer
+        return await attempts(self._attempt, request, http)
 
     async def _attempt(self, request: Request, http: httpx.AsyncClient) -> Answer:
         """One attempt, within the budget and the limits."""

@@ -158,9 +158,8 @@ class Judge(Metric):
                 "metric.judge.budget: the answers have no limit; give metric.judge.max_tokens or "
                 "metric.judge.parameters.max_completion_tokens"
             )
-        if self.pairwise and self.n_aspects:
+        if self.pairwise and self.answer_parser.aspects:
             raise ConfigError("metric.judge.fields: a pairwise prompt has one score; leave it out")
-        _ = self.answer_parser  # refuses what does not fit the parser
 
     def _check_endpoint(self) -> None:
         if not _VARIABLE.fullmatch(self.api_key_env):
@@ -225,11 +224,6 @@ class Judge(Metric):
         if self.fields is not None:
             return self.fields
         return list(ASPECTS) if self.prompt == "aspects" else []
-
-    @property
-    def n_aspects(self) -> int:
-        """How many scores one answer has besides their mean; 0 where it has one."""
-        return len(self._fields()) if (self.parser or self._usual_parser()) == Json.name else 0
 
     @property
     def scale(self) -> tuple[float, float]:

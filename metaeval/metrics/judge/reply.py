@@ -402,7 +402,7 @@ class ReplayFiles:
         tables = [read_table(path) for path in table_files(files, "metric.judge.replay")]
         self.sha256 = hashlib.sha256("".join(t.sha256 for t in tables).encode()).hexdigest()
         self.by_request = "key" in tables[0].rows[0].fields
-        self._by_key: dict[str, Answer] = {}
+        self.by_key: dict[str, Answer] = {}
         self._by_item: dict[tuple[str, str], list[Answer]] = {}
         tidy = Tidy()
         for table in tables:
@@ -415,7 +415,7 @@ class ReplayFiles:
             for row in table.rows:
                 if self.by_request:
                     answer = Answer.from_record(row.fields, file=table.path, where=row.where)
-                    add_answer(self._by_key, answer, table.path, row.where)
+                    add_answer(self.by_key, answer, table.path, row.where)
                 else:
                     self._add(table, row, tidy)
 
@@ -439,10 +439,6 @@ class ReplayFiles:
                 sample=len(of_item),
             )
         )
-
-    def of_request(self, key: str) -> Answer | None:
-        """The answer to a request."""
-        return self._by_key.get(key)
 
     def of_item(self, image_id: str, caption: str) -> list[Answer]:
         """All answers about a caption of an image."""

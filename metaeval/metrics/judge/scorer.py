@@ -6,6 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +33,7 @@ from metaeval.metrics.judge.requests import (
     usage_of,
 )
 from metaeval.readers.files import user_path
-from metaeval.runs.answers import Answer, current_journal, is_escaped, with_score
+from metaeval.runs.answers import SURROGATE, Answer, current_journal
 from metaeval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class JudgeScorer(Scorer):
         self, text: str, index: int, answers: Sequence[tuple[Answer | None, bool]]
     ) -> list[float]:
         """The scores of one item: the mean of its answers, for each aspect and over all."""
-        parser, n = self.metric.answer_parser, len(self.columns)
+        parser, n, journal = self.metric.answer_parser, len(self.columns), current_journal()
         low, high = self.metric.scale
         values, unparsed, cut, escaped, missing = [], False, False, False, not answers
         for answer, swapped in answers:
@@ -120,8 +121,11 @@ class JudgeScorer(Scorer):
             bad = any(map(math.isnan, parsed))
             unparsed |= bad
             cut |= answer.finish_reason == "length"
-            escaped |= is_escaped(answer.answer)
-            self._use(answer, math.nan if bad else float(np.mean(parsed)))
+            escaped |= SURROGATE.search(answer.answer) is not None  # `storable` escapes it
+            if journal is not None:  # pairwise, the score of the caption A
+                score = math.nan if bad else float(np.mean(parsed))
+                usd = usage_of(answer).usd(self.metric.price)
+                journal.use(replace(answer, score=score, judge=self.columns[-1].name, usd=usd))
             if swapped:
                 parsed = tuple(low + high - value for value in parsed)
             values.append(parsed)
@@ -135,12 +139,6 @@ class JudgeScorer(Scorer):
             return [math.nan] * n
         means = table.mean(axis=0).tolist()
         return [*means, float(np.mean(means))] if parser.aspects else means
-
-    def _use(self, answer: Answer, score: float) -> None:
-        """Record an answer and what was read in it; pairwise, the score of the caption A."""
-        if (journal := current_journal()) is not None:
-            usd = usage_of(answer).usd(self.metric.price)
-            journal.use(with_score(answer, score, self.columns[-1].name, usd))
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
@@ -215,7 +213,7 @@ class JudgeScorer(Scorer):
 
     def _recorded(self, key: str) -> Answer | None:
         files, journal = self.metric.files, current_journal()
-        answer = files.of_request(key) if files is not None else None
+        answer = files.by_key.get(key) if files is not None else None
         if answer is None and journal is not None and self.metric.resolved_mode == "record":
             answer = journal.get(key)
         return answer

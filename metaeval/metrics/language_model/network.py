@@ -50,5 +50,4 @@ class CaptionLanguageModel(nn.Module):
         never = torch.zeros_like(self.bias)
         never[[PAD, START]] = float("-inf")
         logs = (logits + never).log_softmax(dim=-1)
-        of_words: torch.Tensor = logs.gather(2, tokens[:, 1:, None])[..., 0]
-        return of_words
+        return logs.gather(2, tokens[:, 1:, None])[..., 0]

@@ -16,8 +16,7 @@ def mean_regions(regions: Regions) -> npt.NDArray[np.float32]:
     """[n, dim] The mean of each image's regions; zeros where there is none."""
     counts = regions.mask.sum(axis=1)
     sums = (regions.features * regions.mask[..., None]).sum(axis=1, dtype=np.float64)
-    means: npt.NDArray[np.float32] = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
-    return means
+    return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
 
 
 SPREAD = 0.5  # standard deviation of the words' first vectors
@@ -81,15 +80,13 @@ class CaptionJudge(nn.Module):
         """[n, hidden] The LSTM's output at each caption's `<end>`, scaled; tokens [n, longest]."""
         outputs, _ = self.lstm(self.dropout(self.embedding(tokens)))
         last = (lengths - 1).to(tokens.device)[:, None, None].expand(-1, 1, outputs.shape[2])
-        vectors: torch.Tensor = self.dropout(self.scale(outputs.gather(1, last)[:, 0]))
-        return vectors
+        return self.dropout(self.scale(outputs.gather(1, last)[:, 0]))
 
     def see(self, means: torch.Tensor) -> torch.Tensor:
         """[n, hidden] of the images' mean regions [n, dim]."""
         if self.image is None:
             raise ValueError("this network does not look at images")
-        seen: torch.Tensor = self.image(means)
-        return seen
+        return self.image(means)
 
     def judge(
         self, images: torch.Tensor | None, references: torch.Tensor, candidates: torch.Tensor
@@ -105,5 +102,4 @@ class CaptionJudge(nn.Module):
         if self.shape.product:
             parts += [each * candidates for each in given]
         hidden = torch.relu(self.hidden(torch.cat(parts, dim=1)))
-        logits: torch.Tensor = self.logits(self.dropout(hidden))
-        return logits
+        return self.logits(self.dropout(hidden))

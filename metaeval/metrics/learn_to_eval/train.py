@@ -334,8 +334,7 @@ def _chosen(
     count = np.minimum(np.maximum(np.rint(rate * n), least), n).astype(np.int64)
     keys = np.where(inner, rng.random(tokens.shape), 2.0)
     rank = keys.argsort(axis=1).argsort(axis=1)
-    chosen: npt.NDArray[np.bool_] = inner & (rank < count[:, None])
-    return chosen
+    return inner & (rank < count[:, None])
 
 
 def _rotated(tokens: Ints, chosen: npt.NDArray[np.bool_]) -> Ints:

@@ -129,8 +129,7 @@ def _unbroken(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Whether all words of candidate and reference match, in one chunk: no penalty then."""
     matched = statistics[:, 4:20].reshape(-1, len(STAGES), 4).sum(axis=1)
     whole = matched[:, :2] + matched[:, 2:] == statistics[:, :2]
-    unbroken: npt.NDArray[np.bool_] = whole.all(axis=1) & (statistics[:, 20] == 1)
-    return unbroken
+    return whole.all(axis=1) & (statistics[:, 20] == 1)
 
 
 def _weighted(

@@ -167,8 +167,7 @@ class CiderScorer(ReferenceScorer):
         """
         delta = np.abs(bigrams[caption] - self._bigrams[reference])
         longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
-        factors: Floats = np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
-        return factors
+        return np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         return self.metric.words(texts)

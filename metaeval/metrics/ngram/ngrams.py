@@ -54,8 +54,7 @@ def flatten_references(references: Sequence[Sequence[str]]) -> FlatReferences:
 
 def places_of(sizes: Ints) -> Ints:
     """The place, from 0, of each member of groups of these sizes, group after group."""
-    places: Ints = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return places
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def runs_of_cost(cost: Ints, most: int) -> Iterator[tuple[int, int]]:
@@ -251,11 +250,9 @@ def _first_equal(keys: Ints) -> tuple[Ints, Ints]:
 
 def _starts(ordered: Ints) -> Ints:
     """Where each run of equal values begins."""
-    starts: Ints = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
-    return starts
+    return np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
 
 
 def _key(above: npt.NDArray[Any], words: Ints) -> Ints:
     """One integer for a pair of them, both below 2³¹."""
-    keys: Ints = (above.astype(np.int64, copy=False) << 32) | words
-    return keys
+    return (above.astype(np.int64, copy=False) << 32) | words

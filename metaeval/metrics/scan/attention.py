@@ -129,6 +129,5 @@ def _cosine(dot: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.
 def _length(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
     """‖x‖, with a gradient of 0 at 0 (padding); torch's own is slow except over the last dim."""
     if dim in (-1, x.ndim - 1):
-        lengths: torch.Tensor = torch.linalg.vector_norm(x, dim=dim, keepdim=keepdim)
-        return lengths
+        return torch.linalg.vector_norm(x, dim=dim, keepdim=keepdim)
     return x.square().sum(dim=dim, keepdim=keepdim).clamp_(min=_TINY).sqrt_()

@@ -344,8 +344,7 @@ class ScanTask:
                 negatives = hardest_negatives(similarities[way] + margin)  # those that cost most
             loss, matching = triplet_loss(pairs.of(way), n, negatives, margin)
             total = total + loss + options.anchor_weight * anchor_loss(matching, options.anchor)
-        mean: torch.Tensor = total / n
-        return mean
+        return total / n
 
     def _margin(self, rows: Ints) -> float | torch.Tensor:
         """The margin, or that of each image and caption [b, b]."""

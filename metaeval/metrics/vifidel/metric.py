@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Interval
 
-from metaeval.compute import device as devices
-from metaeval.compute import transport
+from metaeval.compute import device as devices, transport
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind

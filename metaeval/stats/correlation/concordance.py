@@ -62,8 +62,7 @@ def concordant_partners(x: Ints, y: Ints) -> Ints:
     x_below_y_above = less_x - y_most
     x_above_y_below = less_y - x_most
     both_above = n - most_x - most_y + both_most
-    partners: Ints = both_below - x_below_y_above - x_above_y_below + both_above
-    return partners
+    return both_below - x_below_y_above - x_above_y_below + both_above
 
 
 def _smaller_before(sequence: Ints, ends: Ints, values: Ints) -> Ints:

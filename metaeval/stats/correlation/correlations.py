@@ -64,8 +64,7 @@ def correlations(scores: npt.ArrayLike, human: npt.ArrayLike) -> CorrelationValu
 
 def correlation(statistic: str, scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
     """One of `NAMES` of n scores with n judgements."""
-    value: float = getattr(correlations(scores, human), statistic)
-    return value
+    return getattr(correlations(scores, human), statistic)
 
 
 class WeightedCorrelations:
@@ -161,7 +160,9 @@ class WeightedCorrelations:
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
         if order.n_values <= _COARSE:  # the scores may be the coarser side
-            coarsest = np.minimum(coarsest, self._distinct_scores(weights))
+            _, code = encode(self._x)
+            distinct = [np.count_nonzero(np.bincount(code, row[self._unit])) for row in weights]
+            coarsest = np.minimum(coarsest, distinct)
         tau_c = _tau_c(ranks.surplus, sums.sizes.sum(axis=0), coarsest)
         return [ranks.spearman_rho, ranks.kendall_tau_b, tau_c]
 
@@ -174,11 +175,6 @@ class WeightedCorrelations:
         # a constant leaves rounding where its variance should be nothing
         r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
         return np.asarray(np.clip(r, -1, 1))
-
-    def _distinct_scores(self, weights: npt.NDArray[np.integer]) -> list[int]:
-        """How many distinct scores have weight, [r]."""
-        _, code = encode(self._x)
-        return [int(np.count_nonzero(np.bincount(code, row[self._unit]))) for row in weights]
 
     def _merged(
         self, weights: npt.NDArray[np.integer], pairs: WeightedPairs

@@ -28,5 +28,4 @@ def centred_midranks(sizes: Floats) -> Floats:
     >>> centred_midranks(np.array([1.0, 2.0, 1.0])).tolist()
     [-1.5, 0.0, 1.5]
     """
-    ranks: Floats = np.cumsum(sizes, axis=0) - (sizes - 1) / 2 - (sizes.sum(axis=0) + 1) / 2
-    return ranks
+    return np.cumsum(sizes, axis=0) - (sizes - 1) / 2 - (sizes.sum(axis=0) + 1) / 2

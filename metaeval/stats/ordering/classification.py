@@ -87,18 +87,14 @@ def classification(
         for start in range(0, len(counts), per_block)
     ]
     none: Floats = np.empty(0)
+    columns = (np.concatenate([none, *(d[k] for d in drawn)]) for k in range(2))
+    n_units = len(np.unique(unit))
     auroc_ci, precision_ci = (
-        _interval(np.concatenate([none, *(d[k] for d in drawn)]), confidence, len(np.unique(unit)))
-        for k in range(2)
+        (low, high) for low, high in (percentile_interval(c, confidence, n_units) for c in columns)
     )
     return Classification(
         len(x), int(label.sum()), float(auroc[0]), auroc_ci, float(precision[0]), precision_ci
     )
-
-
-def _interval(replicates: Floats, confidence: float, n_units: int) -> Interval:
-    low, high = percentile_interval(replicates, confidence, n_units)
-    return low, high
 
 
 def _weighted(

@@ -168,7 +168,9 @@ def _intervals(gaps: Floats, counts: Counts, confidence: float) -> tuple[list[In
     """Per set the intervals of detected, AUC, cost and effect."""
     known = ~np.isnan(gaps)
     greatest = np.max(np.abs(np.where(known, gaps, 0.0)), axis=0, initial=0.0)
-    unit = np.where(greatest > 0, greatest, 1.0) / 2.0 ** whole_bits(len(gaps))
+    # to how many bits values are rounded, so that float64 sums of their squares are exact
+    bits = (52 - max(1, len(gaps)).bit_length()) // 2
+    unit = np.where(greatest > 0, greatest, 1.0) / 2.0**bits
     wins = np.where(known, won(gaps), 0.0)
     costs = np.rint(np.where(known, gaps, 0.0) / unit)
     n, detected, auc, cost, square = drawn_sums([known, wins == 1, wins, costs, costs**2], counts)
@@ -178,11 +180,6 @@ def _intervals(gaps: Floats, counts: Counts, confidence: float) -> tuple[list[In
         effect = np.where(spread > 1e-9, mean / spread, np.nan)
         tables = (detected / n, auc / n, mean * unit, effect)
     return tuple(central_intervals(table, confidence, known.sum(axis=0)) for table in tables)
-
-
-def whole_bits(n_images: int) -> int:
-    """To how many bits values are rounded, so that float64 sums of their squares are exact."""
-    return (52 - max(1, n_images).bit_length()) // 2
 
 
 def drawn_sums(tables: list[npt.NDArray[np.generic]], counts: Counts) -> list[Floats]:

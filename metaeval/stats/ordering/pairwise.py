@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from itertools import pairwise as neighbours
+from itertools import combinations, pairwise as neighbours
 from typing import NamedTuple
 
 import numpy as np

@@ -377,8 +377,7 @@ class WeightedPairs:
         y = padded.reshape(blocks, _PAIR_BLOCK)
         signs = np.sign(y[:, :, None] - y[:, None, :])
         # padding has no weight: its signs do not matter
-        lower: npt.NDArray[np.float32] = np.tril(signs, -1).astype(np.float32)
-        return lower
+        return np.tril(signs, -1).astype(np.float32)
 
     def of(
         self, weights: npt.NDArray[np.integer], *, ranks: bool = True, pairs: bool = True

@@ -138,8 +138,7 @@ class SwappedKendall:
         `shared` [values, r]: how many items have each score that more than one may have.
         """
         ties2 = np.einsum("vr,vr->r", shared, shared) + (self._n - shared.sum(axis=0))
-        size: Floats = np.sqrt((self._n**2 - ties2) / 2) * np.sqrt(self._level_pairs)
-        return size
+        return np.sqrt((self._n**2 - ties2) / 2) * np.sqrt(self._level_pairs)
 
 
 _STREAM = 0x5A4B  # keeps the swaps apart from the resampling under the same seed
@@ -243,8 +242,7 @@ def perm_both(
             getattr(both.of(np.concatenate(pair, axis=1), threads=1), statistic)
             for pair in ((keep, 1 - keep), (1 - keep, keep))
         )
-        gap: Floats = first - second
-        return gap
+        return first - second
 
     observed = float(difference(np.ones((1, n_units), dtype=np.int8))[0])
     fast = _fast(x, y, z, unit, n_units, statistic)
@@ -405,8 +403,7 @@ def _standardised(values: Floats) -> Floats:
     if not len(values) or (values == values[0]).all():
         return np.full_like(values, np.nan)
     values = scaled(values)
-    standardised: Floats = (values - values.mean()) / values.std()
-    return standardised
+    return (values - values.mean()) / values.std()
 
 
 def random_swaps(

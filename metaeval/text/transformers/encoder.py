@@ -148,8 +148,7 @@ class TextEncoder:
 
     def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
         """What is kept of the layer's states [b, length, width]."""
-        vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
-        return vectors
+        return states / states.norm(dim=-1, keepdim=True)
 
 
 def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -23,10 +23,10 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.attack.searches import (
     attack,
     attack_control,
+    exact_match as exact_match_score,
     gather_material,
     swapped_dataset,
 )
-from metaeval.experiments.attack.searches import exact_match as exact_match_score
 from metaeval.experiments.attack.statistics import attack_statistics
 from metaeval.experiments.attack.task import Attack, refuse_replay, usable_fluency
 from metaeval.experiments.run import run_configured

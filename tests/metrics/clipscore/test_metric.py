@@ -23,8 +23,7 @@ from metaeval.data.image_files import ImageFiles
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.clipscore import weights as catalogue
-from metaeval.metrics.clipscore import weights as clip_weights
+from metaeval.metrics.clipscore import weights as catalogue, weights as clip_weights
 from metaeval.metrics.clipscore.metric import (
     ClipScore,
     ClipScorer,

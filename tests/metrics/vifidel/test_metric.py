@@ -25,8 +25,7 @@ from sklearn.feature_extraction import text
 from sklearn.metrics import pairwise
 from torchvision.models import detection
 
-from metaeval.compute import device as devices
-from metaeval.compute import transport, transport_device
+from metaeval.compute import device as devices, transport, transport_device
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset

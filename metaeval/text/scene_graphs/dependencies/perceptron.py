@@ -50,8 +50,7 @@ class Linear:
         """The sum of the weights of those features that are known: int64 [classes]."""
         rows = self._rows
         known = [row for name in features if (row := rows.get(name)) is not None]
-        total: npt.NDArray[np.int64] = self._weights[known].sum(axis=0, dtype=np.int64)
-        return total
+        return self._weights[known].sum(axis=0, dtype=np.int64)
 
     @classmethod
     def load(cls, file: Path) -> Linear:
