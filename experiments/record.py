@@ -20,8 +20,8 @@ from metaeval import progress, provenance
 from metaeval.compute import device
 from metaeval.errors import InputError, MetaevalError, StageError
 from metaeval.experiments.base import Experiment
+from metaeval.results.base import MetricResult
 from metaeval.results.files import read_info, write_info
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import ExperimentInfo, GitInfo, RunInfo, StageInfo
 from metaeval.runs import files
 from metaeval.runs.folder import RunFolder, lock

@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 
 from metaeval import provenance
 from metaeval.choices import installed, origin
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError

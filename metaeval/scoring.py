@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval import progress
-from metaeval.compute.memory import return_free_memory
+from metaeval.compute.device import return_free_memory
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import (
@@ -26,8 +26,8 @@ from metaeval.metrics.base import (
     join_pair,
     round_scores,
 )
-from metaeval.results.metric import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
-from metaeval.runs.digests import digest
+from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
+from metaeval.runs.files import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
     NETWORK_PRECISION,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metaeval.reports.blocks import charts, tables
-from metaeval.reports.blocks.block import Block
+from metaeval.reports.blocks.texts import Block
 from metaeval.results.measured import Extra
-from metaeval.runs.csv_text import csv_text
+from metaeval.runs.files import csv_text
 
 CHANGE = "change in sd within an image"
 RHO = "ρ against the human caption"

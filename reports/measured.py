@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block
 from metaeval.reports.blocks.judges import judges
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.print_tables import write_tables

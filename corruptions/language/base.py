@@ -25,7 +25,7 @@ from metaeval.corruptions.base import (
 from metaeval.corruptions.language.categories import Known, known_images
 from metaeval.corruptions.language.parsed import NounPhrase, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.sentences import words
 from metaeval.data.dataset import CaptionDataset, ImageId
 
 Change = tuple[Rewording, ...]

@@ -16,7 +16,7 @@ from metaeval.data.own.tables import read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
-from metaeval.readers.values import check_name, read_number
+from metaeval.readers.tables import check_name, read_number
 
 EXPECTED = ("lower", "same")
 _RESERVED = ("human",)  # the set of the uncorrupted captions

@@ -23,9 +23,8 @@ from metaeval.experiments.forced_choice.statistics import (
 )
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.means import Mask, Units, too_few_draws
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry

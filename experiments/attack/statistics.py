@@ -14,9 +14,8 @@ from scipy.stats import binomtest
 
 from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
 from metaeval.experiments.means import Means
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial, search
 from metaeval.search.pool import Pool, chance_of_choice

@@ -63,9 +63,8 @@ from metaeval.runs.records import Edit, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits, Trial
-from metaeval.search.falsehoods import rule_of
-from metaeval.search.fluency import CENTRAL, Fluency
-from metaeval.search.target import Target, headline_column
+from metaeval.search.pool import rule_of
+from metaeval.search.target import CENTRAL, Fluency, Target, headline_column
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.text.tokenizers.base import forget_texts
 

@@ -10,14 +10,12 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, ForcedChoice
-from metaeval.experiments.controls import merged
 from metaeval.experiments.forced_choice.scores import ChoiceScores
-from metaeval.experiments.means import GroupMeans, Mask, Units, too_few_draws
+from metaeval.experiments.means import GroupMeans, Mask, Units, merged, too_few_draws
 from metaeval.papers.expected import cells_of
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts

@@ -23,8 +23,7 @@ from metaeval.metrics.base import Metric
 from metaeval.results.graded import MEASURES
 from metaeval.runs.columns import HUMAN
 from metaeval.runs.records import Version
-from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.correlation.rank_order_within import rank_order_within
+from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
 
 Floats = npt.NDArray[np.float64]

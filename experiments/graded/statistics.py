@@ -22,9 +22,9 @@ from metaeval.experiments.graded.differences import (
     against_controls,
     differences,
 )
+from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.runs import files
 from metaeval.runs.columns import (
     APPLIED,

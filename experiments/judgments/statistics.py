@@ -12,7 +12,6 @@ from omegaconf import DictConfig
 from scipy.stats import rankdata
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.controls import merged
 from metaeval.experiments.fitted import (
     FAMILY,
     IMAGE,
@@ -26,14 +25,16 @@ from metaeval.experiments.fitted import (
     text_features,
 )
 from metaeval.experiments.judgments.agreement import (
+    EPSILON,
+    Estimates,
     agreement_of,
+    further_agreement,
     of_view,
     on_common_rows,
     pair_accuracy,
     system_accuracy,
     system_means,
 )
-from metaeval.experiments.judgments.further import EPSILON, Estimates, further_agreement
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
     Columns,
@@ -47,17 +48,16 @@ from metaeval.experiments.judgments.sample import (
     sample_of,
     varies,
 )
-from metaeval.experiments.means import Resampled, ResampledValue, too_few_draws
+from metaeval.experiments.means import Resampled, ResampledValue, merged, too_few_draws
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
-from metaeval.stats.ordering.ties import ties
+from metaeval.stats.ordering.tie_calibration import ties
 from metaeval.stats.resampling.items import Floats, without_rounding
 from metaeval.stats.significance.comparison import (
     PairTest,

@@ -22,11 +22,10 @@ from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.files import write_judgments, write_scores
 from metaeval.experiments.judgments.sample import JudgmentSettings, row_counts
 from metaeval.experiments.judgments.statistics import statistics
-from metaeval.experiments.printout import printout
+from metaeval.experiments.printout import printout, spread
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.experiments.stored_results import stored_result
-from metaeval.experiments.text_table import spread
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked

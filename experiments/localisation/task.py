@@ -29,17 +29,15 @@ from metaeval.experiments.captions import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.explanations import explain_captions
 from metaeval.experiments.localisation.explained import suspicion
 from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
-from metaeval.experiments.scores import open_store, score_all, write_scores
+from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, LEVEL, SET
 from metaeval.runs.records import Edit, Version

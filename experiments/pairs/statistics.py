@@ -22,7 +22,7 @@ from metaeval.experiments.pairs.outcomes import (
     shares_of,
 )
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import (
     AgainstControl,
     Comparison,
@@ -31,12 +31,11 @@ from metaeval.results.comparison import (
     hypotheses,
 )
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
-from metaeval.stats.ordering.classification import classification
+from metaeval.stats.ordering.detection import classification
 from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (

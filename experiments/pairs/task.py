@@ -38,7 +38,7 @@ from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
 from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, RIVAL
-from metaeval.runs.csv_text import csv_text
+from metaeval.runs.files import csv_text
 from metaeval.scoring import MetricScores
 
 

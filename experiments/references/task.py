@@ -26,11 +26,10 @@ from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.files import write_result
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
 

@@ -19,11 +19,9 @@ import numpy as np
 from metaeval.compute.networks import keep_networks
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.experiments.score.rows import CaptionRow, RowBlock
-from metaeval.experiments.score.worker import BlockScores, Worker, forget
+from metaeval.experiments.score.worker import BlockScores, CaptionRow, RowBlock, Worker, forget
 from metaeval.metrics.base import Metric
-from metaeval.readers.files import one_line
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import one_line, read_json
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
 

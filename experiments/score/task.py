@@ -25,21 +25,25 @@ from metaeval.experiments.base import Streaming
 from metaeval.experiments.printout import table_lines
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.score.cluster import score_blocks
-from metaeval.experiments.score.corpus import CorpusPass
-from metaeval.experiments.score.distribution import MEASURES, describe
-from metaeval.experiments.score.parts import FOLDER, MANIFEST, Parts
-from metaeval.experiments.score.rows import RowBlock, blocks, read_rows
-from metaeval.experiments.score.worker import BlockScores, Worker, bound_to, forget
+from metaeval.experiments.score.parts import FOLDER, MANIFEST, MEASURES, CorpusPass, Parts, describe
+from metaeval.experiments.score.worker import (
+    BlockScores,
+    RowBlock,
+    Worker,
+    blocks,
+    bound_to,
+    forget,
+    read_rows,
+)
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
 from metaeval.readers.files import user_path
-from metaeval.results.blocks import BlockEntry, Manifest, SourceFile
+from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
-from metaeval.results.run import DatasetInfo, FamilyInfo
+from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
 from metaeval.results.sentences import names, sentences
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts

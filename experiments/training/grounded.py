@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from omegaconf import DictConfig
 
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.config import plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.experiments.trust.declared import Rules, Use
 from metaeval.experiments.trust.findings import (
     Finding,
     between_metrics,
@@ -15,10 +14,18 @@ from metaeval.experiments.trust.findings import (
     key_of,
     main_dimension,
 )
-from metaeval.experiments.trust.verdicts import Cell, Verdict, Verdicts, cells, robustness
+from metaeval.experiments.trust.verdicts import (
+    Cell,
+    Rules,
+    Use,
+    Verdict,
+    Verdicts,
+    cells,
+    robustness,
+)
 from metaeval.metrics.base import Metric
+from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import RunInfo
 from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
 

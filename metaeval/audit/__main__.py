@@ -30,8 +30,7 @@ from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.sensitivity.suite import suite
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
-from metaeval.runs.csv_text import csv_text
-from metaeval.runs.files import atomic
+from metaeval.runs.files import atomic, csv_text
 
 # a corruption whose error rate may exceed this is experimental
 BOUND = 0.10

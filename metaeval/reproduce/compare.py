@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from metaeval.papers.expected import PaperItem
+from metaeval.results.base import MetricResult
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import MetricResult
 
 Verdict = Literal[
     "equal", "within", "differs", "other model", "other data", "not published", "not run"

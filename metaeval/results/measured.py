@@ -12,9 +12,8 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import field_validator, model_validator
 
-from metaeval.results.base import Cell, Estimate, Model
+from metaeval.results.base import Cell, Estimate, MetricResult, Model
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import SCHEMA, Measure
 
 SETS, EXAMPLES = "sets", "examples"  # extras of several experiments that other modules read

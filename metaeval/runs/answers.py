@@ -20,10 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.errors import InputError
-from metaeval.readers.files import read_bytes
-from metaeval.readers.json_text import parse_json
-from metaeval.readers.tables import read_parquet
-from metaeval.readers.values import is_number
+from metaeval.readers.files import parse_json, read_bytes
+from metaeval.readers.tables import is_number, read_parquet
 from metaeval.runs import files
 
 ANSWERS = "answers.parquet"

@@ -13,9 +13,9 @@ from metaeval.stats.resampling.bootstrap import (
     IntervalEstimate,
     interval_estimate,
     percentile_interval,
+    resampled_means,
 )
 from metaeval.stats.resampling.items import Floats, as_scores
-from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import rank_order_replicates
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"

@@ -21,9 +21,8 @@ import numpy.typing as npt
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.readers.arrays import map_array
-from metaeval.readers.files import one_line
-from metaeval.readers.json_text import read_json
-from metaeval.runs.digests import file_sha256
+from metaeval.readers.files import one_line, read_json
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import CaptionModel, DrawnCorruption, TrainingFacts, TrainingSeeds
 
 COCO, SCENES = "coco", "scenes"  # families of images

@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.json_records import kind as kind_of
+from metaeval.data.fields import kind as kind_of
 from metaeval.errors import InputError
 from metaeval.readers.checkpoints import check_numbers, load_safetensors, load_weights
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import is_number
-from metaeval.runs.digests import file_sha256
+from metaeval.readers.files import read_json, user_path
+from metaeval.readers.tables import is_number
+from metaeval.runs.files import file_sha256
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from metaeval.reports.blocks.block import Block, rendered
-from metaeval.reports.paper.links import save_links
+from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import (
     DASH,
     count,

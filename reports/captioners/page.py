@@ -11,9 +11,9 @@ from metaeval.errors import InputError
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
-from metaeval.reports.paper.links import save_links
+from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
 from metaeval.reports.shared.photos import thumbnails
 from metaeval.reports.shared.print_tables import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE
 from metaeval.reports.shared.formatting import number

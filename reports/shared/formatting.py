@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from metaeval.runs.digests import digest
+from metaeval.runs.files import digest
 
 DASH = "–"
 MOST_CHARACTERS = 2000  # of a caption that a page shows

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from metaeval.reports.shared import formatting, palette
+from metaeval.reports.shared import figure_style, formatting
 from metaeval.runs import files
 
 _REPORTS = Path(__file__).resolve().parents[1]
@@ -96,7 +96,7 @@ def _levels(n: int) -> str:
     """The colours of n levels as custom properties, and the classes l0 … that use them."""
 
     def colours(dark: bool) -> str:
-        return "".join(f"--L{k}:{c};" for k, c in enumerate(palette.levels(n, dark=dark)))
+        return "".join(f"--L{k}:{c};" for k, c in enumerate(figure_style.levels(n, dark=dark)))
 
     light, dark = colours(False), colours(True)
     classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))

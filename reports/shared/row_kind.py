@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metaeval.results.metric import MetricResult
+from metaeval.results.base import MetricResult
 
 
 def kind_of(metric: MetricResult) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from metaeval.reports.shared.formatting import count, listed, number
 from metaeval.reports.shared.row_kind import kind_of
-from metaeval.results.metric import NEW, MetricResult, TrainingRecord
+from metaeval.results.base import NEW, MetricResult, TrainingRecord
 
 
 class Footnote(NamedTuple):

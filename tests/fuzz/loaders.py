@@ -28,10 +28,10 @@ from safetensors.torch import save_file
 from scipy.io import savemat
 
 import metaeval
+from metaeval.data.annotated_images import decoded, digests
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.image_files import decoded, digests
 from metaeval.data.judgments import composite, flickr8k, pascal50s, table, thumb
 from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
@@ -44,7 +44,7 @@ from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint
 from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import read_torchscript
 from metaeval.reports.__main__ import main as write_page
-from metaeval.text.transformers.locate import TextModel, check_folder
+from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
 from metaeval.training.loop import Progress, read_state, write_state

@@ -18,8 +18,7 @@ from metaeval.errors import ConfigError
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
-from metaeval.metrics.faier.metric import Faier
-from metaeval.metrics.faier.variants import FaierSettings
+from metaeval.metrics.faier.metric import Faier, FaierSettings
 from metaeval.metrics.hallucination.chair import Chair
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.meteor.nltk_metric import MeteorNltk

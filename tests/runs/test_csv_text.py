@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from metaeval.runs.csv_text import csv_text, spreadsheet_cell, without_apostrophe
+from metaeval.runs.files import csv_text, spreadsheet_cell, without_apostrophe
 
 
 @pytest.mark.parametrize("text", ["=cmd()|A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1", "|x"])

@@ -18,7 +18,7 @@ from metaeval.errors import InputError
 from metaeval.metrics.clipscore.weights import SCENES_CLIP
 from metaeval.metrics.learn_to_eval.train import DRAWN, replaced, shuffled
 from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS, CaptionModel
-from metaeval.text.transformers.locate import MINILM, known_caption_models
+from metaeval.text.transformers.hub import MINILM, known_caption_models
 from metaeval.text.vocabulary import END, SPECIAL, START, Vocabulary
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions

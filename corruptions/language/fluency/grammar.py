@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swapped_words
 from metaeval.corruptions.language.categories import Known
-from metaeval.corruptions.language.content.logic import acting
-from metaeval.corruptions.language.content.numbers import number_of
-from metaeval.corruptions.language.inflection import singular, verb_form
+from metaeval.corruptions.language.content.logic import acting, number_of
 from metaeval.corruptions.language.parsed import ParsedCaption
-from metaeval.text.scene_graphs.rules.function_words import pairs, words as word_set
+from metaeval.corruptions.language.rewriting import singular, verb_form
+from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
 
 _BE_HAVE = pairs("is/are are/is was/were were/was has/have")
 

@@ -26,8 +26,8 @@ from metaeval.corruptions.language.base import (
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.parsed import ARTICLES, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording
-from metaeval.corruptions.tokens import read, rewritten, words
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.corruptions.sentences import read, rewritten, words
+from metaeval.text.scene_graphs.rules.tagger import words as word_set
 
 _CONTENT = ("NN", "VB", "JJ", "RB", "CD")
 _FUNCTION = word_set(

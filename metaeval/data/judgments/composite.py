@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Literal, Unpack
 
-from metaeval.data.files import find_files
+from metaeval.data.download import find_files
+from metaeval.data.fields import records, unique_ids
 from metaeval.data.identity import source_of_file
-from metaeval.data.json_records import records, unique_ids
 from metaeval.data.judgments.judged import (
     Choices,
     JudgedCaption,
@@ -29,10 +29,8 @@ from metaeval.data.judgments.judged import (
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
-from metaeval.readers.files import TextFile, read_text
-from metaeval.readers.json_text import read_json
-from metaeval.readers.tables import read_csv, read_fields
-from metaeval.readers.values import read_number
+from metaeval.readers.files import TextFile, read_json, read_text
+from metaeval.readers.tables import read_csv, read_fields, read_number
 from metaeval.runs.columns import HUMAN
 
 # subset → its caption file

@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from metaeval.data.files import find_files
+from metaeval.data.download import find_files
 from metaeval.data.identity import source_of_file
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_text
-from metaeval.readers.tables import read_fields
-from metaeval.readers.values import read_number
+from metaeval.readers.tables import read_fields, read_number
 
 TOKENS = "Flickr8k.token.txt"
 EXPERT = "ExpertAnnotations.txt"

@@ -18,17 +18,15 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import rename_fields
+from metaeval.data.fields import check_id, rename_fields, require_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
-from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import check_name, read_list, read_number
+from metaeval.readers.files import read_json, user_path
+from metaeval.readers.tables import check_name, read_list, read_number
 
 log = logging.getLogger(__name__)
 

@@ -14,15 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from metaeval.data.files import find_files
+from metaeval.data.download import find_files
 from metaeval.data.identity import source_of_file
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
-from metaeval.readers.files import TextFile, read_text
-from metaeval.readers.json_text import read_json_lines
-from metaeval.readers.values import check_name, read_number
+from metaeval.readers.files import TextFile, read_json_lines, read_text
+from metaeval.readers.tables import check_name, read_number
 from metaeval.runs.columns import HUMAN
 
 RATINGS = "mscoco_THumB-1.0.jsonl"

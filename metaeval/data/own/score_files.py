@@ -14,9 +14,8 @@ from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import check_name, read_number
+from metaeval.readers.files import read_json, user_path
+from metaeval.readers.tables import check_name, read_number
 from metaeval.runs.files import MANIFEST
 from metaeval.runs.records import Version
 

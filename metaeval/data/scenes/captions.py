@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from metaeval.data.scenes.cast import Actor, Words, cast
-from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import AlignedCaption, Mark, Relation, SceneGraph
+from metaeval.data.scenes.graph import AlignedCaption, Draw, Mark, Relation, SceneGraph
 from metaeval.data.scenes.lexicon import BACKDROPS, LIGHTS, OPENERS, ROLES, ROOMS, TAILS, WHERE
 from metaeval.data.scenes.verbs import ADVERBS, DOINGS, FRAMES, Frame, doing_of, shifted, verb_words
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
+from metaeval.data.scenes.graph import Draw, Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
     COLOUR_WORDS,

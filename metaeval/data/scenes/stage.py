@@ -7,8 +7,7 @@ line; the further back (the smaller y), the smaller they are drawn.
 from __future__ import annotations
 
 from metaeval.data.scenes.art.people import CHILD_SCALE, POSES
-from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import Relation, SceneObject
+from metaeval.data.scenes.graph import Draw, Relation, SceneObject
 from metaeval.data.scenes.things import THINGS, Thing
 
 FRAME = 336

@@ -17,13 +17,13 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data import image_files
+from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
 from metaeval.options import NonNegativeInt, Positive, checked
 from metaeval.readers.files import user_path
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import Store, content_digest
@@ -271,11 +271,11 @@ class OwnScorer(Scorer):
     @cached_property
     def paths(self) -> list[Path | None]:
         """The file of each image."""
-        return image_files.paths_of(self.dataset)
+        return annotated_images.paths_of(self.dataset)
 
     @cached_property
     def _image_digests(self) -> list[bytes | None]:
-        return image_files.digests(self.paths, self.store)
+        return annotated_images.digests(self.paths, self.store)
 
 
 def as_scores(values: Any, n: int, names: Sequence[str]) -> Scores:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import fill_rows, group_rows_by_keys
-from metaeval.compute.device import inference
+from metaeval.compute.device import fill_rows, group_rows_by_keys, inference
 from metaeval.text.transformers.encoder import TextEncoder
 
 if TYPE_CHECKING:

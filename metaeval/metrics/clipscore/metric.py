@@ -33,9 +33,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import find, precision_of
-from metaeval.compute.requirements import missing_packages, truthy
-from metaeval.data import image_files
+from metaeval.compute.device import find, missing_packages, precision_of, truthy
+from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import CUT, Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
@@ -45,7 +44,7 @@ from metaeval.options import DataType, Device, Positive, checked
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.images import READING
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.transformers import hub
@@ -153,12 +152,12 @@ class ClipScorer(Scorer):
 
     @cached_property
     def _paths(self) -> list[Path | None]:
-        return image_files.paths_of(self.dataset)
+        return annotated_images.paths_of(self.dataset)
 
     @cached_property
     def _digests(self) -> list[bytes | None]:
         """16 bytes of each image's content, `None` where it is not there."""
-        digests = image_files.digests(self._paths, self._store)
+        digests = annotated_images.digests(self._paths, self._store)
         if n_missing := sum(digest is None for digest in digests):
             log.warning(
                 "%s: %s of %s image files are missing; their captions have no score (NaN)",
@@ -228,7 +227,7 @@ class ClipScorer(Scorer):
     def _encode_images(self, paths: Sequence[Path]) -> Vectors:
         """Unit vectors [n, d] of image files, NaN for one that cannot be read."""
         vectors: Vectors | None = None
-        batches = image_files.decoded(paths, self.network.preprocess, self.network.n_images)
+        batches = annotated_images.decoded(paths, self.network.preprocess, self.network.n_images)
         for positions, pixels in batches:
             if pixels is None:
                 continue

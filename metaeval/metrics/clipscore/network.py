@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
-from metaeval.compute.device import check_dtype, in_batches, inference, resolve
+from metaeval.compute.device import (
+    Rows,
+    check_dtype,
+    fill_rows,
+    group_rows_by_length,
+    in_batches,
+    inference,
+    resolve,
+)
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore.weights import ClipWeights, tag_config
@@ -33,7 +40,7 @@ from metaeval.readers.checkpoints import (
 from metaeval.readers.files import one_line
 from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
 from metaeval.weights import cards
 

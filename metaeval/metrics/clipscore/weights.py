@@ -21,7 +21,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
 from metaeval.weights import cards
 

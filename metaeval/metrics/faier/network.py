@@ -25,7 +25,7 @@ from metaeval.errors import InputError
 from metaeval.options import Below1, PositiveInt
 from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
-from metaeval.text.scene_graphs.triplets import Triplet, TripletParser, words_of
+from metaeval.text.scene_graphs.parse import Triplet, TripletParser, words_of
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
 from metaeval.weights.cards import CARD, WEIGHTS
 from metaeval.weights.pretrained import PretrainedWeights

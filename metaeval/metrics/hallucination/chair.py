@@ -30,8 +30,7 @@ from metaeval.metrics.base import (
     reference_digests,
 )
 from metaeval.options import OptionsOf
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json, user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.vision.regions.gold import BoxNoise

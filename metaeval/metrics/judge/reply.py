@@ -19,14 +19,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metaeval.data.json_records import check_id
+from metaeval.data.fields import check_id
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.judge.requests import UNKNOWN, Request, Usage
-from metaeval.readers.files import read_text
-from metaeval.readers.json_text import parse_json, read_json_lines
-from metaeval.readers.values import is_number
+from metaeval.readers.files import parse_json, read_json_lines, read_text
+from metaeval.readers.tables import is_number
 from metaeval.runs import files
 from metaeval.runs.answers import Answer, add_answer, storable, token_count
 

@@ -8,9 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import fill_rows, group_rows_by_length
+from metaeval.compute.device import fill_rows, group_rows_by_length, missing_packages
 from metaeval.compute.networks import load_once
-from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn

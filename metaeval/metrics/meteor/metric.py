@@ -22,11 +22,10 @@ import numpy.typing as npt
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back
-from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
-from metaeval.java.services import find_jar
+from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
 from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
 from metaeval.options import PositiveInt, checked
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store
 from metaeval.text.language import language_of

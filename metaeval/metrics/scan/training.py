@@ -16,8 +16,7 @@ import torch
 from annotated_types import Ge, Interval
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.scan.attention import WAYS, cosines, mean_cosines
-from metaeval.metrics.scan.network import Scan
+from metaeval.metrics.scan.network import WAYS, Scan, cosines, mean_cosines
 from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, checked
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity

@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
+from metaeval.stats.correlation.kendall import Crosstab, crosstab, tied_pairs
 from metaeval.stats.ordering.group_pairs import group_pairs
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    percentile_interval,
+    resampled_means,
+)
 from metaeval.stats.resampling.items import Floats, as_scores, encode, random_folds, require_aligned
-from metaeval.stats.resampling.means import resampled_means
 
 # Means of fractions that are equal on paper differ by roundings; below this they are one.
 _SAME = 1e-12
@@ -268,4 +273,46 @@ def cross_fitted_tie_calibration(
         tie_calibration(x, y, unit).accuracy,
         len(pairs.distance),
         int(known.sum()),
+    )
+
+
+class Ties(NamedTuple):
+    """What `ties` returns.
+
+    Attributes
+    ----------
+    items
+        Share of scored items that have their score in common with at least one other item, in
+        [0, 1]; NaN without items.
+    pairs
+        Share of tied pairs among all pairs of scored items; NaN with fewer than two items.
+    """
+
+    items: float
+    pairs: float
+
+
+def ties(scores: npt.ArrayLike) -> Ties:
+    """The tie fraction of scores of any shape; NaN = not scored, left out.
+
+    Two scores are tied if they are the same float64: no tolerance. Resampling images would itself
+    create ties, so the tie fraction has no bootstrap interval.
+
+    Examples
+    --------
+    >>> from metaeval.stats.ordering.tie_calibration import ties
+    >>> ties([[0.0, 0.0], [0.0, 0.7]])
+    Ties(items=0.75, pairs=0.5)
+    """
+    return tie_shares(crosstab(scores, 0))
+
+
+def tie_shares(table: Crosstab) -> Ties:
+    """The tie fraction from a table of scores by levels."""
+    blocks = table.counts.sum(axis=1)
+    n = int(blocks.sum())
+    nan = float("nan")
+    return Ties(
+        int(blocks[blocks > 1].sum()) / n if n else nan,
+        tied_pairs(blocks) / (n * (n - 1) // 2) if n > 1 else nan,
     )

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.concordance import concordant_partners
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
-from metaeval.stats.correlation.kendall import FEW_LEVELS
-from metaeval.stats.resampling.chunks import replicates_at_a_time
+from metaeval.stats.correlation.kendall import FEW_LEVELS, concordant_partners
+from metaeval.stats.resampling.bootstrap import replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
     Ints,

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import offline
+from metaeval.compute.device import offline
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError

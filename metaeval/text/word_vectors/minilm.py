@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import resolve
-from metaeval.compute.requirements import missing_packages, reinstall
+from metaeval.compute.device import missing_packages, reinstall, resolve
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.locate import MINILM, TextModel, known_caption_models, locate
+from metaeval.text.transformers.hub import MINILM, TextModel, known_caption_models, locate
 from metaeval.text.word_vectors.base import Vectors, WordVectors, unit
 
 if TYPE_CHECKING:

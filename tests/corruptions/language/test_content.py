@@ -26,13 +26,15 @@ from metaeval.corruptions.language.content.attributes import (
     WrongTime,
 )
 from metaeval.corruptions.language.content.logic import (
+    ManyToOne,
     Modality,
     NegateExistence,
     NegateNoun,
     NegateVerb,
+    OneMore,
     WithoutIt,
+    WrongDigits,
 )
-from metaeval.corruptions.language.content.numbers import ManyToOne, OneMore, WrongDigits
 from metaeval.corruptions.language.content.objects import (
     DropObject,
     DropSubject,

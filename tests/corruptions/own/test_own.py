@@ -11,7 +11,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import Corruption
-from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Reverse
 from metaeval.corruptions.own.file import read_corruptions
 from metaeval.corruptions.own.function import FunctionCorruption, Mixture
@@ -93,7 +93,7 @@ def _configured(**node: object) -> list[Corruption]:
 
 
 def test_mixtures_come_from_names_worst_first() -> None:
-    target = "metaeval.experiments.graded.mixtures.mixtures"
+    target = "metaeval.experiments.graded.task.mixtures"
     made = _configured(_target_=target, parts=["delete", "reverse"], rates=[0.25, 0.5])
     assert [c.label for c in made] == ["Delete + Reversed 50%", "Delete + Reversed 25%"]
     (one,) = _configured(_target_=target, parts=["reverse", "random"], rates=[0.25, 0.5])

@@ -39,9 +39,8 @@ from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
-from metaeval.search.fluency import Fluency
 from metaeval.search.pool import SIZE, chance_of_choice
-from metaeval.search.target import Target
+from metaeval.search.target import Fluency, Target
 from tests.loopback import LoopbackEndpoint
 
 DATA = load_scenes(n=24)

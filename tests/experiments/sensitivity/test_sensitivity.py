@@ -9,22 +9,25 @@ import numpy as np
 import pytest
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.sensitivity.combinations import together
-from metaeval.experiments.sensitivity.kinds import MeanAuc, by_kind, severity_order, summarised
-from metaeval.experiments.sensitivity.profile import (
-    SensitivityCell,
-    Verdict,
-    balanced,
-    monotone,
-    verdict,
+from metaeval.experiments.sensitivity.combinations import (
+    MeanAuc,
+    by_kind,
+    severity_order,
+    summarised,
+    together,
 )
-from metaeval.experiments.sensitivity.rewrites import (
+from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    SensitivityCell,
+    Verdict,
+    balanced,
     hard_positives,
     invariance,
+    monotone,
     sort_of_rewrite,
+    verdict,
 )
 from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main

@@ -114,8 +114,8 @@ def test_wrong_options_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_configuration_trains_a_few_megabytes() -> None:
+    from metaeval.metrics.faier.metric import FaierSettings
     from metaeval.metrics.faier.network import FaierNetwork, FaierShape
-    from metaeval.metrics.faier.variants import FaierSettings
     from metaeval.training.loop import TrainingSettings
 
     node = compose_config(["experiment=train_faier"]).task

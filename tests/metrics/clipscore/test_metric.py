@@ -18,8 +18,8 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from metaeval import doctor
+from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.image_files import ImageFiles
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
 from metaeval.metrics.base import Scores

@@ -11,19 +11,17 @@ from hypothesis import given, settings, strategies as st
 
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.document_frequencies import (
+from metaeval.metrics.ngram.ngrams import (
     ORDERS,
     CountedCorpus,
     DocumentFrequencies,
-    read_corpus,
-)
-from metaeval.metrics.ngram.ngrams import (
     Edges,
     Ngrams,
     Trie,
     WordIndex,
     distinct_ngrams,
     flatten_references,
+    read_corpus,
     split_tokens_containing_spaces,
 )
 from tests.metrics.ngram.ngram_cases import BASEBALL

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError
-from metaeval.java.runtime import JavaRuntime
+from metaeval.java.services import JavaRuntime
 from metaeval.text.tokenizers import java as jar_module, ptb
 from metaeval.text.tokenizers.base import get
 from metaeval.text.tokenizers.java import JavaPtbTokenizer

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from metaeval.text.scene_graphs.rules.function_words import words
+from metaeval.text.scene_graphs.rules.tagger import words
 
 # Of several words, and counted as one preposition.
 _THREE = frozenset({"in front of", "on top of", "in place of", "in addition to", "in case of"})

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.text.scene_graphs.dependencies import arcs, tagger
+from metaeval.text.scene_graphs.dependencies import arcs
+from metaeval.text.scene_graphs.dependencies.parser import lemma, padded, tag_features, tag_words
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
-from metaeval.text.scene_graphs.dependencies.tagger import lemma
 
 _SCALE = 8  # weights are kept to an eighth of one update …
 _LEAST_TAGS, _LEAST_ARCS = 4, 6  # … and left out below a half, and three quarters
@@ -139,9 +139,9 @@ def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Lin
     for _ in range(rounds):
         chance.shuffle(order)
         for example in order:
-            context, before, earlier = tagger.padded(example.words), "^", "^"
+            context, before, earlier = padded(example.words), "^", "^"
             for place, right in enumerate(example.tags):
-                names = tagger.tag_features(context, place + 2, before, earlier)
+                names = tag_features(context, place + 2, before, earlier)
                 scores = model.scores(names)
                 guess = max(range(len(scores)), key=scores.__getitem__)
                 model.update(names, model.columns[right], guess)
@@ -234,7 +234,7 @@ def jackknifed_tags(examples: Sequence[Example], rounds: int, folds: int = 4) ->
     for fold in range(folds):
         model = train_tagger([e for i, e in enumerate(examples) if i % folds != fold], rounds)
         for i in range(fold, len(examples), folds):
-            tags[i] = tagger.tag_words(model, examples[i].words)
+            tags[i] = tag_words(model, examples[i].words)
     return tags
 
 
@@ -269,7 +269,7 @@ def main() -> None:
     arcs_model.save(options.out / "arcs.npz", _LEAST_ARCS)
     total = tagged = attached = labelled = 0
     for example in dev:
-        got = tagger.tag_words(tags_model, example.words)
+        got = tag_words(tags_model, example.words)
         heads, relations = arcs.attach_words(arcs_model, example.words, got)
         for i in range(len(example.words)):
             total += 1

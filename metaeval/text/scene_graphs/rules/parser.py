@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from metaeval.text.scene_graphs.rules import function_words as fn
+from metaeval.text.scene_graphs.rules import tagger as fn
 from metaeval.text.scene_graphs.rules.tagger import Token, tag
 
 _MODIFIERS = ("DT", "PRP$", "CD", "JJ", "NN", "NNS")
