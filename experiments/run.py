@@ -24,8 +24,13 @@ from metaeval.experiments.base import (
     Streaming,
     Training,
 )
-from metaeval.experiments.captions import write_to_score
-from metaeval.experiments.record import RunRecord, nothing_ran, reasons, record_refusal
+from metaeval.experiments.record import (
+    RunRecord,
+    nothing_ran,
+    reasons,
+    record_refusal,
+    write_to_score,
+)
 from metaeval.experiments.scores import explanations, open_store
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics

@@ -18,11 +18,11 @@ from omegaconf import DictConfig
 from metaeval import progress
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
-from metaeval.experiments.captions import items_of
+from metaeval.experiments.record import items_of
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.readers.files import user_path
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, RIVAL, SET
+from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET
 from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 

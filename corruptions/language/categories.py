@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from metaeval.corruptions.language.parsed import ParsedCaption
 from metaeval.corruptions.language.rewriting import singular, verb_lemma
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.lexicon import NOUNS, ROLES
-from metaeval.data.scenes.things import THINGS
 from metaeval.text.scene_graphs.rules.tagger import words as word_set
 
 

@@ -23,9 +23,9 @@ from metaeval.corruptions.truth.base import (
     pick,
     statement,
 )
+from metaeval.data.scenes.cast import LOOKALIKES, THINGS
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NUMBERS, article
-from metaeval.data.scenes.things import LOOKALIKES, THINGS
 from metaeval.runs.records import MISSING_WORDS, WRONG_PLACES, WRONG_WORDS
 
 COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}

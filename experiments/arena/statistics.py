@@ -15,9 +15,10 @@ from scipy.stats import rankdata
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.forced_choice.scores import ChoiceScores, choice_outcomes
 from metaeval.experiments.forced_choice.statistics import (
+    ChoiceScores,
     GroupedOutcomes,
+    choice_outcomes,
     disagreements,
     image_numbers,
 )

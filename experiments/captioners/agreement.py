@@ -15,8 +15,7 @@ from metaeval.experiments.captioners.systems import ScoredSystems, best_first, b
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra
 from metaeval.results.sentences import names
-from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics

@@ -19,8 +19,7 @@ from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.measured import SystemRanking
-from metaeval.runs.columns import IMAGE_ID, SET
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats

@@ -43,15 +43,15 @@ from metaeval.experiments.captioners.systems import (
     scored_systems,
     with_all_references,
 )
-from metaeval.experiments.captions import (
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     record_counts,
     reference_counts,
     write_references,
     write_versions,
 )
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
@@ -60,9 +60,8 @@ from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN, IMAGE_ID, SET
 from metaeval.runs.files import spreadsheet_cell
-from metaeval.runs.records import Version
+from metaeval.runs.records import HUMAN, IMAGE_ID, SET, Version
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts

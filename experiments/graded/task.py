@@ -30,17 +30,17 @@ from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, Published, ToScore
-from metaeval.experiments.captions import (
+from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
+from metaeval.experiments.graded.statistics import statistics
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
-from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, problems
@@ -49,8 +49,7 @@ from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, LEVEL
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import CAPTION, IMAGE_ID, LEVEL, ScoreColumn
 from metaeval.schema import Degrees
 from metaeval.scoring import CEILING, MetricScores
 

@@ -23,15 +23,15 @@ from metaeval.data.dataset import ImageId
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import (
+from metaeval.experiments.localisation.explained import suspicion
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     language_note,
     write_references,
     write_versions,
 )
-from metaeval.experiments.localisation.explained import suspicion
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
@@ -39,8 +39,7 @@ from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
-from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, LEVEL, SET
-from metaeval.runs.records import Edit, Version
+from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval

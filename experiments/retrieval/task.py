@@ -22,17 +22,17 @@ from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.captions import (
+from metaeval.experiments.judgments.sample import write_table
+from metaeval.experiments.means import Means
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.judgments.files import write_table
-from metaeval.experiments.means import Means
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.progress import progress_bar
@@ -40,9 +40,8 @@ from metaeval.results.base import Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN
 from metaeval.runs.files import digest
-from metaeval.runs.records import Version
+from metaeval.runs.records import HUMAN, Version
 from metaeval.runs.store import CacheError, Store, content_digest
 from metaeval.scoring import (
     MetricScores,

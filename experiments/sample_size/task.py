@@ -20,7 +20,7 @@ from metaeval.options import OpenShare, PositiveInt
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.columns import IMAGE_ID, METRIC
+from metaeval.runs.records import IMAGE_ID, METRIC
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS

@@ -25,8 +25,8 @@ from metaeval.results.base import Estimate, Measured
 from metaeval.results.files import write_manifest
 from metaeval.results.run import BlockEntry, ColumnSum, Manifest, Measure
 from metaeval.runs import files, folder
-from metaeval.runs.columns import CAPTION, IMAGE_ID
 from metaeval.runs.files import digest
+from metaeval.runs.records import CAPTION, IMAGE_ID
 from metaeval.runs.store import content_digest
 
 PATTERN = "_idf-*.npz"  # pandas and pyarrow skip names that begin with "_"

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+from omegaconf import DictConfig, OmegaConf
 
-from metaeval.corruptions.base import SEVERITIES
+from metaeval import installation
+from metaeval.corruptions.base import KINDS, SEVERITIES, Corruption
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.experiments.graded.task import configured
+from metaeval.options import did_you_mean
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
@@ -271,3 +277,45 @@ def _combined(prepared: Mapping[str, _Prepared], candidate: _Candidate) -> Float
     if candidate.rule == "sum of z-scores":
         return columns[0].z + columns[1].z
     return np.minimum(columns[0].rank, columns[1].rank)
+
+
+OWN = ("callable", "file", "mixture")
+TRUTH = "truth"  # the kind of corruptions that know the scene
+
+
+def kind_of(corruption: Corruption) -> str:
+    """The group of a corruption; "truth" of those that know the scene."""
+    return corruption.kind or TRUTH
+
+
+def names() -> list[str]:
+    """The values of `corruption=`, except those that need a file of the user."""
+    folder = installation.conf() / "corruption"
+    return sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
+
+
+def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[Corruption]:
+    """The chosen corruptions that are possible on the dataset, by kind, mildest levels first.
+
+    `chosen` is "all", names of files in conf/corruption, or kinds ("objects"). Raises ConfigError
+    for a name that is neither.
+    """
+    wanted = [chosen] if isinstance(chosen, str) else list(chosen)
+    known, kinds = names(), (*KINDS, TRUTH)
+    for name in wanted:
+        if name not in (*known, *kinds, "all"):
+            raise ConfigError(
+                f"unknown corruption '{name}'{did_you_mean(name, [*known, *kinds]) or ';'} "
+                f"choose from all, {', '.join(kinds)}, or python -m metaeval list corruptions"
+            )
+    made: list[Corruption] = []
+    for name in known:
+        for corruption in reversed(configured(_node(name))):
+            picked = {"all", name, kind_of(corruption)} & set(wanted)
+            if picked and corruption.missing(dataset) is None:
+                made.append(corruption)
+    return sorted(made, key=lambda c: kinds.index(kind_of(c)))
+
+
+def _node(name: str) -> DictConfig:
+    return cast(DictConfig, OmegaConf.load(installation.conf() / "corruption" / f"{name}.yaml"))

@@ -25,7 +25,7 @@ from metaeval.experiments.sensitivity.combinations import (
 )
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
+from metaeval.runs.records import CAPTION, IMAGE_ID, SET
 from metaeval.stats.ordering.detection import (
     Auc,
     auc_within_images,

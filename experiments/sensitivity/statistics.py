@@ -57,7 +57,7 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN, IMAGE_ID, METRIC, REFERENCES
+from metaeval.runs.records import HUMAN, IMAGE_ID, METRIC, REFERENCES
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts

@@ -21,7 +21,7 @@ from metaeval.metrics.faier.metric import UNSEEN, find_variant
 from metaeval.options import OptionsOf
 from metaeval.readers.files import user_path
 from metaeval.weights import pretrained
-from metaeval.weights.cards import image_keys
+from metaeval.weights.pretrained import image_keys
 
 if TYPE_CHECKING:
     from metaeval.metrics.faier.metric import FaierSettings

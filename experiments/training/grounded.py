@@ -129,7 +129,7 @@ class GroundedTraining(NetworkTraining):
         store: Store,
     ) -> dict[str, object] | None:
         """Start a word embedding from the vectors, if any, and return the card's entry on it."""
-        from metaeval.training.embedding_init import start_embedding
+        from metaeval.training.caption_similarity import start_embedding
 
         if self.vectors is None:
             return None

@@ -15,7 +15,7 @@ from typing import Any
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.run import Measure
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.dose import DoseRecord
 
 MEASURES = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")  # that are compared

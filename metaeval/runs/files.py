@@ -30,7 +30,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.readers import files as readers
 from metaeval.readers.files import one_line, open_binary
 from metaeval.runs import folder
-from metaeval.runs.columns import (
+from metaeval.runs.records import (
     APPLIED,
     CAPTION,
     EDITS,

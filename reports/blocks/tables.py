@@ -17,6 +17,7 @@ from metaeval.reports.shared.formatting import (
     count,
     file_stem,
     interval,
+    kind_of,
     number,
     p_value,
 )
@@ -27,9 +28,8 @@ from metaeval.reports.shared.print_tables import (
     scaled,
     signed,
 )
-from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.reports.shared.training import training_footnotes
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.comparison import (
     Comparison,

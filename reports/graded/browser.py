@@ -21,15 +21,14 @@ from metaeval.errors import InputError
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, html_of
 from metaeval.reports.shared import page
-from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut
-from metaeval.reports.shared.photos import thumbnails
-from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, kind_of
+from metaeval.reports.shared.page import thumbnails
 from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import SETS, ranked
 from metaeval.runs import files
-from metaeval.runs.columns import (
+from metaeval.runs.records import (
     APPLIED,
     CAPTION,
     EDITS,

@@ -7,9 +7,8 @@ from typing import Any
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block
-from metaeval.reports.dose import dose_blocks
 from metaeval.reports.graded.browser import examples_block, histogram_table
-from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
+from metaeval.reports.measured import PageOptions, closing_blocks, dose_blocks, extra_block
 from metaeval.reports.shared import figure_style
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate, MetricResult

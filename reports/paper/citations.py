@@ -12,8 +12,8 @@ from urllib.parse import quote
 import yaml
 
 from metaeval import installation
+from metaeval.reports.shared.formatting import kind_of
 from metaeval.reports.shared.print_tables import PrintTable, to_csv, to_latex, to_markdown
-from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 
 BIB = Path(__file__).with_name("citations.bib")

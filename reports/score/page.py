@@ -17,7 +17,7 @@ from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_manifest
 from metaeval.results.measured import Extra
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID
+from metaeval.runs.records import CAPTION, IMAGE_ID
 
 AT_A_TIME = 24
 

@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.reports.shared.formatting import count, percent
-from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.formatting import count, kind_of, percent
 from metaeval.results.files import read_result
 from metaeval.results.graded import CEILING, dose_rows, floor_of
 from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.dose import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 

@@ -18,7 +18,7 @@ from scipy.stats import kendalltau
 from metaeval.errors import InputError
 from metaeval.reports.blocks import charts, tables
 from metaeval.reports.blocks.texts import Block, rendered
-from metaeval.reports.dose import dose_blocks
+from metaeval.reports.measured import dose_blocks
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import formatting, page

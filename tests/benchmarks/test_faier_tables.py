@@ -13,7 +13,7 @@ import torch
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.faier.network import encode
-from metaeval.reproduce.object_words import WORDS, known_words, load, table, wins
+from metaeval.reproduce.functions import WORDS, known_words, load, table, wins
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained

@@ -17,8 +17,7 @@ from metaeval.data.judgments.thumb import load_thumb
 from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
-from metaeval.weights.cards import image_keys
-from metaeval.weights.pretrained import PretrainedWeights
+from metaeval.weights.pretrained import PretrainedWeights, image_keys
 from tests.data.judgments.test_judgments import thumb
 from tests.data.pairs.pair_files import coco, sugarcrepe
 from tests.shared import write_json, write_lines

@@ -50,7 +50,7 @@ from metaeval.text.word_vectors.base import VectorFile
 from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 from tests.fuzz import base, pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
@@ -428,7 +428,7 @@ def read_weights(folder: Path) -> Any:
 
 def read_cards(folder: Path) -> Any:
     """`doctor`'s line on a folder of weights, for any card."""
-    (line,) = cards.shipped_lines(folder)
+    (line,) = pretrained.shipped_lines(folder)
     if "cannot be used" in line:
         raise InputError(line, file=folder)
     assert line.isprintable()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import metaeval.corruptions.own.file as own_corruptions
+import metaeval.corruptions.own.function as own_corruptions
 from metaeval.data.judgments import battles
 from metaeval.data.judgments.table import load_table
 from metaeval.data.own.given import given_captions
@@ -17,7 +17,7 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.experiments.score.worker import read_rows
 from metaeval.metrics.adapters.function import FunctionMetric
-from metaeval.metrics.adapters.scores_file import ScoresFileMetric
+from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.metrics.ngram import ngrams as frequencies
 from metaeval.metrics.ngram.ngrams import distinct_ngrams
 from metaeval.runs.store import MemoryStore

@@ -31,7 +31,7 @@ from metaeval.metrics.spice.metric import Spice
 from metaeval.metrics.vifidel.metric import Vifidel, Wmd
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
-from metaeval.text.word_vectors.minilm import MiniLmVectors
+from metaeval.text.word_vectors.base import MiniLmVectors
 from metaeval.vision.regions.gold import GoldRegions
 from tests.precision import assert_same_scores
 

@@ -31,7 +31,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_json, read_text
 from metaeval.readers.tables import read_csv, read_fields, read_number
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 
 # subset → its caption file
 SUBSETS = {

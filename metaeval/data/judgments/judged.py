@@ -31,7 +31,7 @@ from metaeval.data.dataset import (
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import is_unicode
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
 
 CHOICES = {

@@ -22,7 +22,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
 from metaeval.readers.files import TextFile, read_json_lines, read_text
 from metaeval.readers.tables import check_name, read_number
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"

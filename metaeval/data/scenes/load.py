@@ -20,12 +20,12 @@ from annotated_types import Interval
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.scenes.captions import Teller
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.graph import Draw, SceneGraph, SceneObject
 from metaeval.data.scenes.plots import bystander, wall
 from metaeval.data.scenes.render import is_whole_png, save
 from metaeval.data.scenes.settings import SETTINGS
 from metaeval.data.scenes.stage import FRAME, Stage
-from metaeval.data.scenes.things import THINGS
 from metaeval.errors import ConfigError
 from metaeval.options import Limit, PositiveInt, Seed, checked
 from metaeval.progress import progress_bar

@@ -48,8 +48,8 @@ from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.transformers import hub
-from metaeval.weights import cards
-from metaeval.weights.cards import training_facts
+from metaeval.weights import pretrained
+from metaeval.weights.pretrained import training_facts
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ class ClipScorer(Scorer):
         }
         super().__init__([metric.column_of(weights)], settings)
         if weights.tag == SCENES:
-            self.training = training_facts(cards.read_card(SCENES_CLIP), settings)
+            self.training = training_facts(pretrained.read_card(SCENES_CLIP), settings)
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store, weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())

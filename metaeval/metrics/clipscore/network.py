@@ -42,7 +42,7 @@ from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
 from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -241,7 +241,7 @@ class Clip:
 def tokenizer_of(weights: ClipWeights) -> Any:
     """The tokeniser of a model, without its network."""
     if weights.tag == "scenes" and weights.path is not None:
-        facts = cards.read_card(weights.path.parent)
+        facts = pretrained.read_card(weights.path.parent)
         return WordTokenizer(facts["words"], facts["model_cfg"]["text_cfg"]["context_length"])
     try:
         with hub.unplugged():  # the vocabularies of some models are on the hub only
@@ -262,7 +262,7 @@ def too_long(tokenizer: Any, text: str) -> bool:
 def load_shipped(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     """The small CLIP of the scenes: model, tokeniser, preprocessing."""
     assert weights.path is not None
-    facts = cards.read_card(weights.path.parent)
+    facts = pretrained.read_card(weights.path.parent)
     configuration = facts["model_cfg"]
     model = import_module("open_clip.model").CLIP(**configuration)
     state = load_safetensors(weights.path)

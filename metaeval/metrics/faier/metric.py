@@ -40,8 +40,7 @@ from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS, TripletParser, parser_of
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.cards import training_facts
-from metaeval.weights.pretrained import CORRUPTIONS, PretrainedWeights
+from metaeval.weights.pretrained import CORRUPTIONS, PretrainedWeights, training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.faier.matcher import Explainer

@@ -27,8 +27,7 @@ from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
 from metaeval.text.scene_graphs.parse import Triplet, TripletParser, words_of
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
-from metaeval.weights.cards import CARD, WEIGHTS
-from metaeval.weights.pretrained import PretrainedWeights
+from metaeval.weights.pretrained import CARD, WEIGHTS, PretrainedWeights
 
 
 @dataclass(frozen=True, slots=True)

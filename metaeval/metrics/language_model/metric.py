@@ -16,8 +16,7 @@ from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import UNK
 from metaeval.weights import pretrained
-from metaeval.weights.cards import training_facts
-from metaeval.weights.pretrained import AUTO, PretrainedWeights
+from metaeval.weights.pretrained import AUTO, PretrainedWeights, training_facts
 
 _ROWS = 64  # captions of one length in a batch
 
@@ -87,7 +86,7 @@ class LmScorer(Scorer):
         return bytes([bool(self._seen[index])])
 
     def prepare(self) -> None:
-        from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
+        from metaeval.metrics.language_model.train import CaptionLanguageModel, LanguageShape
 
         kinds = CaptionLanguageModel, LanguageShape
         self._model = load_once(

@@ -34,8 +34,7 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.cards import CARD, WEIGHTS, training_facts
-from metaeval.weights.pretrained import AUTO
+from metaeval.weights.pretrained import AUTO, CARD, WEIGHTS, training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan

@@ -54,8 +54,13 @@ from metaeval.corruptions.language.content.relations import (
     WrongPreposition,
     WrongVerb,
 )
-from metaeval.corruptions.language.fluency.grammar import BreakAgreement, WrongVerbForm
-from metaeval.corruptions.language.fluency.words import CutEnd, CutStart, DeleteContentWords
+from metaeval.corruptions.language.fluency.words import (
+    BreakAgreement,
+    CutEnd,
+    CutStart,
+    DeleteContentWords,
+    WrongVerbForm,
+)
 from metaeval.corruptions.language.whole import Corpus
 from metaeval.data.dataset import CaptionDataset
 

@@ -12,7 +12,9 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     by_kind,
+    names,
     severity_order,
+    suite,
     summarised,
     together,
 )
@@ -29,7 +31,6 @@ from metaeval.experiments.sensitivity.profile import (
     sort_of_rewrite,
     verdict,
 )
-from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main
 from metaeval.reports.measured import write_report
 from metaeval.reports.shared.run import load_run_files
@@ -38,7 +39,7 @@ from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files as results
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
 from tests.shared import run_here

@@ -35,8 +35,7 @@ from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wm
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.text.word_vectors.base import VectorFile
-from metaeval.text.word_vectors.minilm import MiniLmVectors
+from metaeval.text.word_vectors.base import MiniLmVectors, VectorFile
 from metaeval.vision.regions.detector import FasterRcnn
 from tests.metrics.metric_cases import bound, images, ready, scores_of
 from tests.precision import assert_same_scores
