@@ -18,10 +18,9 @@ from metaeval.text.language import sentence_starts
 # Split a caption into the words that a corruption changes, and join it again.
 #
 # A caption is split into tokens at white space, or into characters where its script has no spaces.
-# A token's word is the token without the punctuation
-# around it (ASCII, as in the paper's bag of words); a token of nothing but punctuation holds no
-# word
-# and is never touched. Words are compared regardless of case, as most metrics read them.
+# A token's word is the token without the punctuation around it (ASCII, as in the paper's bag of
+# words); a token of nothing but punctuation holds no word and is never touched. Words are compared
+# regardless of case, as most metrics read them.
 
 # marks of scripts without spaces stand between words without a space of their own
 punctuation = ascii_punctuation + "。，、！？；：（）「」『』《》…—"

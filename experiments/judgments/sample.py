@@ -203,8 +203,7 @@ def varies(column: RankedScores) -> bool:
 # The files of a run against human judgements, which have schemas of their own.
 #
 # `judgments.parquet`: one judged caption a row; `scores.parquet`: one score a row, with the number
-# of
-# its caption. See docs/judgments.md.
+# of its caption. See docs/judgments.md.
 
 
 def write_judgments(out: Path, judged: Judgments) -> None:

@@ -60,10 +60,9 @@ if TYPE_CHECKING:
 # Scoring by Ray Data: blocks stream through a pool of actors for each metric.
 #
 # Each actor holds one metric, bound to the dataset once, and reads the rows of a block from a file
-# of
-# the run's folder, which on several machines must be a shared one. A caller of the
-# results takes one block after another, so no more are under way than the pools hold. An actor that
-# is lost is started again with its block; a driver that is killed goes on behind its last part.
+# of the run's folder, which on several machines must be a shared one. A caller of the results takes
+# one block after another, so no more are under way than the pools hold. An actor that is lost is
+# started again with its block; a driver that is killed goes on behind its last part.
 
 ROWS = ".blocks"  # a folder of the run's, gone when it ends
 _NUMBER, _FIRST, _FILE = "number", "first", "file"  # the columns of Ray's rows

@@ -298,10 +298,8 @@ OF_DATA: Mapping[str, Callable[[Sequence[str]], Values]] = {
 # Does FAIEr find in an image the words for what is there? After the paper's Table 5.
 #
 # For every image, each word for one of COCO's 80 categories is matched, as "a WORD", with the
-# image's
-# union vectors: the mean over its tokens of the best match among the regions. Ground-truth words
-# name
-# what is annotated in the image; all others are other words.
+# image's union vectors: the mean over its tokens of the best match among the regions. Ground-truth
+# words name what is annotated in the image; all others are other words.
 
 # a category's own name always counts; the words of a line are separated by commas
 _NAMES = """

@@ -12,8 +12,8 @@ from metaeval.data.annotated_images import annotated_images
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.identity import coco_number, source_of_file, sources_of
+from metaeval.data.judgments.benchmarks import load_thumb
 from metaeval.data.judgments.table import load_table
-from metaeval.data.judgments.thumb import load_thumb
 from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained

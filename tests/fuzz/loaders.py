@@ -32,7 +32,7 @@ from metaeval.data.annotated_images import decoded, digests
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.judgments import composite, flickr8k, pascal50s, table, thumb
+from metaeval.data.judgments import benchmarks, pascal50s, table
 from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError
@@ -209,7 +209,7 @@ def make_thumb(folder: Path) -> None:
 
 
 def read_thumb(folder: Path) -> Any:
-    return judged_values(thumb.load_thumb(root=folder, data=folder, dimensions=["total"]))
+    return judged_values(benchmarks.load_thumb(root=folder, data=folder, dimensions=["total"]))
 
 
 def make_composite(folder: Path) -> None:
@@ -224,7 +224,7 @@ def make_composite(folder: Path) -> None:
 
 def read_composite(folder: Path) -> Any:
     options = {"root": folder, "data": folder, "own_captions": "keep"}
-    return judged_values(composite.load_composite(subsets=["8k"], **options))
+    return judged_values(benchmarks.load_composite(subsets=["8k"], **options))
 
 
 OWN = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAPTIONS[:3]]
@@ -543,14 +543,14 @@ LOADERS: Sequence[Loader] = (
     Loader(
         "Flickr8k-Expert",
         make_flickr8k,
-        read_flickr8k(flickr8k.load_expert),
+        read_flickr8k(benchmarks.load_expert),
         {".txt": base.TAB},
         (CROWD,),
     ),
     Loader(
         "Flickr8k-CF",
         make_flickr8k,
-        read_flickr8k(flickr8k.load_crowd),
+        read_flickr8k(benchmarks.load_crowd),
         {".txt": base.TAB},
         (EXPERT,),
     ),

@@ -82,7 +82,7 @@ def load_table(
     data
         The data folder; by default METAEVAL_DATA.
     limit, protocol, options
-        As in `metaeval.data.judgments.flickr8k.load_expert`; the default ("plain") keeps
+        As in `metaeval.data.judgments.benchmarks.load_expert`; the default ("plain") keeps
         everything, averages several ratings of a caption, counts images as CIDEr's documents and
         is quoted by τ-b.
 

@@ -1,4 +1,10 @@
-"""A recurrent language model of captions: a one-layer GRU, its output words tied to its input's."""
+"""Train the language model on captions of images that are not to be scored.
+
+    python -m metaeval.metrics.language_model.train FOLDER --split karpathy_test --exclude val2017
+
+writes weights with a card; the dev images choose the epoch. No caption of an image of `--exclude`
+is read, and the card's list of images keeps the metric from scoring any that was.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +25,8 @@ from metaeval.training.dataset import (
 )
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.weights import pretrained
+
+# A recurrent language model of captions: a one-layer GRU, its output words tied to its input's.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +71,6 @@ class CaptionLanguageModel(nn.Module):
         logs = (logits + never).log_softmax(dim=-1)
         return logs.gather(2, tokens[:, 1:, None])[..., 0]
 
-
-# Train the language model on captions of images that are not to be scored.
-#
-# python -m metaeval.metrics.language_model.train FOLDER --split karpathy_test --exclude val2017
-#
-# writes weights with a card; the dev images choose the epoch. No caption of an image of `--exclude`
-# is read, and the card's list of images keeps the metric from scoring any that was.
 
 BATCH = 64
 

@@ -1,4 +1,14 @@
-"""The network of LearnToEval: is this caption a person's, given a reference and the image?"""
+"""Train LearnToEval on images that are not to be scored.
+
+    python -m metaeval.metrics.learn_to_eval.train FOLDER --split karpathy_test --exclude val2017
+
+For each caption and pass, a pair (a reference of the same image, this caption) that is right and a
+pair (the same reference, a false caption) that is not. False are, each as often as the others:
+this caption with words replaced, with words out of place, and, with `--machine FILES` (COCO's
+format of results), a captioner's caption of the image; another image's caption twice as often. The
+paper also samples captions from the captioner under training, which there is none of here. In half
+of the batches nothing stands in the image's place: so one network serves with and without images.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +41,8 @@ from metaeval.training.loop import TrainingSettings, fit
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+
+# The network of LearnToEval: is this caption a person's, given a reference and the image?
 
 
 def mean_regions(regions: Regions) -> npt.NDArray[np.float32]:
@@ -125,20 +137,6 @@ class CaptionJudge(nn.Module):
         hidden = torch.relu(self.hidden(torch.cat(parts, dim=1)))
         return self.logits(self.dropout(hidden))
 
-
-# Train LearnToEval on images that are not to be scored.
-#
-# python -m metaeval.metrics.learn_to_eval.train FOLDER --split karpathy_test --exclude val2017
-#
-# For each caption and pass, a pair (a reference of the same image, this caption) that is right and
-# a
-# pair (the same reference, a false caption) that is not. False are, each as often as the others:
-# this caption with words replaced, with words out of place, and, with `--machine FILES` (COCO's
-# format of results), a captioner's caption of the image; another image's caption twice as often.
-# The
-# paper also samples captions from the captioner under training, which there is none of here. In
-# half
-# of the batches nothing stands in the image's place: so one network serves with and without images.
 
 BATCH = 100
 # how often another image's, replaced, shuffled and machine captions are drawn

@@ -30,12 +30,10 @@ from metaeval.text.vocabulary import Vocabulary
 # queries. The attended vector itself is never needed: with weights e before normalisation and the
 # Gram matrix G of the context, its cosine with the query q is Σ e·A / (‖q‖ √(eᵀ G e)), and what the
 # softmax would divide by drops out. That spares the dimension d of the vectors (160 or 1,024) in
-# all
-# products but A and G.
+# all products but A and G.
 #
 # No masks: rows that are padding are zero vectors. As queries they add nothing to a norm, as
-# context
-# nothing to Σ e·A nor to eᵀ G e, and their cosine is 0.
+# context nothing to Σ e·A nor to eᵀ G e, and their cosine is 0.
 
 LEAK = 0.1  # the slope of LeakyReLU for negative similarities; 0 makes it max(0, ·), Eq. 3 of TIGEr
 EPS = 1e-8  # added to norms

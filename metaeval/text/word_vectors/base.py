@@ -457,10 +457,8 @@ def unit(rows: npt.NDArray[np.float64], known: npt.NDArray[np.bool_]) -> Vectors
 #
 # A word stands alone as a sentence and gets the model's own sentence embedding: the mean of its
 # token vectors, [CLS] and [SEP] included, scaled to length 1 (sentence-transformers/all-
-# MiniLM-L6-v2,
-# modules.json). Every word the model can spell has one; unknown is a word with a piece that is not
-# in
-# its alphabet ([UNK]).
+# MiniLM-L6-v2, modules.json). Every word the model can spell has one; unknown is a word with a
+# piece that is not in its alphabet ([UNK]).
 
 _LAYERS = 6
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.judgments.coverage import CASES, coverage
-from metaeval.data.judgments.flickr8k import load_expert
-from metaeval.data.judgments.thumb import load_thumb
+from metaeval.data.judgments.benchmarks import load_expert, load_thumb
 from metaeval.metrics.controls import BigramModel, Length
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
