@@ -30,11 +30,11 @@ from metaeval.runs.records import HUMAN
 #
 # The official files are Mechanical Turk exports separated by `;`, one record per image:
 # `8k_correctness.csv`, `30k_correctness.csv` and `coco_correctness.csv` (and the same with
-# `_throughness`), with the columns `Input.image_url`, `Input.text1` … `Input.text4` (Flickr8k: three)
-# and `Answer.Q1Answer` … in the same order, ratings from 1 to 5. The first caption of each image is
-# one of its human captions, lower-cased and respaced; the second is of the captioner of Karpathy and
-# Fei-Fei (2015), the third of the authors' own scene description graphs (SDG). The files do not hold
-# references: those come from the image sets' own caption files.
+# `_throughness`), with the columns `Input.image_url`, `Input.text1` … `Input.text4` (Flickr8k:
+# three) and `Answer.Q1Answer` … in the same order, ratings from 1 to 5. The first caption of each
+# image is one of its human captions, lower-cased and respaced; the second is of the captioner of
+# Karpathy and Fei-Fei (2015), the third of the authors' own scene description graphs (SDG). The
+# files do not hold references: those come from the image sets' own caption files.
 
 # subset → its caption file
 SUBSETS = {
