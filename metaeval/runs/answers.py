@@ -119,10 +119,16 @@ def storable(text: str) -> str:
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens; `None` for anything other than a non-negative integer of 64 bits."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """A number of tokens; `None` for anything other than a non-negative integer of 64 bits.
+
+    JSON does not tell 3.0 from 3.
+
+    >>> token_count(3.0), token_count(0.5), token_count(True)
+    (3, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 63:
         return None
-    return value if 0 <= value < 1 << 63 else None
+    return int(value) if value == int(value) else None
 
 
 SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}")

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 import resource
 import select
 import shutil
@@ -141,7 +142,7 @@ def one_case(loader: Loader, case: int, folder: Path, whole: Any) -> Outcome:
     try:
         after = harmed.read_bytes()
         same_content = loader.exact or _content(harmed.name, raw) == _content(harmed.name, after)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         same_content = False
         wrong = wrong or ("" if loader.forgiving else f"accepted, and is no JSON: {error}")
     if same_content and not _same(value, whole):
@@ -159,11 +160,12 @@ def _content(name: str, raw: bytes) -> Any:
     if not name.endswith((".json", ".jsonl")):
         return raw
     text = raw.decode("utf-8-sig")
+    truths = sorted(re.findall("true|false", text))  # `true` is no 1, though Python's True is
     try:
-        return [json.loads(text, object_pairs_hook=_members)]
+        return [json.loads(text, object_pairs_hook=_members)], truths
     except ValueError:  # an object a line
         lines = [line for line in text.split("\n") if line.strip()]
-        return [json.loads(line, object_pairs_hook=_members) for line in lines]
+        return [json.loads(line, object_pairs_hook=_members) for line in lines], truths
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
