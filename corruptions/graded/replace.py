@@ -7,7 +7,7 @@ A corruption is a class with
   `fit`         (optional) what it takes from the whole dataset before the first caption,
   `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
 Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
-caption into words and putting it together again is in `tokens.py`.
+caption into words and putting it together again is in `metaeval.corruptions.sentences`.
 """
 
 from __future__ import annotations

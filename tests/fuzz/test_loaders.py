@@ -149,7 +149,6 @@ UNREACHED = {
     "metaeval/metrics/spice/metric.py": "a jar of pycocoevalcap, as it is installed",
     "metaeval/data/coco/install_images.py": "an archive that the user installs from",
     "metaeval/data/scenes/render.py": "pictures in the cache, drawn anew where they are damaged",
-    "metaeval/text/transformers/hub.py": "a download, its checksum looked at",
     "metaeval/vision/regions/detector.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/network.py": "images and checkpoints as in other loaders",
     "reports/shared/page.py": "images as in other loaders",

@@ -288,7 +288,7 @@ class WordEncoder(nn.Module):
 
 
 class Scan(nn.Module):
-    """The two encoders; what is done with their vectors is in `attention.py`."""
+    """The two encoders; what is done with their vectors is above."""
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
