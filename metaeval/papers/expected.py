@@ -198,11 +198,3 @@ def cells_of(paper: str, item: str) -> dict[str, dict[str, float]]:
         if cell and value is not None:
             values.setdefault(column, {})[cell] = value
     return values
-
-
-def value_of(paper: str, item: str, column: str, cell: str = "") -> float:
-    """One printed value. Raises KeyError where none is known."""
-    for name, at, value in item_of(paper, item).printed():
-        if (name, at) == (column, cell) and value is not None:
-            return value
-    raise KeyError(f"{paper}/{item}: {column} {cell}")

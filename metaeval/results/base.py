@@ -82,16 +82,6 @@ class Estimate(Model):
         low, high = self.interval
         return low - 1e-9 <= self.value <= high + 1e-9
 
-    def in_percent(self, missing: str = "–", digits: int = 1) -> str:
-        """A share as "41.5 [34.9, 48.4]", the interval with so many digits."""
-        if self.value is None:
-            return missing
-        text = f"{100 * self.value:.1f}"
-        if self.interval is None:
-            return text
-        low, high = (f"{100 * end:.{digits}f}" for end in self.interval)
-        return f"{text} [{low}, {high}]"
-
 
 class Test(Model):
     """A test of a difference.

@@ -319,12 +319,6 @@ def spreadsheet_cell(value: Any) -> Any:
     return value if _NUMBER.fullmatch(value.strip()) else f"'{value}"
 
 
-def without_apostrophe(value: str) -> str:
-    """The text that `spreadsheet_cell` wrote."""
-    inner = value[1:]
-    return inner if value.startswith("'") and spreadsheet_cell(inner) == value else value
-
-
 _NAMESPACE = "sha256 of files by path, size and time of change"
 
 
