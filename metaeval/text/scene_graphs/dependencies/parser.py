@@ -511,4 +511,4 @@ def _parsed(model: Path, text: str) -> Tuples:
 @cache
 def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str]]:
     lemmas: dict[str, str] = read_json(folder / "lemmas.json")[0]
-    return Linear.load(folder / "npz"), Linear.load(folder / "npz"), lemmas
+    return Linear.load(folder / "tagger.npz"), Linear.load(folder / "arcs.npz"), lemmas
