@@ -13,10 +13,9 @@ import pytest
 
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.explanations import explanations
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
-from metaeval.experiments.scores import write_scores
+from metaeval.experiments.scores import explanations, write_scores
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult

@@ -11,11 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from metaeval.errors import InputError
-from metaeval.results.base import Estimate, Test
+from metaeval.results.base import Estimate, Measured, MetricResult, Test
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import dump, read_info, write_info
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure, RunInfo
 from metaeval.runs.records import ScoreColumn, Tally
 from tests.shared import write_json

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from metaeval.errors import InputError
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, TrainingRecord
 from metaeval.results.comparison import Comparisons
 from metaeval.results.files import read_result, write_result
 from metaeval.results.measured import Extra
-from metaeval.results.metric import Measured, TrainingRecord
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
     above_control,

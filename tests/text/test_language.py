@@ -13,7 +13,7 @@ import metaeval
 import metaeval.data.coco.load
 from metaeval.config import build, compose_config, override_texts
 from metaeval.corruptions.base import Caption
-from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.own.captions import load_own

@@ -197,8 +197,7 @@ def parts_of_means(scores: Floats) -> Floats:
     >>> parts_of_means(np.array([[0.5], [np.nan]])).tolist()
     [[0.5, 1.0], [nan, nan]]
     """
-    parts: Floats = np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
-    return parts
+    return np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
 
 
 def system_score(parts: Floats, of_sums: OfSums) -> Floats:
@@ -210,8 +209,7 @@ def system_score(parts: Floats, of_sums: OfSums) -> Floats:
     [0.6]
     """
     sums = [math.fsum(column[~np.isnan(column)].tolist()) for column in parts.T]
-    scores: Floats = of_sums(np.array([sums]))[0]
-    return scores
+    return of_sums(np.array([sums]))[0]
 
 
 def resampled_scores(parts: Floats, of_sums: OfSums, counts: Counts) -> Floats:
@@ -369,5 +367,4 @@ def _fixed_point(values: Floats) -> Floats:
     largest = max(1.0, float(np.abs(values).max(initial=0.0)))
     bits = 50 - math.ceil(math.log2(largest * max(2, values.shape[-2])))
     scale = 2.0**bits
-    rounded: Floats = np.round(values * scale) / scale
-    return rounded
+    return np.round(values * scale) / scale

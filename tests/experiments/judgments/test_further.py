@@ -11,7 +11,7 @@ import pytest
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.agreement.ceiling import alt_test
-from metaeval.stats.preference.isotonic import to_rating_scale
+from metaeval.stats.preference.difference import to_rating_scale
 from tests.experiments.judgments.test_judgments import run_table
 
 N, IMAGES = 120, 30

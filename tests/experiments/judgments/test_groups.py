@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.experiments.judgments.further import rating_groups, score_groups
+from metaeval.experiments.judgments.agreement import rating_groups, score_groups
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metaeval.experiments.sensitivity.rewrites import REWRITE
+from metaeval.experiments.sensitivity.profile import REWRITE
 from metaeval.experiments.sensitivity.statistics import (
     REWRITES,
     PairedMeans,

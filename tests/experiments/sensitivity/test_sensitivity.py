@@ -9,24 +9,28 @@ import numpy as np
 import pytest
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.sensitivity.combinations import together
-from metaeval.experiments.sensitivity.kinds import MeanAuc, by_kind, severity_order, summarised
-from metaeval.experiments.sensitivity.profile import (
-    SensitivityCell,
-    Verdict,
-    balanced,
-    monotone,
-    verdict,
+from metaeval.experiments.sensitivity.combinations import (
+    MeanAuc,
+    by_kind,
+    names,
+    severity_order,
+    suite,
+    summarised,
+    together,
 )
-from metaeval.experiments.sensitivity.rewrites import (
+from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    SensitivityCell,
+    Verdict,
+    balanced,
     hard_positives,
     invariance,
+    monotone,
     sort_of_rewrite,
+    verdict,
 )
-from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main
 from metaeval.reports.measured import write_report
 from metaeval.reports.shared.run import load_run_files
@@ -35,7 +39,7 @@ from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files as results
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
 from tests.shared import run_here

@@ -26,13 +26,13 @@ from metaeval.metrics.scan.training import ScanLosses, ScanTask
 from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
+from metaeval.training.caption_similarity import start_embedding
 from metaeval.training.dataset import CaptionedImages
-from metaeval.training.embedding_init import start_embedding
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.vision.regions.augment import flipped
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import cards, pretrained
+from metaeval.weights import pretrained
 from tests.text.transformers.lettered import Lettered
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
@@ -99,7 +99,7 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     assert card["dev"]["rsum"] > 190
     assert card["human_cosine"] > 0
     assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (3, "", False)
-    assert json.loads((out / cards.CARD).read_text())["dev"] == card["dev"]
+    assert json.loads((out / pretrained.CARD).read_text())["dev"] == card["dev"]
     assert not (out / "checkpoint.safetensors").exists()
 
     learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)

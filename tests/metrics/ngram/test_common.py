@@ -38,9 +38,9 @@ from tests.metrics.ngram.ngram_cases import (
     configured,
     oracle,
     prepared,
+    scores as scores_of,
     tokenised,
 )
-from tests.metrics.ngram.ngram_cases import scores as scores_of
 from tests.metrics.test_controls import plain_copy
 
 WHITESPACE = [

@@ -7,24 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.metrics.ngram.document_frequencies import (
+from metaeval.metrics.ngram.ngrams import (
     ORDERS,
     CountedCorpus,
     DocumentFrequencies,
-    read_corpus,
-)
-from metaeval.metrics.ngram.ngrams import (
     Edges,
     Ngrams,
     Trie,
     WordIndex,
     distinct_ngrams,
     flatten_references,
+    read_corpus,
     split_tokens_containing_spaces,
 )
 from tests.metrics.ngram.ngram_cases import BASEBALL

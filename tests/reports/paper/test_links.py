@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
-from metaeval.reports.paper.links import save_links
+from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.print_tables import plain_table, write_tables
 from metaeval.runs import files
 

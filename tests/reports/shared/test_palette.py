@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from metaeval.reports.shared.palette import levels
+from metaeval.reports.shared.figure_style import levels
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB
 DEUTERANOPIA = np.array(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.formatting import kind_of
+from metaeval.results.base import MetricResult, Status
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import MetricResult, Status
 from metaeval.runs.records import ScoreColumn
 
 

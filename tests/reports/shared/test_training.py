@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from metaeval.reports.shared.training import training_footnotes
-from metaeval.results.metric import (
+from metaeval.reports.shared.provenance import training_footnotes
+from metaeval.results.base import (
     MetricResult,
     Spread,
     Status,

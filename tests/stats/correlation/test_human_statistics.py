@@ -7,14 +7,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations, correlations
+from metaeval.stats.correlation.correlations import (
+    NAMES,
+    WeightedCorrelations,
+    correlations,
+    pearson,
+)
 from metaeval.stats.correlation.kendall import kendall
-from metaeval.stats.correlation.pearson import pearson
 from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within, tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
