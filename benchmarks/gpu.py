@@ -35,7 +35,7 @@ from metaeval.compute import transport as exact
 from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
-from metaeval.data import image_files
+from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.runs.store import MemoryStore
@@ -94,7 +94,7 @@ def prepare(
         rows = np.random.default_rng(0).standard_normal((len(words), 300))
         write_vectors(Path(folder, "vectors.txt"), words, rows)
     elif case.metric == "clipscore":
-        image_files.paths_of(dataset)
+        annotated_images.paths_of(dataset)
 
 
 def score(case: Scoring, device: str, tiny: bool) -> Row:

@@ -34,7 +34,7 @@ from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.java.runtime import find_java
+from metaeval.java.services import find_java
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
 from metaeval.metrics.meteor.metric import Meteor
@@ -46,7 +46,7 @@ from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache
 from metaeval.text.tokenizers import base as tokenizers
 from metaeval.text.tokenizers.ptb import PtbTokenizer
-from metaeval.text.transformers import locate
+from metaeval.text.transformers import hub
 
 T = TypeVar("T")
 Array = npt.NDArray[Any]
@@ -189,7 +189,7 @@ def tokenizer(options: argparse.Namespace) -> None:
 def bertscore(options: argparse.Namespace) -> None:
     from bert_score import BERTScorer
 
-    model = str(available(locate.locate(locate.MINILM)).folder)
+    model = str(available(hub.locate(hub.MINILM)).folder)
     dataset = load_coco("coco_val2017", limit=options.limit)
     sets = replace_sets(dataset)
     captions, index = joined(sets)

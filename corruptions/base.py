@@ -1,7 +1,7 @@
 """The contract of a corruption: one caption in, one corrupted caption out, seeded by its image.
 
-To add one, copy `graded/delete.py`: subclass `Corruption` (or `RatedCorruption`), set `name`,
-`title`, `kind` and `severity`, return in `parameters` whatever distinguishes it from other
+To add one, copy `Delete` in `graded/replace.py`: subclass `Corruption` (or `RatedCorruption`), set
+`name`, `title`, `kind` and `severity`, return in `parameters` whatever distinguishes it from other
 corruptions of its name, and write `corrupt`. Then add a file to `conf/corruption/`.
 """
 

@@ -20,6 +20,7 @@ from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     ALPHA,
     PairTest,
+    TestedDifference,
     against_best_control,
     compare,
     is_undecidable,
@@ -205,3 +206,30 @@ class GroupMeans(Resampled):
             min(part.n_units for part in parts),
             sum(part.n for part in parts),
         )
+
+
+def merged(
+    measure: str, alpha: float, n: Sequence[int], *families: Sequence[TestedDifference]
+) -> Comparisons:
+    """Comparisons with several tests a pair: the difference of the first, the first interval.
+
+    `n` are the common items of each pair; every one of `families` has the same pairs in the same
+    order, tested by another method.
+    """
+    pairs = []
+    for common, tested in zip(n, zip(*families, strict=True), strict=True):
+        made = [Comparison.of(each, measure) for each in tested]
+        intervals = [each.difference.interval for each in made]
+        low, high = next((ends for ends in intervals if ends is not None), (None, None))
+        value = made[0].difference.value
+        pairs.append(
+            Comparison(
+                a=made[0].a,
+                b=made[0].b,
+                measure=measure,
+                difference=Estimate(value=value, low=low, high=high),
+                tests=tuple(test for each in made for test in each.tests),
+                n=common,
+            )
+        )
+    return Comparisons(measure=measure, alpha=alpha, pairs=tuple(pairs))

@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
-from metaeval.experiments.text_table import text_table
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import sentences, system_text, text_of
 from metaeval.runs.records import BATCH_DEPENDENT
+
+
+def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
+    """Lines of cells under heads, the first (`metric`) to the left and under `corner`.
+
+    An empty column is left out.
+
+    >>> print(*text_table([{"metric": "A", "x": "1"}, {"metric": "BB", "x": "10"}], "m"), sep="\\n")
+    m    x
+    A    1
+    BB  10
+    """
+    heads = [h for h in dict.fromkeys(k for line in lines for k in line) if h != "metric"]
+    heads = [h for h in heads if any(line.get(h) for line in lines)]
+    cells = [[corner, *heads], *([line["metric"], *(line.get(h, "") for h in heads)]
+                                 for line in lines)]  # fmt: skip
+    widths = [max(len(row[k]) for row in cells) for k in range(len(heads) + 1)]
+    for row in cells:
+        first, *others = [
+            f"{cell:{'<' if k == 0 else '>'}{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join([first, *others]).rstrip()
+
+
+def spread(counts: Sequence[int]) -> str:
+    """The least, the median and the greatest of some counts.
+
+    >>> spread([5, 1, 2, 2])
+    'least 1, median 2, most 5'
+    """
+    return f"least {min(counts):,}, median {median(counts):,g}, most {max(counts):,}"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent, without the sign; empty where it is undefined.
+
+    >>> percent(0.415), percent(0.415, 3), percent(None)
+    ('41.5', '41.500', '')
+    """
+    return "" if share is None else f"{100 * share:.{digits}f}"
 
 
 def printout(result: MeasuredResult, file: Path) -> str:
@@ -32,7 +72,10 @@ def _group_lines(result: MeasuredResult, group: str, shown: list[Measure]) -> It
     printed = result.published[0] if result.published else None
     lines = []
     for metric in in_printed_order(result, shown[0]):
-        line = {"metric": display_name(metric)}
+        name = f"({metric.name})" if metric.column.control else metric.name
+        if metric.column.batch_dependent:
+            name = f"{name} [{BATCH_DEPENDENT}]"
+        line = {"metric": name}
         for measure in shown:
             if measure.key in metric.numbers.values:
                 line[measure.title] = text_of(measure, metric.numbers[measure.key])
@@ -101,12 +144,6 @@ def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResul
         known = ranked(group, first)
         ordered += [*known, *(m for m in group if m not in known)]
     return ordered
-
-
-def display_name(metric: MetricResult) -> str:
-    """A metric's name; a control's in brackets; marked where scores depend on their batch."""
-    name = f"({metric.name})" if metric.column.control else metric.name
-    return f"{name} [{BATCH_DEPENDENT}]" if metric.column.batch_dependent else name
 
 
 def not_run(result: MeasuredResult) -> Iterator[str]:

@@ -24,15 +24,19 @@ from metaeval.experiments.base import (
     Streaming,
     Training,
 )
-from metaeval.experiments.captions import write_to_score
-from metaeval.experiments.explanations import explanations
-from metaeval.experiments.record import RunRecord, nothing_ran, reasons, record_refusal
-from metaeval.experiments.scores import open_store
+from metaeval.experiments.record import (
+    RunRecord,
+    nothing_ran,
+    reasons,
+    record_refusal,
+    write_to_score,
+)
+from metaeval.experiments.scores import explanations, open_store
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
+from metaeval.results.base import MetricResult
 from metaeval.results.files import write_result
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import FamilyInfo
 from metaeval.runs import files
 from metaeval.runs.answers import current_journal, record_answers

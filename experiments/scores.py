@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval import progress
-from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.captions import items_of
-from metaeval.metrics.base import Metric
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.errors import MetaevalError
+from metaeval.experiments.record import items_of
+from metaeval.metrics.base import Metric, Scorer
 from metaeval.readers.files import user_path
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, RIVAL
-from metaeval.runs.store import MemoryStore, SqliteStore
+from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET
+from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
 log = logging.getLogger(__name__)
@@ -126,3 +130,176 @@ def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScor
         for c, column in enumerate(scored.columns)
     )
     files.write_scores(out / files.SCORES, captions, columns)
+
+
+# Explanations of the scores of a few captions, for the report's drill-down: explanations.json.
+#
+# The metric is bound again, to the few images that are explained. That costs little however many
+# images the run has: a network that scored is not loaded again, and all captions of a metric are
+# explained together. Explanations are stored in the cache next to the scores, and are computed only
+# where one is missing there. The content of the file does not depend on the cache.
+
+# An explanation of longer texts fills a page, and its arrays grow with the product of the lengths:
+# it is left out, and counted.
+MOST_WORDS = 300
+DIGITS = 6  # of the numbers in the file: what other images are prepared with it may change the 8th
+
+
+def explanations(
+    out: Path,
+    metrics: Mapping[str, tuple[Metric, MetricScores]],
+    dataset: CaptionDataset,
+    chosen: Mapping[str, Sequence[ImageId]],
+    images: int,
+    store: Store,
+) -> dict[str, object]:
+    """The content of explanations.json (see `metaeval.runs.files`), from a run's files in `out`.
+
+    Parameters
+    ----------
+    out
+        The folder with the run's captions.parquet.
+    metrics
+        The run's metrics and their scores, by their names in the configuration.
+    dataset
+        The run's dataset.
+    chosen
+        Column → the images to explain: those of its worst inversions, and those of the column that
+        the report shows first.
+    images
+        How many images were chosen for each of these reasons.
+    store
+        Where metrics find word vectors and other files.
+    """
+    captions = files.read_table(out / files.CAPTIONS, ("image_id", "set", "caption"))
+    long = _images_with_long_texts(captions, dataset)
+    payload: dict[str, object] = {}
+    for name, (metric, scored) in metrics.items():
+        if scored.status != "ok":
+            continue
+        columns = [column.name for column in scored.columns]
+        wanted = {image for column in columns for image in chosen.get(column, ())}
+        places = [k for k, i in enumerate(dataset.image_ids) if i in wanted - long]
+        if wanted and not places:
+            continue
+        few = dataset.subset(places)
+        rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
+        texts, images_of = rows[CAPTION].tolist(), rows[IMAGE_ID].tolist()
+        index = np.array(items_of(few, rows), dtype=np.intp)
+        explained = explain_captions(name, metric, scored, few, texts, index, store)
+        if explained is None:
+            continue
+        sets: dict[ImageId, dict[str, object]] = {image_id: {} for image_id in few.image_ids}
+        for image_id, set_name, each in zip(images_of, rows[SET], explained, strict=True):
+            if each is not None:
+                sets[image_id][set_name] = each
+        payload[name] = {
+            "columns": columns,
+            "images": [{"image_id": i, "sets": of_image} for i, of_image in sets.items()],
+        }
+    if left_out := len(long & {image for named in chosen.values() for image in named}):
+        log.warning(
+            "%d images are not explained: a caption or reference has more than %d words",
+            left_out, MOST_WORDS,
+        )  # fmt: skip
+    return {
+        "schema": 1,
+        "images_per_column": images,
+        **({"left_out": left_out} if left_out else {}),
+        "metrics": payload,
+    }
+
+
+def _images_with_long_texts(captions: pd.DataFrame, dataset: CaptionDataset) -> set[Any]:
+    """The images of which a caption or a reference has more than `MOST_WORDS` words."""
+    long = {
+        image
+        for image, text in zip(captions[IMAGE_ID], captions[CAPTION], strict=True)
+        if len(text.split()) > MOST_WORDS
+    }
+    for image, references in zip(dataset.image_ids, dataset.references, strict=True):
+        if any(len(text.split()) > MOST_WORDS for text in references):
+            long.add(image)
+    return long
+
+
+def _explained(
+    metric: Metric,
+    scored: MetricScores,
+    dataset: CaptionDataset,
+    captions: Sequence[str],
+    image_index: npt.NDArray[np.intp],
+    store: Store,
+) -> list[dict[str, Any] | None] | None:
+    """As `explain_captions`; raises MetaevalError where the metric, bound to `dataset`, is not the
+    one that has scored."""
+    scorer = metric.scorer(dataset, store)
+    if isinstance(scorer, Absent):
+        raise MetaevalError(str(scorer))
+    try:
+        if not scorer.explains:
+            return None
+        if scorer.signatures != scored.signatures:
+            # the explanations would be of other scores than those of this run
+            raise MetaevalError(
+                f"its signature differs when it is bound to {len(dataset)} of the run's images"
+            )
+        return _cached_explanations(scorer, captions, image_index, store)
+    finally:
+        scorer.close()
+
+
+def explain_captions(
+    name: str,
+    metric: Metric,
+    scored: MetricScores,
+    dataset: CaptionDataset,
+    captions: Sequence[str],
+    image_index: npt.NDArray[np.intp],
+    store: Store,
+) -> list[dict[str, Any] | None] | None:
+    """The explanations of captions, j of image `image_index[j]`, by the metric called `name`.
+
+    `None` for a metric that does not explain. An error is a warning, and `None`: the run has its
+    numbers without explanations.
+    """
+    try:
+        return _explained(metric, scored, dataset, captions, image_index, store)
+    except Exception as error:
+        log.debug("no explanations of %s", name, exc_info=True)
+        known = isinstance(error, MetaevalError)
+        reason = str(error) if known else f"{type(error).__name__}: {error}"
+        log.warning("no explanations of %s: %s", name, reason)
+        return None
+
+
+def _cached_explanations(
+    scorer: Scorer, captions: Sequence[str], image_index: npt.NDArray[np.intp], store: Store
+) -> list[dict[str, object] | None]:
+    """The explanations of n captions, from the cache or computed and then stored there."""
+    namespace = "explanations:" + json.dumps([scorer.explanation_version, *scorer.signatures])
+    contexts = {i: scorer.context(i) for i in np.unique(image_index).tolist()}
+    keys = [
+        item_key(contexts[i], caption)
+        for caption, i in zip(captions, image_index.tolist(), strict=True)
+    ]
+    stored = store.get_many(namespace, keys)
+    if missing := [k for k, key in enumerate(keys) if key not in stored]:
+        scorer.prepare()
+        computed = scorer.explain_all([captions[k] for k in missing], image_index[missing])
+        texts = [files.json_text(rounded(payload), indent=None) for payload in computed]
+        fresh = {keys[k]: text.encode() for k, text in zip(missing, texts, strict=True)}
+        store.put_many(namespace, fresh)
+        stored.update(fresh)
+    return [json.loads(stored[key]) for key in keys]
+
+
+def rounded(value: Any) -> Any:
+    """A JSON value, its numbers rounded."""
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [rounded(each) for each in value]
+    if isinstance(value, float | np.floating):
+        return round(float(value), DIGITS) + 0.0  # + 0.0: no negative zero
+    return value

@@ -24,9 +24,9 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.base import Pass
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
+from metaeval.results.base import MetricResult
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import MetricResult
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.files import digest, file_sha256
 
 _OPTIONS = ("task", "dataset", "regions", "stats", "seed")  # of the configuration
 

@@ -477,8 +477,7 @@ class TrustRun(Run):
 
     def _repr_html_(self) -> str:
         """The matrix, for a notebook."""
-        html: str = self.matrix.T.to_html()
-        return html
+        return self.matrix.T.to_html()
 
 
 def trust(

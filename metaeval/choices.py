@@ -212,7 +212,12 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     if given.config_dir is not None:
         installation.add_config_folder(given.config_dir)
-    print(_options_page() if given.what == "options" else _choices(LISTED[given.what]))
+    if given.what == "options":
+        from metaeval import option_tables  # slow to import: not for --help
+
+        print(option_tables.page())
+    else:
+        print(_choices(LISTED[given.what]))
     return 0
 
 
@@ -221,9 +226,3 @@ def _choices(group: str) -> str:
     width = max(map(len, descriptions))
     lines = [f"{name:<{width}}  {about}".rstrip() for name, about in descriptions.items()]
     return "\n".join(lines)
-
-
-def _options_page() -> str:
-    from metaeval import option_tables  # slow to import: not for --help
-
-    return option_tables.page()

@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 
 from metaeval import provenance
 from metaeval.choices import installed, origin
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
@@ -27,7 +27,7 @@ from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
 INSTALLERS: dict[str, tuple[str, str]] = {
@@ -69,7 +69,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
             say(f"  {name:<{width}}  {group} {point.value} of {origin(point)}")
     say("")
     say("weights included in metaeval")
-    for line in cards.shipped_lines() or ["none"]:
+    for line in pretrained.shipped_lines() or ["none"]:
         say(f"  {line}")
     say("")
     say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore accepts by name")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, get_args, get_origin
 
@@ -96,7 +97,9 @@ def annotation(node: dict[str, Any], path: list[str], group: str) -> Any:
     kinds: dict[str, Any] = {}
     for depth, step in enumerate(path):
         if "_target_" in node:
-            kinds = _annotations_of(node["_target_"])
+            kinds = {}
+            with suppress(ImportError, AttributeError):  # of a package that is not installed
+                kinds = options_of(located(node["_target_"])).known
             if group in SHARED:
                 kinds = kinds | hints(SHARED[group])
         elif depth == 0 and group in ROOTS:
@@ -106,14 +109,6 @@ def annotation(node: dict[str, Any], path: list[str], group: str) -> Any:
         if not isinstance(node, dict):
             break
     return kind
-
-
-def _annotations_of(target: str) -> dict[str, Any]:
-    """Option → annotation of a class or function; none where it cannot be imported."""
-    try:
-        return options_of(located(target)).known
-    except (ImportError, AttributeError):  # of a package that is not installed
-        return {}
 
 
 def inner(kind: Any) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def cuda() -> str | None:
 
 def machine() -> dict[str, Any]:
     """Python, platform, cores, packages, Java and CUDA."""
-    from metaeval.java.runtime import java_version
+    from metaeval.java.services import java_version
 
     return {
         "metaeval": metaeval.__version__,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval import progress
-from metaeval.compute.memory import return_free_memory
+from metaeval.compute.device import return_free_memory
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import (
@@ -26,8 +26,8 @@ from metaeval.metrics.base import (
     join_pair,
     round_scores,
 )
-from metaeval.results.metric import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
-from metaeval.runs.digests import digest
+from metaeval.results.base import Measured, MetricResult, Status, TrainingRecord, TrainingSpread
+from metaeval.runs.files import digest
 from metaeval.runs.records import (
     BATCH_DEPENDENT,
     NETWORK_PRECISION,
@@ -215,14 +215,12 @@ class SystemScores:
         are numbers (NaN where none is)."""
         if self.corpus is not None and self.statistics is not None:
             sums = self.statistics[~np.isnan(self.statistics).any(axis=1)].sum(axis=0)
-            together: Scores = self.corpus(sums[None])[0]
-            return together
+            return self.corpus(sums[None])[0]
         scores = self.scored.scores
         if scores is None:
             return np.full(len(self.scored.columns), np.nan)
         counts = np.sum(~np.isnan(scores), axis=0)
-        means: Scores = np.where(counts, np.nansum(scores, axis=0) / np.maximum(counts, 1), np.nan)
-        return means
+        return np.where(counts, np.nansum(scores, axis=0) / np.maximum(counts, 1), np.nan)
 
 
 def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:

@@ -74,7 +74,8 @@ def _written(write: Callable[..., Path], directory: Path, options: dict[str, obj
     """Write the page. What a run wrote is trusted to fit together: where it does not, its files
     were changed, and the reason is one line."""
     try:
-        with print_style(_style_of(directory)):
+        report = _report_of(directory)
+        with print_style(PrintStyle() if report is None else PrintStyle.of(report)):
             return write(directory, **options)
     except (
         KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError,
@@ -87,12 +88,6 @@ def _written(write: Callable[..., Path], directory: Path, options: dict[str, obj
             "written by another version of metaeval",
             file=directory,
         ) from error
-
-
-def _style_of(directory: Path) -> PrintStyle:
-    """The style that the run's configuration gives its tables."""
-    report = _report_of(directory)
-    return PrintStyle() if report is None else PrintStyle.of(report)
 
 
 def _report_of(directory: Path) -> dict[str, Any] | None:

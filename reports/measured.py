@@ -6,19 +6,19 @@ other experiment has `default_blocks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block
 from metaeval.reports.blocks.judges import judges
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.paper.figures import write_figure
 from metaeval.reports.shared import page
 from metaeval.reports.shared.print_tables import write_tables
@@ -26,6 +26,7 @@ from metaeval.reports.shared.provenance import language_date_and_version
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.measured import Extra
 from metaeval.runs import files
+from metaeval.runs.files import csv_text
 
 ROOMS = {"replace": "graded", "shuffle": "graded"}  # experiments that share a page
 
@@ -123,10 +124,7 @@ def blocks_of(experiment: str) -> Blocks:
     """The function that lists the blocks of an experiment's page."""
     room = f"metaeval.reports.{ROOMS.get(experiment, experiment)}"
     if find_spec(room) is not None and find_spec(f"{room}.page") is not None:
-        blocks: Callable[[LoadedRun, PageOptions], list[Block]] = import_module(
-            f"{room}.page"
-        ).blocks
-        return blocks
+        return import_module(f"{room}.page").blocks
     return default_blocks
 
 
@@ -175,7 +173,10 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
     """The head of the page: the question, the data, n and the seed."""
     result = run.result
     facts = [("Dataset", result.title or result.dataset)]
-    facts += [(name, _fact(value)) for name, value in result.facts.items()]
+    facts += [
+        (name, f"{value:,}" if type(value) is int else str(value))
+        for name, value in result.facts.items()
+    ]
     if "seed" in result.settings:
         facts.append(("Seed", str(result.settings["seed"])))
     return page.Header(
@@ -187,5 +188,60 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
     )
 
 
-def _fact(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+CHANGE = "change in sd within an image"
+RHO = "ρ against the human caption"
+NOTE = (
+    "Left, how far scores are from those of the human captions, in standard deviations within an "
+    "image; right, the rank-order ρ of the captions at a rate and the human ones. Bands are "
+    "intervals over images, bars standard deviations over seeds, dashed are controls. A "
+    "score of which lower is better is negated."
+)
+POINTS = "dose-points.csv"
+Records = Sequence[Mapping[str, Any]]
+
+
+def dose_blocks(points: Records, summary: Records) -> list[Block]:
+    """The curves, and the table below them with every point as a CSV file.
+
+    `points` and `summary` are rows of the extras "dose_points" and "dose", with the corruption that
+    they are of; several corruptions have panels of their own.
+    """
+    if not any(point["n_images"] for point in points):
+        return []
+    corruptions = list(dict.fromkeys(point["corruption"] for point in points))
+    curves = []
+    for corruption in corruptions:
+        for key, title in (("change", CHANGE), ("rho", RHO)):
+            curves += [
+                {
+                    "panel": title if len(corruptions) == 1 else f"{corruption}: {title}",
+                    "line": point["metric"],
+                    "x": 100 * point["dose"],
+                    "y": point[key],
+                    "low": point[f"{key}_ci_low"],
+                    "high": point[f"{key}_ci_high"],
+                    "sd": point[f"{key}_seed_sd"],
+                    "control": point["control"],
+                    "x_title": f"{corruption}: requested share of words, %",
+                }
+                for point in points
+                if point["corruption"] == corruption and point[key] is not None
+            ]
+    columns = list(points[0])
+    rows = [[point[column] for column in columns] for point in points]
+    made = [
+        charts.curves(Extra.of("dose", "Dose and response", curves), NOTE)._replace(
+            key="dose", data={POINTS: csv_text([columns, *rows])}
+        )
+    ]
+    for corruption in corruptions:
+        table = Extra.of(
+            "dose" if len(corruptions) == 1 else f"dose-{corruption.lower()}",
+            f"{corruption}, at the greatest rate: change from the human caption, in standard "
+            "deviations within an image; the rate of half of the effect; whether scores get worse "
+            "at every step; Page's trend test; ρ against the human captions",
+            [row for row in summary if row["corruption"] == corruption],
+            folded=True,
+        )
+        made.append(tables.extra_table(None, table, f"Dose in numbers: {corruption}"))
+    return made

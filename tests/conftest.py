@@ -11,7 +11,7 @@ from hypothesis import settings
 from metaeval.cores import core_count
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.java.runtime import find_java
+from metaeval.java.services import find_java
 
 # The same examples on every machine and every day; METAEVAL_EXAMPLES=200 looks at others, and more.
 settings.register_profile("same", derandomize=True, max_examples=50, deadline=None)

@@ -15,7 +15,7 @@ import metaeval
 from metaeval import choices
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 
 
 def test_the_options_of_every_metric_are_known() -> None:
@@ -120,7 +120,7 @@ def test_the_version_is_metaevals() -> None:
 
 def test_caches_of_python_are_not_weights(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
-    assert cards.shipped_lines(tmp_path) == []
+    assert pretrained.shipped_lines(tmp_path) == []
 
 
 def test_usage_lines_name_modules_that_a_user_can_run() -> None:

@@ -18,7 +18,6 @@ from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
 from metaeval.metrics.clipscore import weights as install_clip
 from metaeval.text.transformers import hub as install
-from metaeval.text.transformers import locate
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_roberta_is_found_once_it_is_installed(server: tuple[Path, str], tmp_pat
     hub_of(root)
     for _ in range(2):  # a second time: nothing to do, no harm
         install.install(tmp_path, endpoint=address)
-        found = locate.locate("auto", tmp_path)
+        found = install.locate("auto", tmp_path)
         assert (found.name, found.weights.read_bytes()) == (
             "roberta-large",
             b"content of model.safetensors",
@@ -83,16 +82,16 @@ def test_damaged_file_is_refused(server: tuple[Path, str], tmp_path: Path, name:
     file.write_bytes(b"something else")
     with pytest.raises(DownloadError, match="wrong"):
         install.install(tmp_path / "cache", endpoint=address)
-    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), Absent)
+    assert isinstance(install.locate("roberta-large", tmp_path / "cache"), Absent)
     file.write_bytes(f"content of {name}".encode())
     install.install(tmp_path / "cache", endpoint=address)  # nothing of the damaged one is left
-    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), locate.TextModel)
+    assert isinstance(install.locate("roberta-large", tmp_path / "cache"), install.TextModel)
 
 
 def test_roberta_from_a_folder(server: tuple[Path, str], tmp_path: Path) -> None:
     files = hub_of(server[0])
     install.install(tmp_path / "cache", files)
-    assert isinstance(locate.locate("auto", tmp_path / "cache"), locate.TextModel)
+    assert isinstance(install.locate("auto", tmp_path / "cache"), install.TextModel)
     (files / "merges.txt").unlink()
     with pytest.raises(InputError, match=r"merges\.txt"):
         install.install(tmp_path / "other", files)

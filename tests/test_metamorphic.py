@@ -914,7 +914,7 @@ def test_scores_made_elsewhere_are_those_of_the_run(experiment: str, tmp_path: P
     elsewhere = given.having(
         metrics=["scores"],
         **{
-            "metric__scores___target_": "metaeval.metrics.adapters.scores_file.ScoresFileMetric",
+            "metric__scores___target_": "metaeval.metrics.adapters.own.ScoresFileMetric",
             "metric__scores__file": str(scores),
             "metric__scores__columns": ["ROUGE-L", "drawn"],
         },

@@ -13,8 +13,7 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
-from metaeval.results.base import Estimate
-from metaeval.results.metric import Measured
+from metaeval.results.base import Estimate, Measured
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore, Store, content_digest

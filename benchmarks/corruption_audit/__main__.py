@@ -31,7 +31,7 @@ from pathlib import Path
 from benchmarks.corruption_audit.examples import write_examples
 from metaeval.audit.__main__ import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
 from metaeval.config import component, compose_config
-from metaeval.experiments.sensitivity.suite import suite
+from metaeval.experiments.sensitivity.combinations import suite
 
 SECOND_READING = Path(__file__).with_name("second_reading.csv")
 SCENE_VERDICTS = Path(__file__).with_name("scene_verdicts.csv")

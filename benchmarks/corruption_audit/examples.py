@@ -12,7 +12,7 @@ from pathlib import Path
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.suite import kind_of, suite
+from metaeval.experiments.sensitivity.combinations import kind_of, suite
 
 SCENES, SEED = 1000, 0
 _HEAD = """# Examples of every corruption

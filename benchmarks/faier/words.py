@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch
 
 from metaeval.config import component, compose_config
-from metaeval.reproduce.object_words import load, table
+from metaeval.reproduce.functions import load, table
 from metaeval.weights import pretrained
 
 

@@ -51,7 +51,11 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "references": ("experiment=references", *_VAL, "dataset.limit=200", _RULES),
     "sample_size": ("experiment=sample_size", *_VAL, "dataset.limit=200", _RULES),
     "attack": ("experiment=attack", "dataset=scenes", "dataset.limit=50", _RULES),
-    "localisation": ("experiment=localisation", "dataset.file={data}/hat/hat-trainval.json", _RULES),
+    "localisation": (
+        "experiment=localisation",
+        "dataset.file={data}/hat/hat-trainval.json",
+        _RULES,
+    ),
     "retrieval": ("experiment=retrieval", *_VAL, "dataset.limit=200", _RULES),
     "arena": ("experiment=arena", "dataset=battles", "dataset.file={inputs}/battles.jsonl", _RULES),
     "trust": ("experiment=trust", "trust.battery=quick"),

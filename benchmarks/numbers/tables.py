@@ -29,11 +29,10 @@ from metaeval.corruptions.base import KINDS
 from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
-from metaeval.experiments.trust.result import NAMED
-from metaeval.experiments.trust.result import SHOWN as VERDICTS
+from metaeval.experiments.trust.result import NAMED, SHOWN as VERDICTS
+from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_of
 from metaeval.results.measured import SETS, MeasuredResult
-from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from benchmarks.numbers.documents import Result
+from metaeval.results.base import MetricResult
 from metaeval.results.graded import rows_of
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import MetricResult
 
 Cell = Callable[[MeasuredResult, MetricResult], str]
 Places = Callable[[float | None], str]

@@ -7,7 +7,7 @@ A corruption is a class with
   `fit`         (optional) what it takes from the whole dataset before the first caption,
   `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
 Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
-caption into words and putting it together again is in `tokens.py`.
+caption into words and putting it together again is in `metaeval.corruptions.sentences`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
-from metaeval.corruptions.tokens import join, rewritten, split, with_word, words
+from metaeval.corruptions.sentences import join, rewritten, split, with_word, words
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.options import PositiveInt, Rate, checked
-from metaeval.runs.records import WRONG_WORDS, Edit
+from metaeval.runs.records import MISSING_WORDS, WRONG_WORDS, Edit
 
 MIN_COUNT = 4
 
@@ -176,3 +176,37 @@ class Insert(FromBag):
             out += [edit.after for edit in edits if edit.position == i]
             out.append(token)
         return Corrupted(join(out, caption.text), True, edits, self.rate, n / len(holds_word))
+
+
+class Delete(RatedCorruption):
+    """round(rate · n) of a caption's n words, chosen at random, are left out, but never the last
+    one that is left.
+
+    `round` is Python's (2.5 is 2). Punctuation goes with the word that it is attached to.
+
+    Parameters
+    ----------
+    rate
+        The share of words to leave out, in (0, 1].
+    """
+
+    name = "delete"
+    title = "Delete"
+    severity_by_rate = ((0, "major"), (0.5, "critical"))
+    flaw = MISSING_WORDS
+    kind = "words"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = split(caption.text)
+        holds_word = list(words(tokens))
+        n = min(round(self.rate * len(holds_word)), len(holds_word) - 1)
+        if n <= 0:
+            return Corrupted(caption.text, False, (), self.rate, 0.0)
+        chosen = set(rng.permutation(holds_word)[:n].tolist())
+        return Corrupted(
+            join([token for i, token in enumerate(tokens) if i not in chosen], caption.text),
+            True,
+            tuple(Edit(i, tokens[i], "") for i in sorted(chosen)),
+            self.rate,
+            n / len(holds_word),
+        )

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
-from metaeval.corruptions.tokens import read, rewritten, split, with_word, words
+from metaeval.corruptions.sentences import read, rewritten, split, with_word, words
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
 from metaeval.runs.records import WRONG_PLACES

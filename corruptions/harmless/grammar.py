@@ -6,11 +6,9 @@ from metaeval.corruptions.harmless.wording import Harmless
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swap_phrases
 from metaeval.corruptions.language.categories import Known, mentions, supercategory
 from metaeval.corruptions.language.content.logic import acting
-from metaeval.corruptions.language.inflection import verb_form, verb_lemma
 from metaeval.corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
-from metaeval.corruptions.language.rewriting import Rewording
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.corruptions.language.rewriting import Rewording, verb_form, verb_lemma
+from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
 
 _PASSIVES = word_set(
     "riding holding eating flying cutting watching feeding petting carrying hitting "

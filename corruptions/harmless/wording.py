@@ -17,14 +17,12 @@ from metaeval.corruptions.language.base import (
     swapped_words,
 )
 from metaeval.corruptions.language.categories import Known
-from metaeval.corruptions.language.content.logic import existential
-from metaeval.corruptions.language.content.numbers import number_of
+from metaeval.corruptions.language.content.logic import existential, number_of
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.sentences import words
 from metaeval.runs.records import Edit
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
 
 _SYNONYMS = {
     tuple(old.split()): new

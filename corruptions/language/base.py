@@ -25,9 +25,8 @@ from metaeval.corruptions.base import (
 from metaeval.corruptions.language.categories import Known, known_images
 from metaeval.corruptions.language.parsed import NounPhrase, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.sentences import words
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.runs.records import Edit
 
 Change = tuple[Rewording, ...]
 Places = Iterable[list[Change]]  # per place, the changes to choose from; of none, no place
@@ -90,7 +89,8 @@ def changed(
     new, edits = reworded(text, rewordings, articles=articles) if rewordings else (text, ())
     if not edits:
         return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
-    return Corrupted(new, True, edits, None, share_changed(text, edits))
+    share = min(1.0, len(edits) / max(1, len(words(text.split()))))
+    return Corrupted(new, True, edits, None, share)
 
 
 def rewritten_whole(text: str, new: str, unchanged_reason: str) -> Corrupted:
@@ -98,11 +98,6 @@ def rewritten_whole(text: str, new: str, unchanged_reason: str) -> Corrupted:
     if new.lower().split() == text.lower().split():
         return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
     return Corrupted(new, True, (), None, 1.0)
-
-
-def share_changed(text: str, edits: Sequence[Edit]) -> float:
-    """Edits as a share of the text's words, in [0, 1]."""
-    return min(1.0, len(edits) / max(1, len(words(text.split()))))
 
 
 def reword(start: int, end: int, *texts: str) -> list[Change]:

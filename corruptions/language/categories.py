@@ -8,12 +8,12 @@ from functools import cache
 from string import punctuation
 from typing import Any, NamedTuple
 
-from metaeval.corruptions.language.inflection import singular, verb_lemma
 from metaeval.corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.rewriting import singular, verb_lemma
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.lexicon import NOUNS, ROLES
-from metaeval.data.scenes.things import THINGS
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.text.scene_graphs.rules.tagger import words as word_set
 
 
 @dataclass(frozen=True, slots=True)

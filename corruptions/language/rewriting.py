@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from string import punctuation
 from typing import NamedTuple
+
+from lemminflect import getInflection, getLemma
 
 from metaeval.runs.records import Edit
 
@@ -122,16 +125,12 @@ def _settle_capitals(old: list[str], tokens: list[str], origins: list[int | None
         or (origins[0] == 0 and tokens[0] == old[0])
     ):
         return
+    core = old[0].strip(punctuation)
+    is_name = core == "I" or core[1:2].isupper()  # "TV": it keeps its capital elsewhere
     for i, origin in enumerate(origins):
-        if i and origin == 0 and tokens[i] == old[0] and not _is_name(old[0]):
+        if i and origin == 0 and tokens[i] == old[0] and not is_name:
             tokens[i] = tokens[i][:1].lower() + tokens[i][1:]
     tokens[0] = tokens[0][:1].upper() + tokens[0][1:]
-
-
-def _is_name(token: str) -> bool:
-    """Whether a first word keeps its capital elsewhere: "I", "TV", "Honda"'s kind is not known."""
-    core = token.strip(punctuation)
-    return core == "I" or core[1:2].isupper()
 
 
 def _settle_articles(old: list[str], tokens: list[str], origins: list[int | None]) -> None:
@@ -162,3 +161,54 @@ def _edits(old: list[str], new: list[str], origins: list[int | None]) -> tuple[E
         next_old = origin + 1
     edits += [Edit(j, old[j], "") for j in range(next_old, len(old))]
     return tuple(sorted(edits, key=lambda e: e.position))
+
+
+# where the dictionary knows several forms, or none that captions use
+_PLURALS = {"person": "people", "bus": "buses", "fish": "fish", "sheep": "sheep", "deer": "deer"}
+_FORMS = {
+    ("be", "VBZ"): "is",
+    ("lie", "VBG"): "lying",
+    ("lie", "VBN"): "lain",
+    ("ski", "VBG"): "skiing",
+    ("surf", "VBG"): "surfing",
+    ("travel", "VBG"): "traveling",
+}
+
+
+@cache
+def plural(noun: str) -> str:
+    """The plural of a noun: its last word is inflected ("tennis racket": "tennis rackets")."""
+    *before, last = noun.split(" ")
+    if len(last) < 2 or not last.isalpha():
+        return noun
+    forms = getInflection(last, "NNS")
+    return " ".join([*before, _PLURALS.get(last) or (forms[0] if forms else f"{last}s")])
+
+
+@cache
+def singular(noun: str) -> str:
+    """The singular of a plural noun, by its last word."""
+    *before, last = noun.split(" ")
+    known = {many: one for one, many in _PLURALS.items()}.get(last)
+    forms = getLemma(last, "NOUN")
+    return " ".join([*before, known or (forms[0] if forms else last)])
+
+
+@cache
+def verb_form(lemma: str, tag: str) -> str:
+    """A verb's form: VB (ride), VBZ (rides), VBG (riding), VBD (rode), VBN (ridden).
+
+    Of a verb with a particle ("get off") the first word is inflected.
+    """
+    verb, *rest = lemma.split(" ")
+    if len(verb) < 2 or not verb.isalpha():
+        return lemma
+    forms = getInflection(verb, tag)
+    return " ".join([_FORMS.get((verb, tag)) or (forms[0] if forms else verb), *rest])
+
+
+@cache
+def verb_lemma(form: str) -> str:
+    """The lemma of a verb's form ("riding": "ride")."""
+    forms = getLemma(form, "VERB")
+    return str(forms[0]) if forms else form

@@ -48,10 +48,6 @@ class Corpus:
             if self.ids[k] != image_id and self.captions[k].lower().split() != text.lower().split():
                 yield self.captions[k]
 
-    def surely_named(self, text: str) -> frozenset[str]:
-        """The categories that a caption names beyond doubt."""
-        return frozenset(m.category for m in mentions(parse(text)))
-
     def sentence(self, rng: np.random.Generator) -> str:
         """A sentence drawn word by word from the trigram model."""
         words = [_START, _START]
@@ -230,7 +226,7 @@ class SimilarImage(_FromCorpus):
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self.known(caption)
         for text in self.corpus.most_similar(caption.image_id, caption.text):
-            if self.corpus.surely_named(text) - known.present - {"person"}:
+            if {m.category for m in mentions(parse(text))} - known.present - {"person"}:
                 return rewritten_whole(caption.text, text, "the same caption")
         return Corrupted(
             caption.text, False, realised=0.0, reason="no similar caption is false of it"

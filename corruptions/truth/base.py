@@ -16,9 +16,9 @@ import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, RepeatedCorruption
 from metaeval.corruptions.language.rewriting import Rewording, reworded
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import NOUNS
-from metaeval.data.scenes.things import THINGS
 
 STATEMENTS = ("noun", "attribute", "count", "relation", "state", "setting")
 # What the background shows of COCO's categories although no object is annotated.

@@ -23,9 +23,9 @@ from metaeval.corruptions.truth.base import (
     pick,
     statement,
 )
+from metaeval.data.scenes.cast import LOOKALIKES, THINGS
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NUMBERS, article
-from metaeval.data.scenes.things import LOOKALIKES, THINGS
 from metaeval.runs.records import MISSING_WORDS, WRONG_PLACES, WRONG_WORDS
 
 COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
@@ -389,7 +389,12 @@ class DropSalient(TruthCorruption):
         named = [m for m in facts.of("phrase") if m.target in facts.things]
         if len({m.target for m in named}) < 2:
             return []
-        return [max(named, key=lambda m: (_salience(facts, m.target), -m.start))]
+
+        def salience(mention: Mark) -> tuple[int, int]:
+            thing = facts.things[mention.target]
+            return thing.area * (2 if thing.family in ALIVE else 1), -mention.start
+
+        return [max(named, key=salience)]
 
     def change(
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
@@ -410,11 +415,6 @@ class DropSalient(TruthCorruption):
         patches = [Rewording(a, b, ()) for a, b in ranges]
         patches += [p for p in flips if p.start not in dead]
         return Change(tuple(patches), lost=facts.statements() - remaining)
-
-
-def _salience(facts: CaptionFacts, target: int) -> int:
-    thing = facts.things[target]
-    return thing.area * (2 if thing.family in ALIVE else 1)
 
 
 Removal = tuple[list[tuple[int, int]], list[Rewording]]

@@ -15,17 +15,17 @@ from scipy.stats import rankdata
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.forced_choice.scores import ChoiceScores, choice_outcomes
 from metaeval.experiments.forced_choice.statistics import (
+    ChoiceScores,
     GroupedOutcomes,
+    choice_outcomes,
     disagreements,
     image_numbers,
 )
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.means import Mask, Units, too_few_draws
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry

@@ -16,9 +16,9 @@ from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.arena.statistics import ArenaSettings, statistics, winners
-from metaeval.experiments.forced_choice.scores import ChoiceScores, pair_columns
+from metaeval.experiments.forced_choice.statistics import ChoiceScores, pair_columns
 from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
-from metaeval.experiments.judgments.files import write_table
+from metaeval.experiments.judgments.sample import write_table
 from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.options import Draws, NotNegative, OpenShare, checked

@@ -13,12 +13,28 @@ import numpy.typing as npt
 
 from metaeval.corruptions.language.whole import corpus_of
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.search.beam import Reached, Score, SearchLimits, Trace, Trial, search
-from metaeval.search.drafts import Draft, free, vocabulary
-from metaeval.search.falsehoods import FOIL, REFERENCES, FoilCheck, false_drafts, rule_of
-from metaeval.search.fluency import Fluency
-from metaeval.search.pool import SIZE, Pool, draw_pool
-from metaeval.search.target import Target
+from metaeval.search.beam import (
+    Draft,
+    Reached,
+    Score,
+    SearchLimits,
+    Trace,
+    Trial,
+    free,
+    search,
+    vocabulary,
+)
+from metaeval.search.pool import (
+    FOIL,
+    REFERENCES,
+    SIZE,
+    FoilCheck,
+    Pool,
+    draw_pool,
+    false_drafts,
+    rule_of,
+)
+from metaeval.search.target import Fluency, Target
 
 # generic captions; the dataset's most frequent ones are added
 GENERIC = (

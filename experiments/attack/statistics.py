@@ -14,9 +14,8 @@ from scipy.stats import binomtest
 
 from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
 from metaeval.experiments.means import Means
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial, search
 from metaeval.search.pool import Pool, chance_of_choice
@@ -190,13 +189,11 @@ def attack_statistics(
     def curve(first: Floats) -> Curve:
         return {k: share(first <= max(1, k)) for k in budgets}
 
-    def has_length(trial: Trial, i: int) -> bool:
-        return abs(len(trial.draft.words) - lengths[i]) <= 1
-
     main = main_traces(outcome)
     first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
     success = {constraint: curve(calls) for constraint, calls in first.items()}
-    success[LENGTH] = curve(first_successes(main, has_length))
+    same_length = first_successes(main, lambda t, i: abs(len(t.draft.words) - lengths[i]) <= 1)
+    success[LENGTH] = curve(same_length)
 
     def has_edits(k: int) -> Callable[[Trial, int], bool]:
         return lambda trial, _: trial.draft.edits <= k
@@ -437,8 +434,7 @@ def _expected(chances: Floats, values: Floats) -> Floats:
     known = ~np.isnan(values)
     weight = (chances * known).sum(axis=1)
     total = np.where(known, chances * values, 0.0).sum(axis=1)
-    result: Floats = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
-    return result
+    return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
 
 
 def fooled_key(constraint: str) -> str:

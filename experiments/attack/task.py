@@ -42,15 +42,15 @@ from metaeval.experiments.attack.statistics import (
     wins,
 )
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.captions import (
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
@@ -58,14 +58,12 @@ from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN
-from metaeval.runs.records import Edit, Version
+from metaeval.runs.records import HUMAN, Edit, Version
 from metaeval.runs.store import CacheError, Store
 from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits, Trial
-from metaeval.search.falsehoods import rule_of
-from metaeval.search.fluency import CENTRAL, Fluency
-from metaeval.search.target import Target, headline_column
+from metaeval.search.pool import rule_of
+from metaeval.search.target import CENTRAL, Fluency, Target, headline_column
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.text.tokenizers.base import forget_texts
 

@@ -19,8 +19,7 @@ from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.measured import SystemRanking
-from metaeval.runs.columns import IMAGE_ID, SET
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
@@ -268,8 +267,7 @@ def _mean_ranks(scores: Sequence[tuple[Floats, ScoreColumn]]) -> Floats:
         ]
     )
     known = (~np.isnan(ranks)).sum(axis=0)
-    means: Floats = np.where(known > 0, np.nansum(ranks, axis=0) / np.maximum(known, 1), np.nan)
-    return means
+    return np.where(known > 0, np.nansum(ranks, axis=0) / np.maximum(known, 1), np.nan)
 
 
 def _permutation(difference: SystemDifference, permutations: int) -> PairTest:

@@ -30,9 +30,9 @@ from metaeval.experiments.captioners.agreement import (
     agreement_matrices,
     disagreements,
     human_matrix,
+    length_analysis,
     mean_with_others,
 )
-from metaeval.experiments.captioners.length import length_analysis
 from metaeval.experiments.captioners.systems import (
     MEAN,
     ScoredSystems,
@@ -43,27 +43,25 @@ from metaeval.experiments.captioners.systems import (
     scored_systems,
     with_all_references,
 )
-from metaeval.experiments.captions import (
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     record_counts,
     reference_counts,
     write_references,
     write_versions,
 )
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN, IMAGE_ID, SET
-from metaeval.runs.csv_text import spreadsheet_cell
-from metaeval.runs.records import Version
+from metaeval.runs.files import spreadsheet_cell
+from metaeval.runs.records import HUMAN, IMAGE_ID, SET, Version
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts

@@ -16,16 +16,15 @@ from metaeval.config import load_dataset
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import record_counts
-from metaeval.experiments.forced_choice.scores import (
+from metaeval.experiments.forced_choice.statistics import (
     ChoiceScores,
     pairs_to_score,
     score_choices,
+    statistics,
     write_pairs,
 )
-from metaeval.experiments.forced_choice.statistics import statistics
 from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
+from metaeval.experiments.record import RunRecord, record_counts
 from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked

@@ -16,20 +16,21 @@ import numpy.typing as npt
 from metaeval.experiments.graded.differences import Comparable, extreme_steps
 from metaeval.experiments.graded.seeds import seed_spread
 from metaeval.experiments.stored_results import code_digest
-from metaeval.results.base import Cell, Estimate, Model
+from metaeval.results.base import Cell, Estimate, Measured, Model
 from metaeval.results.graded import MEASURES, dose_rows
-from metaeval.results.metric import Measured
-from metaeval.runs.digests import digest
+from metaeval.runs.files import digest
 from metaeval.runs.store import Store
-from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.correlation.rank_order_within import rank_orders_within
+from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.dose import dose_record
-from metaeval.stats.ordering.graded import GradedRecord, ResampledGraded, graded_result
+from metaeval.stats.ordering.graded import (
+    GradedRecord,
+    ResampledGraded,
+    graded_result,
+    selected_statistics,
+)
 from metaeval.stats.ordering.pairwise import pairwise, worst_first, worst_inversion
-from metaeval.stats.ordering.selected import selected_statistics
-from metaeval.stats.resampling.bootstrap import Counts, defined_replicates
+from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import replicate_statistics
 
 WORST_IMAGES = 200  # how many of a column's worst inversions are named

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -131,19 +130,12 @@ def against_controls(
             {measure: values},
             names,
             [c.column.name for c in controls],
-            partial(_against, common, confidence),
+            lambda hypotheses: [_difference(common, *each, confidence) for each in hypotheses],
             f"{len(others)} columns, each against the best control",
             alpha=alpha,
         )
         against |= {key: AgainstControl.of(test, key, alpha) for key, test in tested.items()}
     return against
-
-
-def _against(
-    common: CommonItems, confidence: float, hypotheses: Sequence[tuple[str, str, str]]
-) -> list[PairTest]:
-    """The tests of (measure, metric, control)."""
-    return [_difference(common, measure, a, b, confidence) for measure, a, b in hypotheses]
 
 
 def _difference(common: CommonItems, measure: str, a: str, b: str, confidence: float) -> PairTest:

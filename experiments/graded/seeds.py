@@ -21,10 +21,8 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.results.graded import MEASURES
-from metaeval.runs.columns import HUMAN
-from metaeval.runs.records import Version
-from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.correlation.rank_order_within import rank_order_within
+from metaeval.runs.records import HUMAN, Version
+from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
 
 Floats = npt.NDArray[np.float64]

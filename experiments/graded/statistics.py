@@ -22,11 +22,11 @@ from metaeval.experiments.graded.differences import (
     against_controls,
     differences,
 )
+from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.runs import files
-from metaeval.runs.columns import (
+from metaeval.runs.records import (
     APPLIED,
     CAPTION,
     HARM,
@@ -37,8 +37,10 @@ from metaeval.runs.columns import (
     REQUESTED_RATE,
     SEED,
     SET,
+    DrawnCorruption,
+    TrainingSeeds,
+    paper_value,
 )
-from metaeval.runs.records import DrawnCorruption, TrainingSeeds, paper_value
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds

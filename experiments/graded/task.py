@@ -23,23 +23,24 @@ import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import component, load_dataset
+from metaeval.config import component, compose_config, load_dataset
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, Published, ToScore
-from metaeval.experiments.captions import (
+from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
+from metaeval.experiments.graded.statistics import statistics
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
-from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, problems
@@ -48,8 +49,8 @@ from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, LEVEL
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import CAPTION, IMAGE_ID, LEVEL, ScoreColumn
+from metaeval.schema import Degrees
 from metaeval.scoring import CEILING, MetricScores
 
 log = logging.getLogger(__name__)
@@ -330,3 +331,32 @@ def configured(node: DictConfig | None) -> list[Corruption]:
         made = component({**options, "rates": ordered}, "corruption")
         return list(made)
     return [component({**options, "rate": rate}, "corruption") for rate in ordered]
+
+
+def mixtures(
+    parts: Sequence[str] | None = None, rates: Sequence[float] | None = None
+) -> list[Corruption]:
+    """A mixture of the named corruptions at each rate, worst first; one in all if none has a rate.
+
+    Raises ConfigError for names that are not corruptions, and for fewer than two.
+    """
+    if not parts or isinstance(parts, str):
+        raise ConfigError("give the corruptions of the mixture: corruption.parts=[replace,shuffle]")
+    nodes = [dict(compose_config([f"corruption={name}"]).corruption) for name in parts]
+    rated = [node.get("rates") is not None for node in nodes]
+    for node in nodes:
+        for key in Degrees.__annotations__:
+            node.pop(key, None)
+
+    def mixture(rate: float | None) -> Mixture:
+        made = [
+            component({**node, "rate": rate} if has_rate else node, "corruption")
+            for node, has_rate in zip(nodes, rated, strict=True)
+        ]
+        return Mixture(made, rate)
+
+    if not any(rated):
+        return [mixture(None)]
+    if not rates:
+        raise ConfigError("a mixture of corruptions with rates needs corruption.rates=[0.25,0.5]")
+    return [mixture(rate) for rate in sorted(rates, reverse=True)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from metaeval.experiments.judgments.further import Estimates, binary_agreement, score_groups
+from metaeval.errors import InputError
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
     Correlation,
@@ -16,18 +17,264 @@ from metaeval.experiments.judgments.sample import (
     RowCorrelations,
     Sample,
     View,
+    varies,
 )
 from metaeval.results.base import Estimate
-from metaeval.stats.agreement.controls import partial_correlation
+from metaeval.stats.agreement.ceiling import LEAST_ITEMS, alt_test, disattenuated_correlation
+from metaeval.stats.agreement.controls import pair_table, partial_correlation
 from metaeval.stats.correlation.correlations import (
     WeightedCorrelations,
     correlation,
     correlations,
 )
-from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within, tie_calibration
-from metaeval.stats.resampling.bootstrap import Counts, interval_estimate, percentile_interval
+from metaeval.stats.ordering.detection import classification
+from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
+from metaeval.stats.ordering.tie_calibration import (
+    cross_fitted_tie_calibration,
+    pair_outcomes,
+    pairs_within,
+    tie_calibration,
+)
+from metaeval.stats.preference.difference import PreferenceCurve, preference_curve, to_rating_scale
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    interval_estimate,
+    percentile_interval,
+    resampled_sums,
+)
 from metaeval.stats.resampling.items import Floats, scaled, without_rounding
-from metaeval.stats.resampling.means import resampled_sums
+from metaeval.stats.sample_size import label_efficiency
+
+Estimates = dict[str, Estimate]  # by name
+
+LABELS = 100  # of which `label_efficiency` says how many they are worth
+_REPLICATES = 500  # of these intervals; logistic curves are fitted in the first 200
+_CURVES = 200
+MOST_GROUPS = 10  # with more different integers the range of the ratings is divided
+DIVISIONS = 5
+_POINTS = 13  # of a drawn curve
+EPSILON = 0.2  # of the alt-test: the source's advice where raters are experts
+
+
+def further_agreement(
+    column: RankedScores, given: Ratings, sample: Sample, dimension: str, confidence: float
+) -> tuple[Estimates, list[dict[str, Any]]]:
+    """The further statistics of a column in one dimension, and the points of its curve of
+    preference; nothing for a constant column."""
+    if not varies(column):
+        return {}, []
+    x, y, image, counts = column.scores, given.mean, given.image, sample.counts[:_REPLICATES]
+    differences = pairwise_difference_pearson(x, y, image, counts=counts, confidence=confidence)
+    ties = cross_fitted_tie_calibration(x, y, image, counts=counts, confidence=confidence)
+    saved = label_efficiency(x, y, image, n_labels=LABELS, counts=counts, confidence=confidence)
+    worth = [LABELS * v for v in (saved.efficiency, saved.low, saved.high)]
+    estimates = {
+        "difference_pearson": Estimate(
+            value=differences.r, low=differences.low, high=differences.high, n=differences.n_pairs
+        ),
+        "cross_fitted_accuracy": Estimate(
+            value=ties.accuracy, low=ties.low, high=ties.high, n=ties.n_pairs
+        ),
+        "labels_worth": Estimate(value=worth[0], low=worth[1], high=worth[2], n=saved.n),
+        **_disattenuated(column, sample, dimension, given, confidence),
+        **_soft_pairwise(column, given, sample),
+        **_replacement(column, given, sample, dimension),
+    }
+    curve = _curve(column, given, sample, confidence)
+    if curve is None:
+        return estimates, []
+    estimates["noticed"] = Estimate(
+        value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
+    )
+    return estimates, _points(curve)
+
+
+def binary_agreement(
+    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+) -> Estimates:
+    """Average precision and AUROC of the label 1, and the share of the captions that have it;
+    nothing for ratings of more than two values.
+
+    Where a higher label means a worse caption (`dataset.higher_is_better=false`), the lowest scores
+    are expected to have it.
+    """
+    rated = ~np.isnan(given.mean)
+    values = np.unique(given.mean[rated])
+    if len(values) != 2:
+        return {}
+    upward = sample.judged.higher_is_better
+    positive = given.mean[rated] == values[1 if upward else 0]
+    scores = column.scores[rated] if upward else -column.scores[rated]
+    found = classification(
+        scores, positive, given.image[rated], sample.counts, confidence=confidence
+    )
+    precision, area = found.average_precision_ci, found.auroc_ci
+    return {
+        "average_precision": Estimate(
+            value=found.average_precision, low=precision[0], high=precision[1], n=found.n
+        ),
+        "auroc": Estimate(value=found.auroc, low=area[0], high=area[1], n=found.n),
+        "positive": Estimate(value=found.n_positive / found.n if found.n else None),
+    }
+
+
+def _disattenuated(
+    column: RankedScores, sample: Sample, dimension: str, given: Ratings, confidence: float
+) -> Estimates:
+    """r free of the raters' noise, where every rated caption has the same number of ratings."""
+    judged = sample.judged.judged
+    sizes = {len(j.human[dimension]) for j in judged if j.human.get(dimension)}
+    if len(sizes) != 1 or (k := sizes.pop()) < 2:
+        return {}
+    nothing = (np.nan,) * k
+    ratings = np.array([j.human.get(dimension) or nothing for j in judged], dtype=np.float64)
+    made = disattenuated_correlation(
+        column.scores, ratings, given.image, counts=sample.counts[:_REPLICATES],
+        confidence=confidence,
+    )  # fmt: skip
+    corrected = Estimate(
+        value=made.corrected, low=made.corrected_low, high=made.corrected_high, n=made.n
+    )
+    return {"disattenuated": corrected}
+
+
+def _curve(
+    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+) -> PreferenceCurve | None:
+    """P(people prefer the higher score) over the pairs that they rate differently."""
+    pairs = pair_table(column.scores, given.mean, np.zeros(len(given.mean)), given.image)
+    if not len(pairs.image):
+        return None
+    images = np.unique(pairs.image)
+    return preference_curve(
+        pairs.score_difference, np.ones(len(pairs.image)), pairs.image,
+        counts=sample.counts[:_CURVES, images], points=_POINTS, confidence=confidence,
+    )  # fmt: skip
+
+
+def _points(curve: PreferenceCurve) -> list[dict[str, Any]]:
+    """P(people prefer the higher score) by the difference of scores. `y` is logistic; `isotonic`
+    assumes only that the curve does not fall, and shows whether the logistic curve fits."""
+    names = ("x", "y", "low", "high", "isotonic")
+    columns = (
+        curve.difference,
+        curve.logistic,
+        curve.logistic_low,
+        curve.logistic_high,
+        curve.isotonic,
+    )
+    return [
+        dict(zip(names, map(float, point), strict=True)) for point in zip(*columns, strict=True)
+    ]
+
+
+def _replacement(column: RankedScores, given: Ratings, sample: Sample, dimension: str) -> Estimates:
+    """The alternative annotator test (Calderon et al. 2025), where it is known who gave each rating
+    and enough captions have two.
+
+    The winning rate is the share of the `n` raters against whom the metric wins: with one half or
+    more it may replace one. `advantage`: the mean probability that the metric is at least as close
+    to the other raters; `n` is the fewest captions of a rater.
+    """
+    judged = sample.judged.judged
+    names = sorted({name for j in judged for name in j.raters})
+    if len(names) < 2:
+        return {}
+    place = {name: k for k, name in enumerate(names)}
+    ratings = np.full((len(judged), len(names)), np.nan)
+    for row, j in zip(ratings, judged, strict=True):
+        row[[place[name] for name in j.raters]] = j.human[dimension] if j.raters else ()
+    try:
+        made = alt_test(
+            to_rating_scale(column.scores, ratings, given.image), ratings, epsilon=EPSILON
+        )
+    except InputError:  # too few captions, or ratings sorted within captions
+        return {}
+    tested = made.n_items[made.n_items >= LEAST_ITEMS]
+    return {
+        "winning_rate": Estimate(value=made.winning_rate, n=len(tested)),
+        "advantage": Estimate(value=made.advantage, n=int(tested.min())),
+    }
+
+
+def _soft_pairwise(column: RankedScores, given: Ratings, sample: Sample) -> Estimates:
+    """SPA over systems; several captions of one system and image are averaged."""
+    systems = sample.systems
+    if len(systems) < 2:
+        return {}
+    place = {name: k for k, name in enumerate(systems)}
+    known = np.array([j.system in place for j in sample.judged.judged])
+    known &= ~(np.isnan(column.scores) | np.isnan(given.mean))
+    row = np.array([place.get(j.system or "", 0) for j in sample.judged.judged])
+    cell = (row * given.n_images + given.image)[known]
+    size = len(systems) * given.n_images
+    n = np.bincount(cell, minlength=size)
+
+    def table(values: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(cell, values[known], minlength=size) / n
+        return np.asarray(means.reshape(len(systems), given.n_images))
+
+    made = soft_pairwise_accuracy(table(given.mean), table(column.scores))
+    return {"soft_pairwise_accuracy": Estimate(value=made.value)} if made.n_pairs else {}
+
+
+def score_groups(
+    column: RankedScores, given: Ratings, counts: Counts, confidence: float
+) -> Estimates:
+    """The mean score of captions that people rated alike, and how far it lies above the group
+    below, in standard deviations of all scores; nothing where there are fewer than two groups.
+
+    After TIGEr's Figs. 4 and 8: a metric that agrees with people scores each group above the one
+    below.
+    """
+    labels, group = rating_groups(given.mean)
+    known = (group >= 0) & ~np.isnan(column.scores)
+    if len(labels) < 2 or not known.any():
+        return {}
+    scores = column.scores[known]
+    greatest = float(np.abs(scores).max()) or 1.0  # of small scores the squares would be 0
+    spread = greatest * float((scores / greatest).std())
+    cell = given.image[known] * len(labels) + group[known]
+    size = given.n_images * len(labels)
+    sums = np.bincount(cell, scores, minlength=size).reshape(given.n_images, -1)
+    n = np.bincount(cell, minlength=size).reshape(given.n_images, -1)
+    with np.errstate(invalid="ignore"):
+        means = sums.sum(axis=0) / n.sum(axis=0)
+        both = resampled_sums(np.concatenate([sums, n.astype(np.float64)], axis=1), counts)
+        replicates = both[:, : len(labels)] / both[:, len(labels) :]
+    estimates = {}
+    for k, label in enumerate(labels):
+        low, high = percentile_interval(replicates[:, k], confidence, int((n[:, k] > 0).sum()))
+        count = int(n[:, k].sum())
+        estimates[f"mean_score_{label}"] = Estimate(value=means[k], low=low, high=high, n=count)
+        if k:
+            step = (means[k] - means[k - 1]) / spread if spread else float("nan")
+            estimates[f"step_{label}"] = Estimate(value=step)
+    return estimates
+
+
+def rating_groups(means: Floats) -> tuple[tuple[str, ...], np.ndarray]:
+    """The names of the groups, and the group of each mean rating (−1 where it is NaN).
+
+    A mean rating belongs to the nearest integer, halves to the upper one. With more than
+    MOST_GROUPS integers, or one, the range of the ratings is cut into DIVISIONS equal parts.
+
+    >>> rating_groups(np.array([1.0, 1.4, 1.5, np.nan, 3.0]))
+    (('1', '2', '3'), array([ 0,  0,  1, -1,  2]))
+    """
+    known = means[~np.isnan(means)]
+    group = np.full(len(means), -1, dtype=np.int64)
+    if not len(known) or known.min() == known.max():
+        return (), group
+    rounded = np.floor(known + 0.5)
+    values = np.unique(rounded)
+    if 2 <= len(values) <= MOST_GROUPS:
+        group[~np.isnan(means)] = np.searchsorted(values, rounded)
+        return tuple(f"{value:g}" for value in values), group
+    edges = np.linspace(known.min(), known.max(), DIVISIONS + 1)
+    group[~np.isnan(means)] = np.clip(np.searchsorted(edges, known, "right") - 1, 0, DIVISIONS - 1)
+    return tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)), group
 
 
 def agreement_of(
@@ -83,19 +330,15 @@ def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: 
     accuracy = Estimate.of(
         interval_estimate(calibrated.accuracy, replicates, confidence, calibrated.n_groups)
     )
+    distance = pairs_within(column.scores, given.mean, given.image).distance
+    tied = float((distance <= calibrated.epsilon).mean()) if len(distance) else float("nan")
     return {
         "accuracy": accuracy.model_copy(update={"n": calibrated.n_pairs}),
         "uncalibrated": Estimate(value=calibrated.uncalibrated),
         "epsilon": Estimate(value=calibrated.epsilon),
-        "tied": Estimate(value=_share_tied(column, given, calibrated.epsilon)),
+        "tied": Estimate(value=tied),
         "pairs": Estimate(value=calibrated.total),
     }
-
-
-def _share_tied(column: RankedScores, given: Ratings, epsilon: float) -> float:
-    """The share of pairs of captions of one image that ε makes ties; NaN without pairs."""
-    distance = pairs_within(column.scores, given.mean, given.image).distance
-    return float((distance <= epsilon).mean()) if len(distance) else float("nan")
 
 
 def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:

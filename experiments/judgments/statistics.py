@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,6 @@ from omegaconf import DictConfig
 from scipy.stats import rankdata
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.controls import merged
 from metaeval.experiments.fitted import (
     FAMILY,
     IMAGE,
@@ -25,14 +25,16 @@ from metaeval.experiments.fitted import (
     text_features,
 )
 from metaeval.experiments.judgments.agreement import (
+    EPSILON,
+    Estimates,
     agreement_of,
+    further_agreement,
     of_view,
     on_common_rows,
     pair_accuracy,
     system_accuracy,
     system_means,
 )
-from metaeval.experiments.judgments.further import EPSILON, Estimates, further_agreement
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
     Columns,
@@ -46,17 +48,16 @@ from metaeval.experiments.judgments.sample import (
     sample_of,
     varies,
 )
-from metaeval.experiments.means import Resampled, ResampledValue, too_few_draws
+from metaeval.experiments.means import Resampled, ResampledValue, merged, too_few_draws
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
-from metaeval.stats.ordering.ties import ties
+from metaeval.stats.ordering.tie_calibration import ties
 from metaeval.stats.resampling.items import Floats, without_rounding
 from metaeval.stats.significance.comparison import (
     PairTest,
@@ -152,7 +153,7 @@ def statistics(
         },
         settings={
             **settings._asdict(),
-            **{name: value for name, value in judged.protocol.as_dict().items() if name != "name"},
+            **{name: value for name, value in asdict(judged.protocol).items() if name != "name"},
             "dimensions": judged.dimensions,
         },
         declared=tuple(measure for dimension in made for measure in dimension.declared()),
@@ -342,11 +343,12 @@ class Dimension:
                 tests.append([self._swapped(a, b) for a, b in pairs])
             tests.append([tested.difference(a.name, b.name) for a, b in pairs])
             if name == "pearson":
-                differences = [test.difference for test in tests[0]]
+                nan, people = float("nan"), self.given.mean
+                williams = [williams_test(a.scores, b.scores, people) for a, b in pairs]
                 tests.append(
                     [
-                        self._williams(a, b, difference)
-                        for (a, b), difference in zip(pairs, differences, strict=True)
+                        PairTest(test.difference, nan, nan, w.p_two_sided, "williams", w.df + 3)
+                        for test, w in zip(tests[0], williams, strict=True)
                     ]
                 )
             names = [(a.name, b.name) for a, b in pairs]
@@ -376,10 +378,6 @@ class Dimension:
             replicates=self.settings.permutations,
             seed=self.settings.seed,
         )
-
-    def _williams(self, a: RankedScores, b: RankedScores, difference: float) -> PairTest:
-        made, nan = williams_test(a.scores, b.scores, self.given.mean), float("nan")
-        return PairTest(difference, nan, nan, made.p_two_sided, "williams", made.df + 3)
 
     def controls(self) -> dict[str, AgainstControl]:
         """Every metric against the best control by these statistics, if there are any."""

@@ -17,22 +17,24 @@ from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import language_info, language_note, record_counts
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
-from metaeval.experiments.judgments.files import write_judgments, write_scores
-from metaeval.experiments.judgments.sample import JudgmentSettings, row_counts
+from metaeval.experiments.judgments.sample import (
+    JudgmentSettings,
+    row_counts,
+    write_judgments,
+    write_scores,
+)
 from metaeval.experiments.judgments.statistics import statistics
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
+from metaeval.experiments.printout import printout, spread
+from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
 from metaeval.experiments.scores import score_all
 from metaeval.experiments.stored_results import stored_result
-from metaeval.experiments.text_table import spread
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
-from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM
+from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM
 from metaeval.scoring import MetricScores
 
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"

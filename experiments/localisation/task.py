@@ -23,26 +23,23 @@ from metaeval.data.dataset import ImageId
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import (
+from metaeval.experiments.localisation.explained import suspicion
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     language_note,
     write_references,
     write_versions,
 )
-from metaeval.experiments.explanations import explain_captions
-from metaeval.experiments.localisation.explained import suspicion
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
-from metaeval.experiments.scores import open_store, score_all, write_scores
+from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
-from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, LEVEL, SET
-from metaeval.runs.records import Edit, Version
+from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
@@ -228,8 +225,8 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
         return (
             f"{data.judged.title}: {len(captions):,} of {len(data.judged):,} captions have wrong "
             f"and right words{language_note(data.judged.dataset)}; "
-            f"{sum(len(c.words) for c in captions):,} words, {sum(map(_n_wrong, captions)):,} of "
-            f"them wrong; {data.judged.dataset.records}"
+            f"{sum(len(c.words) for c in captions):,} words, "
+            f"{sum(sum(c.wrong) for c in captions):,} of them wrong; {data.judged.dataset.records}"
         )
 
     def write_versions(self, data: MarkedData, record: RunRecord) -> None:
@@ -438,7 +435,3 @@ def _captions(data: MarkedData) -> pd.DataFrame:
     versions = [(i, v.set, v.level, v.caption) for i, v in _versions(data)]
     items = np.repeat([c.item for c in data.captions], [1 + len(c.words) for c in data.captions])
     return pd.DataFrame(versions, columns=[IMAGE_ID, SET, LEVEL, CAPTION]).assign(**{ITEM: items})
-
-
-def _n_wrong(caption: MarkedCaption) -> int:
-    return sum(caption.wrong)

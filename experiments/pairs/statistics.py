@@ -22,7 +22,7 @@ from metaeval.experiments.pairs.outcomes import (
     shares_of,
 )
 from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import (
     AgainstControl,
     Comparison,
@@ -31,12 +31,11 @@ from metaeval.results.comparison import (
     hypotheses,
 )
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
-from metaeval.stats.ordering.classification import classification
+from metaeval.stats.ordering.detection import classification
 from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
@@ -179,7 +178,11 @@ def statistics(
             mean = against_controls(counted, credits_of, ranked, controls, shared, in_mean=True)
             of_means |= {key_of(c): entry for entry in mean.values()}
             differences_of[key_of(c)] = differences(credits_of, ranked, shared)
-            shows = [kind in shown_by(of_kinds[c]) for kind in groups.kinds]
+            # the kinds on which some metric is significantly above the best control
+            shows = [
+                kind in of_kinds[c] and of_kinds[c][kind].shows == "something"
+                for kind in groups.kinds
+            ]
             accuracy[c] = {
                 name: accuracies(of, shared, np.array(shows)) for name, of in counted.items()
             }
@@ -264,11 +267,6 @@ def statistics(
     )
 
 
-def shown_by(controls: Mapping[str, AgainstControl]) -> list[str]:
-    """The kinds on which some metric is significantly above the best control."""
-    return [kind for kind, entry in controls.items() if entry.shows == "something"]
-
-
 def count(outcome: Outcomes, shared: PairSample, rows: Mask | None = None) -> ShareCounts:
     """The shares of right, tied and credited pairs by kind, of the chosen rows."""
     right, tied, credit = (shares_of(v, shared.groups, shared.weights, rows) for v in outcome)
@@ -350,8 +348,7 @@ def against_controls(
 
     @cache
     def by_kind(metric: str, control: str) -> Floats:
-        gaps: Floats = _gaps(credits_of[metric], credits_of[control], groups).sum(axis=0)
-        return gaps
+        return _gaps(credits_of[metric], credits_of[control], groups).sum(axis=0)
 
     tested = against_best_control(
         values,

@@ -20,7 +20,6 @@ from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import language_info, language_note, record_counts
 from metaeval.experiments.fitted import TEXT, as_scores, predictions, text_features
 from metaeval.experiments.pairs.outcomes import Ties
 from metaeval.experiments.pairs.statistics import (
@@ -30,15 +29,15 @@ from metaeval.experiments.pairs.statistics import (
     statistics,
 )
 from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
+from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, PositiveInt, checked
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID, ITEM, RIVAL
-from metaeval.runs.csv_text import csv_text
+from metaeval.runs.files import csv_text
+from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL
 from metaeval.scoring import MetricScores
 
 

@@ -26,11 +26,10 @@ from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.files import write_result
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
 
@@ -169,7 +168,9 @@ class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
                 if base.key in at.result.controls:
                     controls[measure.key] = at.result.controls[base.key]
         first = next(iter(dict.fromkeys(m.group for m in declared)), "")
-        shown = [replace(m, shown=_is_shown(data, m, first)) for m in declared]
+        # of people's judgements the first measure is a table; the others are folded
+        every = isinstance(data.data, CaptionDataset)
+        shown = [replace(m, shown=every or m.group == first) for m in declared]
         return MeasuredResult(
             experiment="references",
             dataset=data.data.name,
@@ -235,11 +236,6 @@ def _keys(at: AtCount, of_choice: bool) -> dict[Measure, Measure]:
         )
         for measure in shown
     }
-
-
-def _is_shown(data: Repeated, measure: Measure, first: str) -> bool:
-    """Of people's judgements the first measure is a table; the others are folded."""
-    return isinstance(data.data, CaptionDataset) or measure.group == first
 
 
 def _columns(scores: Sequence[AtCount]) -> list[MetricResult]:

@@ -6,11 +6,14 @@ caption the best of all captions, and is a caption's own image the best of all i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
@@ -19,29 +22,155 @@ from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.captions import (
+from metaeval.experiments.judgments.sample import write_table
+from metaeval.experiments.means import Means
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.judgments.files import write_table
-from metaeval.experiments.means import Means
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
-from metaeval.experiments.retrieval.matrix import score_every_pair
-from metaeval.experiments.retrieval.ranks import MEASURES, SearchRanks, hits_at, ranks_of
 from metaeval.experiments.scores import open_store
-from metaeval.metrics.base import Metric
+from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.progress import progress_bar
+from metaeval.results.base import Measured
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured
+from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN
-from metaeval.runs.records import Version
-from metaeval.scoring import MetricScores, refuse_equal_columns
+from metaeval.runs.files import digest
+from metaeval.runs.records import HUMAN, Version
+from metaeval.runs.store import CacheError, Store, content_digest
+from metaeval.scoring import (
+    MetricScores,
+    bind,
+    checked_scores,
+    failed_with,
+    refuse_equal_columns,
+    with_verdict,
+)
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
+
+# a measure, the field of `SearchRanks` that it is of, and how many places count
+MEASURES = tuple(
+    (Measure(f"{way}_R{k}", f"R@{k}, {way.replace('_', ' ')}", unit="share"), way, k)
+    for way in ("image_to_text", "text_to_image")
+    for k in (1, 5, 10)
+)
+Ints = npt.NDArray[np.int64]
+
+
+class SearchRanks(NamedTuple):
+    """The items that take part [n], and the rank of each one's own match, 0 = first, both ways."""
+
+    items: Ints
+    image_to_text: Ints
+    text_to_image: Ints
+
+
+def ranks_of(scores: Floats) -> SearchRanks:
+    """The ranks from scores [captions, images], more is better; caption i belongs to image i.
+
+    A rank counts the others with a score at least as high: ties count against the metric. An image
+    or caption that has no score with any other leaves with its counterpart; ValueError where single
+    scores are still missing then.
+
+    >>> ranks_of(np.array([[3.0, 1.0], [2.0, 2.0]]))
+    SearchRanks(items=array([0, 1]), image_to_text=array([0, 0]), text_to_image=array([0, 1]))
+    """
+    missing = np.isnan(scores)
+    items = np.flatnonzero(~(missing.all(axis=0) | missing.all(axis=1)))
+    kept = scores[np.ix_(items, items)]
+    if np.isnan(kept).any():
+        raise ValueError("some pairs of a caption and an image have no score")
+    own = np.diag(kept)
+    return SearchRanks(
+        items,
+        (kept >= own[None, :]).sum(axis=0) - 1,
+        (kept >= own[:, None]).sum(axis=1) - 1,
+    )
+
+
+def hits_at(ranks: Mapping[str, SearchRanks], way: str, depth: int, n: int) -> dict[str, Floats]:
+    """Column → [n] whether a query's own match is among the first `depth`; NaN without a rank."""
+    hits = {}
+    for name, of_column in ranks.items():
+        hits[name] = np.full(n, np.nan)
+        hits[name][of_column.items] = getattr(of_column, way) < depth
+    return hits
+
+
+BLOCK = 20_000  # pairs that are scored together, and kept together in the cache
+
+
+def score_every_pair(
+    metric: Metric, dataset: CaptionDataset, captions: Sequence[str], store: Store
+) -> tuple[MetricScores, Scores | None]:
+    """The outcome of a metric, and its scores [columns, captions, images]; `None` unless ok.
+
+    The outcome's own scores are those of each caption with its own image.
+    """
+    started = time.perf_counter()
+    if metric.pairwise:
+        skipped = MetricScores(
+            metric.name, metric.columns, (None,) * len(metric.columns), "skipped",
+            "it compares two captions, and retrieval scores single ones", "use experiment=pairs",
+        )  # fmt: skip
+        return skipped, None
+    bound = bind(metric, dataset, store, fetch=True)
+    scorer = bound.scorer
+    if scorer is None:
+        return bound, None
+    try:
+        table, computed = _matrix(scorer, captions, len(dataset), store)
+    except CacheError:
+        raise
+    except Exception as error:
+        return replace(failed_with(bound, error), scorer=None), None
+    finally:
+        scorer.close()
+    own = np.ascontiguousarray(table[:, np.arange(len(captions)), np.arange(len(captions))].T)
+    outcome = replace(
+        with_verdict(bound, scorer, store),
+        scorer=None,
+        scores=own,
+        n_scored=computed,
+        n_cached=table[0].size - computed,
+        seconds=time.perf_counter() - started,
+    )
+    return outcome, table
+
+
+def _matrix(
+    scorer: Scorer, captions: Sequence[str], n_images: int, store: Store
+) -> tuple[Scores, int]:
+    """The scores, and how many pairs were computed now."""
+    images = digest(b"".join(digest(scorer.context(i)) for i in range(n_images)))
+    namespace = f"retrieval:{scorer.signatures}"
+    table = np.empty((len(scorer.columns), len(captions), n_images))
+    rows = max(1, BLOCK // n_images)
+    prepared, computed = False, 0
+    for start in progress_bar(range(0, len(captions), rows), desc=scorer.columns[0].name):
+        block = captions[start : start + rows]
+        key, size = digest(images + content_digest(block)), len(block) * n_images
+        known = store.get_many(namespace, [key]).get(key, b"") if scorer.cacheable else b""
+        if len(known) != 8 * size * len(scorer.columns):
+            if not prepared:
+                scorer.prepare()
+                prepared = True
+            texts = [caption for caption in block for _ in range(n_images)]
+            index: npt.NDArray[np.intp] = np.tile(np.arange(n_images), len(block))
+            scores = checked_scores(scorer, texts, index)[:, : len(scorer.columns)]
+            known, computed = np.ascontiguousarray(scores.T).tobytes(), computed + size
+            if scorer.cacheable and scorer.temporary is None:
+                store.put_many(namespace, {key: known})
+        of_block = np.frombuffer(known).reshape(len(scorer.columns), len(block), n_images)
+        table[:, start : start + len(block)] = of_block
+    return table, computed
+
 
 MOST_IMAGES = 5000  # a metric's scores are held in memory: 200 MB a column with so many
 

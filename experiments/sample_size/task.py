@@ -17,13 +17,12 @@ from metaeval.experiments.graded.statistics import matrix, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.record import RunRecord
 from metaeval.options import OpenShare, PositiveInt
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import MetricResult
 from metaeval.runs import files
-from metaeval.runs.columns import IMAGE_ID, METRIC
+from metaeval.runs.records import IMAGE_ID, METRIC
 from metaeval.scoring import MetricScores
-from metaeval.stats.correlation.rank_order_within import rank_orders_within
+from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
 from metaeval.stats.sample_size import images_for_power, order_stability, power_at
 

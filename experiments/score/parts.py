@@ -3,20 +3,108 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metaeval.experiments.score.corpus import PATTERN
-from metaeval.experiments.score.rows import CaptionRow, RowBlock
-from metaeval.experiments.score.worker import BlockScores
-from metaeval.results.blocks import BlockEntry, ColumnSum, Manifest
+from metaeval.experiments.score.worker import BlockScores, CaptionRow, RowBlock
+from metaeval.metrics.base import Metric
+from metaeval.metrics.ngram.cider import DATASET, Cider
+from metaeval.metrics.ngram.ngrams import (
+    CountedCorpus,
+    DocumentFrequencies,
+    digest_document,
+    digest_documents,
+)
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.files import write_manifest
+from metaeval.results.run import BlockEntry, ColumnSum, Manifest, Measure
 from metaeval.runs import files, folder
-from metaeval.runs.columns import CAPTION, IMAGE_ID
+from metaeval.runs.files import digest
+from metaeval.runs.records import CAPTION, IMAGE_ID
+from metaeval.runs.store import content_digest
+
+PATTERN = "_idf-*.npz"  # pandas and pyarrow skip names that begin with "_"
+
+
+class CorpusPass:
+    """The document frequencies of all references of tables, for the metrics that want them.
+
+    A document is an image: what rows with the same image id and the same references share. In
+    memory are the distinct n-grams, and about 200 bytes a document, to know it again.
+
+    Parameters
+    ----------
+    metrics
+        Metrics by name; of these, CIDEr with the dataset as corpus of its idf is used.
+    folder
+        Where the frequencies are kept, in a file for each tokenizer.
+    tables
+        The digests of the tables: a file that is there already for the same is not counted again.
+    """
+
+    def __init__(self, metrics: Mapping[str, Metric], folder: Path, tables: Iterable[str]) -> None:
+        self._metrics, key = dict(metrics), "|".join(tables)
+        self._cider = {
+            name: metric
+            for name, metric in metrics.items()
+            if isinstance(metric, Cider)
+            and metric.idf == DATASET
+            and not metric.tokenizer.missing()
+        }
+        # by tokenizer: the metric that splits into words, the file, and what it will hold
+        self._counted: dict[str, tuple[Cider, Path, DocumentFrequencies]] = {}
+        for metric in self._cider.values():
+            signature = metric.tokenizer.signature
+            file = folder / f"_idf-{digest(f'{signature}|{key}').hex()[:12]}.npz"
+            self._counted[signature] = metric, file, DocumentFrequencies()
+        self._digests: dict[bytes, bytes] = {}  # of an image with its references → of these
+
+    @property
+    def needed(self) -> bool:
+        """Whether any frequencies are not there yet."""
+        return any(not file.is_file() for _, file, _ in self._counted.values())
+
+    def add(self, rows: Sequence[CaptionRow]) -> None:
+        """Count the documents of some rows that were not there before."""
+        documents = []
+        for row in rows:
+            references = row.references or ()
+            key = content_digest([repr(row.image_id), *references])
+            if key not in self._digests:
+                self._digests[key] = digest_document(references)
+                documents.append(references)
+        flat = [text for references in documents for text in references]
+        for metric, _, frequencies in self._counted.values():
+            words = iter(metric.words(flat))
+            frequencies.add([[next(words) for _ in references] for references in documents])
+
+    def finish(self) -> dict[str, Metric]:
+        """Write the frequencies, and return all metrics, these with the corpus of the tables."""
+        combined = digest_documents(self._digests.values()) if self._digests else ""
+        for signature, (_, file, frequencies) in self._counted.items():
+            if not file.is_file():
+                corpus = CountedCorpus(len(self._digests), combined, signature)
+                files.atomic(file, lambda p, f=frequencies, c=corpus: f.save(p, c))  # type: ignore[misc]
+        return {
+            name: self._cider[name].of_corpus(
+                self._counted[self._cider[name].tokenizer.signature][1]
+            )
+            if name in self._cider
+            else metric
+            for name, metric in self._metrics.items()
+        }
+
+    @property
+    def written(self) -> set[str]:
+        """The names of the files."""
+        return {file.name for _, file, _ in self._counted.values()}
+
 
 FOLDER, MANIFEST = files.BLOCKS, files.MANIFEST
 _KEY = b"metaeval"
@@ -109,3 +197,103 @@ def _ids(rows: Sequence[CaptionRow]) -> pa.Array:
     whole = all(isinstance(i, int) for i in ids)
     return pa.array(ids if whole else [None if i is None else str(i) for i in ids],
                     pa.int64() if whole else pa.string())  # fmt: skip
+
+
+# The distribution of the scores of a run, and the captions that its page shows.
+#
+# All numbers are exact. One column of all parts is in memory at a time: 8 bytes per caption.
+
+BINS = 60
+DRAWN, EXTREME = 400, 10  # captions drawn at random, and of each column the lowest and highest
+_SOME = 1 << 17  # scores at a time
+_QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+_NUMBERS = {
+    "mean": "Mean", "sd": "Sd", "min": "Lowest", "p5": "5%", "p25": "25%", "median": "Median",
+    "p75": "75%", "p95": "95%", "max": "Highest",
+}  # fmt: skip
+MEASURES = (
+    *(Measure(key, title, best="neither") for key, title in _NUMBERS.items()),
+    Measure("n", "Captions", unit="count", best="neither"),
+    Measure("n_nan", "Not scored", unit="count", best="neither"),
+)
+
+Floats = npt.NDArray[np.float64]
+Row = dict[str, Any]
+
+
+class ScoreDescription(NamedTuple):
+    """Column → its statistics; its bins; and the rows to show, with why each was chosen."""
+
+    statistics: Mapping[str, Measured]
+    bins: list[Row]
+    shown: list[Row]
+
+
+def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> Measured:
+    """The statistics of scores [n] without NaN, whose mean is known; `n_nan` captions have none.
+
+    Standard deviation with n - 1, quantiles with linear interpolation; the fact `n_lowest` is the
+    number of captions with the lowest score. The order of `scores` may be changed.
+    """
+    numbers: dict[str, float | None] = dict.fromkeys(_NUMBERS)
+    numbers |= {"mean": mean, "n": len(scores), "n_nan": n_nan}
+    n_lowest = None
+    if len(scores):
+        low, high = float(scores.min()), float(scores.max())
+        n_lowest = int(np.sum(scores == low))
+        sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+        # last, because it changes the order of the scores: a copy would take as much memory again
+        quantiles = np.quantile(scores, list(_QUANTILES.values()), overwrite_input=True).tolist()
+        numbers |= {"sd": sd, "min": low, "max": high}
+        numbers |= dict(zip(_QUANTILES, quantiles, strict=True))
+    values = {key: Estimate(value=value) for key, value in numbers.items()}
+    return Measured(values=values, facts={"n_lowest": n_lowest})
+
+
+def histogram(name: str, scores: Floats) -> list[Row]:
+    """Counts of scores [n] in bins of equal width from the lowest to the highest; one bin of width
+    1 where all are equal. The last bin includes its upper edge."""
+    if not len(scores):
+        return []
+    counts, edges = np.histogram(scores, bins=BINS if scores.max() > scores.min() else 1)
+    return [
+        {"metric": name, "from": low, "to": high, "count": int(n)}
+        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+
+
+def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]:
+    """The places of the lowest and of the highest scores [n], from the farthest on; of equals the
+    first. NaN is neither. Scores are read in blocks, so that no copy of all is made."""
+    ends = []
+    for sign in (1.0, -1.0):
+        best = np.empty(0, dtype=np.intp)
+        for start in range(0, len(scores), _SOME):
+            known = np.flatnonzero(~np.isnan(scores[start : start + _SOME]))
+            places = np.append(best, start + known)
+            best = places[np.lexsort((places, sign * scores[places]))[:most]]
+        ends.append(best.tolist())
+    return ends[0], ends[1]
+
+
+def describe(
+    parts: Sequence[Path], means: Mapping[str, float | None], seed: int
+) -> ScoreDescription:
+    """The statistics of each column of scored parts, and the rows to show.
+
+    `means` has the mean of each column; `None` for a column without scores.
+    """
+    n, statistics, bins, shown = 0, {}, [], []
+    for name, mean in means.items():
+        every = [files.read_columns(part, [name], [name])[name].to_numpy() for part in parts]
+        scores = np.concatenate([np.empty(0), *every])
+        n = len(scores)
+        for why, rows in zip(("lowest", "highest"), extremes(scores), strict=True):
+            shown += [{"row": row, "chosen": why, "metric": name} for row in rows]
+        missing = np.isnan(scores)
+        known = scores[~missing] if missing.any() else scores
+        bins += histogram(name, known)
+        statistics[name] = distribution(known, mean, n - len(known))
+    drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
+    at_random = [{"row": row, "chosen": "at random"} for row in np.sort(drawn).tolist()]
+    return ScoreDescription(statistics, bins, [*at_random, *shown])

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from metaeval.experiments.sensitivity.combinations import Together
-from metaeval.experiments.sensitivity.kinds import Sets, severities
-from metaeval.experiments.sensitivity.profile import SensitivityCell
-from metaeval.experiments.sensitivity.rewrites import Invariance
-from metaeval.results.base import Estimate
+from metaeval.experiments.sensitivity.combinations import Sets, Together, severities
+from metaeval.experiments.sensitivity.profile import Invariance, SensitivityCell
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.sentences import names
 
 WORST = 3  # sets that a metric misses, with captions

@@ -15,16 +15,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.fitted import FAMILY, TEXT, as_scores, predictions, text_features
 from metaeval.experiments.graded.statistics import matrix
 from metaeval.experiments.means import Means
-from metaeval.experiments.sensitivity.combinations import together
-from metaeval.experiments.sensitivity.extras import (
-    KIND,
-    MEAN_AUC,
-    POSITIVES,
-    NumbersOfMetric,
-    extras_of,
-    missed,
-)
-from metaeval.experiments.sensitivity.kinds import (
+from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     ResampledMean,
     Sets,
@@ -33,34 +24,40 @@ from metaeval.experiments.sensitivity.kinds import (
     severities,
     severity_order,
     summarised,
+    together,
+)
+from metaeval.experiments.sensitivity.extras import (
+    KIND,
+    MEAN_AUC,
+    POSITIVES,
+    NumbersOfMetric,
+    extras_of,
+    missed,
 )
 from metaeval.experiments.sensitivity.profile import (
-    CaptionsBySet,
-    SensitivityCell,
-    balanced,
-    estimate_of,
-    monotone,
-    profile,
-    verdict,
-)
-from metaeval.experiments.sensitivity.rewrites import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    CaptionsBySet,
+    SensitivityCell,
     Sorts,
+    balanced,
+    estimate_of,
     hard_positives,
     invariance,
+    monotone,
+    profile,
     replicated_rewrites,
     sort_of_rewrite,
+    verdict,
 )
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN, IMAGE_ID, METRIC, REFERENCES
+from metaeval.runs.records import HUMAN, IMAGE_ID, METRIC, REFERENCES
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts

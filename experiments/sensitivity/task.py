@@ -15,25 +15,24 @@ from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.captions import (
+from metaeval.experiments.printout import printout
+from metaeval.experiments.record import (
+    RunRecord,
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.printout import printout
-from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.sensitivity.combinations import kind_of, suite
 from metaeval.experiments.sensitivity.statistics import statistics
-from metaeval.experiments.sensitivity.suite import kind_of, suite
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN
-from metaeval.runs.records import Version
+from metaeval.runs.records import HUMAN, Version
 from metaeval.scoring import MetricScores
 from metaeval.text.tokenizers.base import forget_texts
 

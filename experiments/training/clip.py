@@ -41,7 +41,7 @@ from metaeval.provenance import command
 from metaeval.training.dataset import recall, rsum
 from metaeval.training.loop import fit
 from metaeval.weights import pretrained
-from metaeval.weights.cards import trained_on, write_card
+from metaeval.weights.pretrained import trained_on, write_card
 
 if TYPE_CHECKING:
     import torch

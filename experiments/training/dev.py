@@ -24,9 +24,8 @@ from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.tiger_score import tiger
-from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.correlation.rank_order_within import rank_order_within
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.dataset import CaptionedImages, recall, rsum
 

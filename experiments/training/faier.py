@@ -17,14 +17,14 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.training.grounded import CHECKPOINT, GroundedTraining
-from metaeval.metrics.faier.variants import UNSEEN, find_variant
+from metaeval.metrics.faier.metric import UNSEEN, find_variant
 from metaeval.options import OptionsOf
 from metaeval.readers.files import user_path
 from metaeval.weights import pretrained
-from metaeval.weights.cards import image_keys
+from metaeval.weights.pretrained import image_keys
 
 if TYPE_CHECKING:
-    from metaeval.metrics.faier.variants import FaierSettings
+    from metaeval.metrics.faier.metric import FaierSettings
     from metaeval.runs.store import Store
 
 _SPREAD = 1.0  # of the words' first vectors, as torch's own numbers have it
@@ -37,7 +37,7 @@ class TrainFaier(GroundedTraining):
     Parameters
     ----------
     variant
-        One of `VARIANTS` in `metaeval/metrics/faier/variants.py`.
+        One of `VARIANTS` in `metaeval/metrics/faier/metric.py`.
     model
         Options of `FaierSettings` but the variant. `similarity_margin` and `unreferenced` may be
         `None`; see `filled_in`.
@@ -60,7 +60,7 @@ class TrainFaier(GroundedTraining):
         model: Annotated[
             Mapping[str, Any],
             OptionsOf(
-                "metaeval.metrics.faier.variants.FaierSettings",
+                "metaeval.metrics.faier.metric.FaierSettings",
                 also_none=("similarity_margin", "unreferenced"),
                 without=("variant",),
             ),
@@ -86,7 +86,7 @@ class TrainFaier(GroundedTraining):
 
     def losses(self) -> FaierSettings:
         """What is made small; ConfigError for what makes no sense."""
-        from metaeval.metrics.faier.variants import FaierSettings
+        from metaeval.metrics.faier.metric import FaierSettings
 
         options = filled_in(self.model, self.vectors is not None)
         return FaierSettings(self.variant, **options)
@@ -100,7 +100,7 @@ class TrainFaier(GroundedTraining):
         from metaeval.experiments.training.dev import HeldOut, turns_of
         from metaeval.metrics.faier.network import FaierNetwork, FaierShape, build_vocabulary
         from metaeval.metrics.faier.training import FaierTask
-        from metaeval.text.scene_graphs.triplets import TripletParser
+        from metaeval.text.scene_graphs.parse import TripletParser
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit
 
@@ -108,7 +108,9 @@ class TrainFaier(GroundedTraining):
         settings, device = self.settings(config), self.begin(config)
         dataset: CaptionDataset = component(config.dataset, "dataset")
         if self.test is not None:
-            _check_disjoint(dataset, self.test)
+            keys = [set(image_keys(d).tolist()) for d in (dataset, self.test)]
+            if shared := len(keys[0] & keys[1]):
+                raise ConfigError(f"{shared:,} images of task.test are learned from")
         parser = TripletParser(self.parser, store, user_path(config.paths.cache))
         if (absent := parser.missing()) is not None:
             raise ConfigError(str(absent))
@@ -177,12 +179,6 @@ def filled_in(options: Mapping[str, Any], vectors: bool) -> dict[str, Any]:
     """
     usual = {"similarity_margin": 0.3 if vectors else 0.0, "unreferenced": 0.25}
     return usual | {name: value for name, value in options.items() if value is not None}
-
-
-def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
-    keys = [set(image_keys(d).tolist()) for d in (dataset, other)]
-    if shared := len(keys[0] & keys[1]):
-        raise ConfigError(f"{shared:,} images of task.test are learned from")
 
 
 def _history(measured: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

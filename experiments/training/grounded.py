@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from omegaconf import DictConfig
 
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.config import plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
@@ -129,7 +129,7 @@ class GroundedTraining(NetworkTraining):
         store: Store,
     ) -> dict[str, object] | None:
         """Start a word embedding from the vectors, if any, and return the card's entry on it."""
-        from metaeval.training.embedding_init import start_embedding
+        from metaeval.training.caption_similarity import start_embedding
 
         if self.vectors is None:
             return None

@@ -13,10 +13,9 @@ from metaeval.experiments.attack.statistics import CONTROLS, COPIED, fooled_key
 from metaeval.experiments.forced_choice.statistics import MEAN, measure_of
 from metaeval.experiments.pairs.statistics import key_of as pairs_key
 from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
-from metaeval.results.metric import MetricResult
 from metaeval.stats.significance.comparison import ALPHA
 
 Outcome = Literal["passes", "fails", "undecided", "not counted"]

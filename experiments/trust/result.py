@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.experiments.trust.declared import Rules, Use
 from metaeval.experiments.trust.findings import (
     Finding,
     between_metrics,
@@ -15,11 +14,18 @@ from metaeval.experiments.trust.findings import (
     key_of,
     main_dimension,
 )
-from metaeval.experiments.trust.verdicts import Cell, Verdict, Verdicts, cells, robustness
+from metaeval.experiments.trust.verdicts import (
+    Cell,
+    Rules,
+    Use,
+    Verdict,
+    Verdicts,
+    cells,
+    robustness,
+)
 from metaeval.metrics.base import Metric
-from metaeval.results.comparison import Comparison
+from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import RunInfo
 from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
 
@@ -85,11 +91,11 @@ def gathered(
             for use, several in found.items()
         }
 
-    def judge_runs(rerun: Sequence[ItemRun]) -> Verdicts:
-        return {use.id: cells(_found(use, rerun, columns), ran, rules) for use in uses}
-
     verdicts = judge(rules, None)
-    seeds = {seed: judge_runs(again) for seed, again in (reruns or {}).items()}
+    seeds = {
+        seed: {use.id: cells(_found(use, again, columns), ran, rules) for use in uses}
+        for seed, again in (reruns or {}).items()
+    }
     items = [run.id for run in runs if run.result is not None]
     own = [name for name in ran if columns[name].family in own_metrics]
     extras = [
@@ -327,6 +333,9 @@ def _known(runs: Sequence[ItemRun], own_metrics: Sequence[str]) -> Iterator[dict
                 pairs = [pair for pair in pairs if pair.b in usable]
                 if pairs:
                     best = min(pairs, key=lambda pair: (pair.difference.value or 0.0, pair.b))
+                    outcome = "not separated"
+                    if best.is_significant(tested.pairs.alpha):
+                        outcome = "higher" if (best.difference.value or 0.0) > 0 else "lower"
                     yield {
                         "metric": name,
                         "item": run.id,
@@ -335,14 +344,8 @@ def _known(runs: Sequence[ItemRun], own_metrics: Sequence[str]) -> Iterator[dict
                         "difference": best.difference,
                         "p after Holm": None if best.test is None else best.test.p_adjusted,
                         "n": best.n,
-                        "outcome": _outcome(best, tested.pairs.alpha),
+                        "outcome": outcome,
                     }
-
-
-def _outcome(compared: Comparison, alpha: float) -> str:
-    if not compared.is_significant(alpha):
-        return "not separated"
-    return "higher" if (compared.difference.value or 0.0) > 0 else "lower"
 
 
 def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:

@@ -13,21 +13,20 @@ from typing import ClassVar
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
-from metaeval.compute.memory import return_free_memory
+from metaeval.compute.device import return_free_memory
 from metaeval.compute.networks import release
 from metaeval.config import CONTROLS, build_all, compose_config, load_dataset, selected
+from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.image_files import ImageFiles
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
-from metaeval.experiments.printout import not_run
+from metaeval.experiments.printout import not_run, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
-from metaeval.experiments.text_table import text_table
-from metaeval.experiments.trust.declared import read_battery, read_uses
 from metaeval.experiments.trust.result import NAMED, SHOWN, ItemRun, gathered
+from metaeval.experiments.trust.verdicts import read_battery, read_uses
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
@@ -36,7 +35,7 @@ from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunInfo
 from metaeval.runs import files
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.files import digest, file_sha256
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
 

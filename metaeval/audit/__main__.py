@@ -27,11 +27,10 @@ from metaeval.config import compose_config, load_dataset
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError, MetaevalError
-from metaeval.experiments.sensitivity.suite import suite
+from metaeval.experiments.sensitivity.combinations import suite
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
-from metaeval.runs.csv_text import csv_text
-from metaeval.runs.files import atomic
+from metaeval.runs.files import atomic, csv_text
 
 # a corruption whose error rate may exceed this is experimental
 BOUND = 0.10

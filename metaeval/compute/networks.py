@@ -38,8 +38,7 @@ def load_once(key: Hashable, load: Callable[[], T]) -> T:
         return load()
     if key not in kept:
         kept[key] = load()
-    network: T = kept[key]
-    return network
+    return kept[key]
 
 
 def release(*kinds: str) -> None:

@@ -18,8 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import group_rows_by_keys
-from metaeval.compute.device import fitting_batch, in_batches, to_device, to_host
+from metaeval.compute.device import (
+    fitting_batch,
+    group_rows_by_keys,
+    in_batches,
+    to_device,
+    to_host,
+)
 
 if TYPE_CHECKING:
     import torch

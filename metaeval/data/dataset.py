@@ -214,8 +214,7 @@ class CaptionDataset:
         """
         if what not in self._derived:
             self._derived[what] = make()
-        value: T = self._derived[what]
-        return value
+        return self._derived[what]
 
     def limited(self, limit: int | None) -> CaptionDataset:
         """The first `limit` images by id; the pool stays whole. `None` changes nothing."""

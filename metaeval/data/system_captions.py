@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId, RecordCount
+from metaeval.data.fields import Record, check_id, kind, require_fields
 from metaeval.data.identity import ImageIdRegistry, is_decimal
-from metaeval.data.json_records import Record, check_id, kind, require_fields
 from metaeval.data.own.tables import read_table, tables_in
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import name_problem
+from metaeval.readers.files import read_json, user_path
+from metaeval.readers.tables import name_problem
 
 
 @dataclass(frozen=True, slots=True)

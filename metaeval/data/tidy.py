@@ -18,9 +18,9 @@ import re
 import unicodedata
 from pathlib import Path
 
-from metaeval.data.json_records import kind
+from metaeval.data.fields import kind
 from metaeval.errors import InputError
-from metaeval.readers.values import read_list
+from metaeval.readers.tables import read_list
 
 log = logging.getLogger(__name__)
 

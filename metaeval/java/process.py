@@ -38,7 +38,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Generic, Protocol, Self, TypeVar
 
-from metaeval.java.runtime import JavaRuntime
+from metaeval.java.services import JavaRuntime
 
 # Runs in the child before it becomes Java. A preexec_fn would do the same, but is not safe in a
 # process with threads. argv: our pid (to end the child if we died meanwhile), command.

@@ -136,14 +136,6 @@ class PaperItem(Model):
                     ) from None
         return self
 
-    def model_of(self, column: str) -> str:
-        """The model that stands for the paper's in a column; "" where it is the same."""
-        return self.models.get(column, self.models.get("*", ""))
-
-    def uncertainty_of(self, column: str) -> Uncertainty | None:
-        """How far apart values of a column may be, besides the rounding."""
-        return self.uncertainties.get(column, self.uncertainty)
-
     def printed(self) -> Iterator[tuple[str, str, float | None]]:
         """(column, cell, printed value) in the order of the file; the cell may be empty, the value
         unknown."""
@@ -206,11 +198,3 @@ def cells_of(paper: str, item: str) -> dict[str, dict[str, float]]:
         if cell and value is not None:
             values.setdefault(column, {})[cell] = value
     return values
-
-
-def value_of(paper: str, item: str, column: str, cell: str = "") -> float:
-    """One printed value. Raises KeyError where none is known."""
-    for name, at, value in item_of(paper, item).printed():
-        if (name, at) == (column, cell) and value is not None:
-            return value
-    raise KeyError(f"{paper}/{item}: {column} {cell}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import InputError
 from metaeval.readers.files import one_line, open_binary, user_path
-from metaeval.readers.native import native_errors
+from metaeval.readers.matlab import native_errors
 from metaeval.readers.torch_archive import is_torch_archive, read_torch_archive
 
 if TYPE_CHECKING:

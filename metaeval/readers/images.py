@@ -33,8 +33,7 @@ def open_image(path: Path) -> Iterator[Image.Image]:
     257; floating-point values must lie in [0, 1] and are multiplied by 255. Raises InputError,
     naming the file, for what is not an image, is damaged, is too large, or has other numbers.
     """
-    from PIL import Image as images
-    from PIL import ImageOps
+    from PIL import Image as images, ImageOps
 
     try:
         with open_binary(path, _MOST_BYTES) as file, warnings.catch_warnings():

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from metaeval.errors import InputError
+from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line, read_bytes
 
 _MOST_VARIABLE = 1 << 30  # bytes to which a compressed variable may unpack
@@ -250,3 +252,20 @@ def _text(elements: _Elements, shape: tuple[int, ...], n: int) -> str | list[str
         return text
     rows = shape[0]
     return [text[i::rows] for i in range(rows)]
+
+
+@contextmanager
+def native_errors(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a library raises while it reads `path` into an InputError that names it.
+
+    Libraries in Rust raise `PanicException`, which is not an `Exception`, for malformed files: it
+    would end the whole run. Interrupts and exits pass through.
+    """
+    try:
+        yield
+    except (MetaevalError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise InputError(
+            f"is not a readable {what} ({one_line(error) or type(error).__name__})", file=path
+        ) from None

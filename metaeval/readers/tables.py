@@ -6,16 +6,19 @@ or too long, a column that occurs twice, a quote that is not closed.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from metaeval.errors import InputError
-from metaeval.readers.files import MOST_TEXT, TextFile, one_line, open_binary
+from metaeval.readers.files import MOST_TEXT, TextFile, one_line, open_binary, parse_json
 
 _MOST_CELL = 1 << 24  # characters
 _MOST_ROWS, _MOST_COLUMNS = 50_000_000, 10_000
@@ -130,9 +133,12 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
                     f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many",
                     file=path,
                 )
-            if most is not None:
-                _check_parquet_size(metadata, path, most)
-            texts = _text_columns(plain.schema)
+            sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            size = sum(max(0, s) for s in sizes)
+            if most is not None and size > most:
+                raise InputError(f"unpacks to {size:,} bytes, at most {most:,} are read", file=path)
+            columns = (plain.schema.column(k) for k in range(len(plain.schema)))
+            texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY"]  # also in lists
             number = 0
             with pq.ParquetFile(opened, read_dictionary=texts) as file:
                 for batch in _checked_batches(file, path, most):
@@ -170,12 +176,6 @@ def _checked_batches(file: Any, path: Path, most: int | None) -> Iterator[Any]:
         yield batch
 
 
-def _text_columns(schema: Any) -> list[str]:
-    """The paths of the columns of texts and bytes, also of those in lists."""
-    columns = (schema.column(k) for k in range(len(schema)))
-    return [c.path for c in columns if c.physical_type == "BYTE_ARRAY"]
-
-
 def _decoded_bytes(array: Any) -> int:
     """How many bytes the values of an Arrow array take once dictionaries are expanded."""
     import pyarrow as pa
@@ -207,8 +207,123 @@ def _values(array: Any) -> list[Any]:
     return [None if k is None else texts[k] for k in array.indices.to_pylist()]
 
 
-def _check_parquet_size(metadata: Any, path: Path, most: int) -> None:
-    """Refuse a file whose parts unpack to more than a table may have."""
-    sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if (size := sum(max(0, s) for s in sizes)) > most:
-        raise InputError(f"unpacks to {size:,} bytes, at most {most:,} are read", file=path)
+# digits of ASCII alone: float() would also read "1_000" and the digits of other scripts
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_PYTHON_LIST = re.compile(
+    rf"\[\s*(?:(?:{_STRING})\s*(?:,\s*(?:{_STRING})\s*)*,?\s*)?\]", re.DOTALL | re.ASCII
+)
+_ONE_STRING = re.compile(_STRING, re.DOTALL)
+_ADJACENT = re.compile(rf"\[\s*(?:{_STRING})\s*(?:{_STRING})", re.DOTALL)
+# how other programs print what holds several captions: a tuple, a set, an array
+_OTHER_LIST = re.compile(r"""\s*(?:array\(|Index\(|set\(|[({<]\s*['"])""")
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value is a finite number that a float can hold; true and false are not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
+
+
+def read_number(
+    value: Any,
+    file: Path,
+    where: str,
+    field: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    whole: bool = False,
+) -> float:
+    """A finite number in low…high, written in ASCII digits, or an InputError that names it."""
+    number = math.nan
+    if is_number(value) or (isinstance(value, str) and _NUMBER.fullmatch(value.strip())):
+        number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{value!r:.60} is not a number", file=file, record=where, field=field)
+    if not low <= number <= high:
+        scale = f"{low:g}…{high:g}" if math.isfinite(low + high) else f"above {low:g}"
+        scale = f"up to {high:g}" if low == -math.inf else scale
+        raise InputError(
+            f"{value!r:.60} is not on the scale {scale}", file=file, record=where, field=field
+        )
+    if whole and number != int(number):
+        raise InputError(
+            f"{value!r:.60} is not a whole number", file=file, record=where, field=field
+        )
+    return number
+
+
+def read_list(value: Any, file: Path | None, where: str, field: str) -> Any:
+    """A cell of a table that holds a list, as that list; any other value as it is.
+
+    A list is written in JSON, or as Python prints a list of strings. One without commas, as NumPy
+    prints arrays, is refused, and so are tuples, sets and arrays as other programs print them: read
+    as Python does, or as one text, several captions would become a single one.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if _OTHER_LIST.match(text):
+        raise InputError(
+            f"{one_line(text, 40)} looks like several values; write a JSON list",
+            file=file,
+            record=where,
+            field=field,
+        )
+    if not text.startswith("["):
+        return value
+    try:
+        return parse_json(text, file, where)
+    except InputError:
+        if (listed := _python_list(text)) is not None:
+            return listed
+        problem = f"{one_line(text, 40)} begins like a list and is none; write a JSON list"
+        if _ADJACENT.match(text):
+            problem = f"{one_line(text, 40)} is a list without commas; write a JSON list"
+        raise InputError(problem, file=file, record=where, field=field) from None
+
+
+def _python_list(text: str) -> list[str] | None:
+    """The strings of a list as Python prints it; `None` for anything else."""
+    if not _PYTHON_LIST.fullmatch(text):
+        return None
+    try:
+        return [ast.literal_eval(part) for part in _ONE_STRING.findall(text)]
+    except (ValueError, SyntaxError):  # a "\x" that is none
+        return None
+
+
+MOST_NAME = 200  # characters; names head columns of tables and lines of figures
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def name_problem(name: object) -> str | None:
+    """What is wrong with a name, or `None`: a name is one line of 1 to 200 printable characters.
+
+    >>> name_problem("CLIP <base>"), name_problem("a\\nb")
+    (None, "'a\\\\nb' is not a name: it contains '\\\\n', which cannot be printed")
+    """
+    if not isinstance(name, str):
+        return f"{one_line(repr(name), 40)} is not a name: it is {type(name).__name__}, not a text"
+    if not name.strip():
+        return f"{name!r:.40} is not a name: it is empty"
+    shown = ascii(name) if _SURROGATE.search(name) else one_line(repr(name), 60)
+    if half := _SURROGATE.search(name):
+        return f"{shown:.60} is not a name: it contains an unpaired surrogate U+{ord(half[0]):04X}"
+    if odd := next((c for c in name if not c.isprintable()), None):
+        return f"{shown} is not a name: it contains {odd!r}, which cannot be printed"
+    if len(name) > MOST_NAME:
+        return f"{shown} is not a name: it has {len(name):,} characters, at most {MOST_NAME}"
+    return None
+
+
+def check_name(name: object, *, file: Path, record: str | None, field: str) -> str:
+    """A name from a field of a record; InputError for an invalid one."""
+    if problem := name_problem(name):
+        raise InputError(problem, file=file, record=record, field=field)
+    return str(name)

@@ -188,10 +188,6 @@ def _tensor(
     return storage.flat.as_strided(tuple(size), tuple(stride), offset)
 
 
-def _parameter(tensor: Any, *_: Any) -> Any:
-    return tensor
-
-
 def _listed(value: Any, *_: Any) -> Any:
     return value
 
@@ -207,7 +203,7 @@ def _no_value(*_: Any) -> None:
 _TORCH: dict[str, object] = {
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor": _tensor,
-    "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
     "torch.Size": _size,
     "torch.device": _no_value,
     "torch.jit._pickle.restore_type_tag": _listed,

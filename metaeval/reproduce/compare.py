@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from metaeval.papers.expected import PaperItem
+from metaeval.results.base import MetricResult
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import MetricResult
 
 Verdict = Literal[
     "equal", "within", "differs", "other model", "other data", "not published", "not run"
@@ -154,10 +154,10 @@ def _judged(row: ReproducedValue, item: PaperItem, ours: float) -> ReproducedVal
         reason = "the published value is not available"
         return row._replace(verdict="not published", reason=reason)
     gap, allowed = ours - row.published, item.rounding + _ROUNDING
-    uncertainty = item.uncertainty_of(row.metric)
+    uncertainty = item.uncertainties.get(row.metric, item.uncertainty)
     unit = uncertainty.value if uncertainty is not None else item.rounding
     row = row._replace(difference=gap / unit if unit else None)
-    if model := item.model_of(row.metric):
+    if model := item.models.get(row.metric, item.models.get("*", "")):
         reason = "; ".join(filter(None, (model, item.data)))
         return row._replace(verdict="other model", reason=reason)
     if item.data:

@@ -3,26 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metaeval.api import load_run
-from metaeval.config import component, compose_config
-from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import InputError
+from metaeval.config import build, component, compose_config
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
+from metaeval.data.judgments.judged import Judgments
+from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
+from metaeval.metrics.faier.matcher import UnionMatcher
+from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, encode, load_network
 from metaeval.readers.files import read_text
-from metaeval.readers.tables import read_csv
-from metaeval.readers.values import read_number
+from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reproduce.compare import Values
-from metaeval.reproduce.vifidel_objects import by_number_of_objects, with_wrong_objects
 from metaeval.results.measured import SETS
 from metaeval.runs import files
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
+from metaeval.runs.store import MemoryStore, Store
+from metaeval.scoring import score_captions
+from metaeval.stats.correlation.correlations import correlations
+from metaeval.text.scene_graphs.parse import TripletParser
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.vision.regions.base import Regions
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import pretrained
+
+WRONG = (0.0, 0.1, 0.25, 0.5, 1.0)  # shares of wrong objects
+MOST = 8  # objects; images with fewer take no part
+
+
+def by_number_of_objects(
+    dataset: CaptionDataset, most: int = MOST, seed: int = 0, store: Store | None = None
+) -> Values:
+    """Column → number of objects → the mean score of the images' human captions.
+
+    The objects of each image are put in a random order, once; with k objects VIFIDEL sees the first
+    k. Only images with `most` objects or more take part: all numbers are of the same images.
+    """
+    part = dataset.part("objects")
+    if isinstance(part, Absent):
+        raise InputError(str(part))
+    objects: Mapping[ImageId, Objects] = part
+    n_objects = [len(objects[i].labels) if i in objects else 0 for i in dataset.image_ids]
+    rich = [k for k, n in enumerate(n_objects) if n >= most]
+    if not rich:
+        raise InputError(f"{dataset.name}: no image has {most} annotated objects")
+    chosen = dataset.subset(rich)
+    rng = np.random.default_rng(seed)
+    order = {i: rng.permutation(len(objects[i].labels)) for i in chosen.image_ids}
+    metric = build("vifidel", compose_config(["metrics=[vifidel]"]))
+    store = store or MemoryStore()
+    values: dict[str, dict[str, float | None]] = {}
+    for n in range(1, most + 1):
+        fewer = {}
+        for i in chosen.image_ids:
+            rows, there = order[i][:n], objects[i]
+            fewer[i] = Objects(tuple(there.labels[k] for k in rows.tolist()), there.boxes[rows])
+        parts: dict[str, Part] = {**chosen.parts, "objects": partial(dict, fewer)}
+        seen = replace(chosen, parts=parts, _loaded={})
+        index = np.arange(len(seen), dtype=np.intp)
+        scored = score_captions(metric, seen, seen.human, index, store)
+        if scored.scores is None:
+            raise InputError(f"VIFIDEL: {scored.reason}")
+        for column, scores in zip(scored.columns, scored.scores.T, strict=True):
+            values.setdefault(column.name, {})[str(n)] = float(np.nanmean(scores))
+    return values
+
+
+def with_wrong_objects(
+    judged: Judgments, shares: Sequence[float] = WRONG, seed: int = 0, store: Store | None = None
+) -> Values:
+    """Column → share of wrong objects in per cent → Spearman's ρ with the ratings.
+
+    Each object of an image gets, with the share as its probability, the label of an object drawn
+    from all images, as a detector that errs would give it. An image has the same wrong objects in
+    all of its documents, and those of a share are wrong with every greater share.
+    """
+    dataset, dimension = judged.dataset, judged.dimensions[0]
+    part = dataset.part("objects")
+    if isinstance(part, Absent):
+        raise InputError(str(part))
+    objects: Mapping[ImageId, Objects] = part
+    known = [i for i in dataset.image_ids if i in objects]
+    pool = [label for i in known for label in objects[i].labels]
+    rows, ratings = judged.rows(dimension)
+    metric = build("vifidel", compose_config(["metrics=[vifidel]"]))
+    store = store or MemoryStore()
+    image_of = dict(zip(dataset.image_ids, dataset.image_source or dataset.image_ids, strict=True))
+    values: dict[str, dict[str, float | None]] = {}
+    for share in shares:
+        wrong = {i: _mislabelled(objects[i], pool, share, seed, str(image_of[i])) for i in known}
+        parts: dict[str, Part] = {**dataset.parts, "objects": partial(dict, wrong)}
+        seen = replace(dataset, parts=parts, _loaded={})
+        candidates = [j.candidate for j in judged.judged]
+        scored = score_captions(metric, seen, candidates, judged.image_index, store)
+        if scored.scores is None:
+            raise InputError(f"VIFIDEL: {scored.reason}")
+        for column, scores in zip(scored.columns, scored.scores.T, strict=True):
+            rho = correlations(scores[rows], ratings).spearman
+            values.setdefault(column.name, {})[f"{100 * share:g}"] = rho
+    return values
+
+
+def _mislabelled(
+    objects: Objects, pool: Sequence[str], share: float, seed: int, image: str
+) -> Objects:
+    rng = np.random.default_rng([seed, *image.encode()])
+    chances, drawn = (
+        rng.random(len(objects.labels)),
+        rng.integers(len(pool), size=len(objects.labels)),
+    )
+    labels = [
+        pool[k] if chance < share else label
+        for label, chance, k in zip(objects.labels, chances, drawn.tolist(), strict=True)
+    ]
+    return Objects(tuple(labels), objects.boxes)
+
 
 PAIRS = 15_000  # of FAIEr's Table 2
 WORD_IMAGES = 1_000  # of FAIEr's Table 5; each takes 12 ms
@@ -139,7 +244,6 @@ def faier_object_words(overrides: Sequence[str]) -> Values:
     others."""
     import torch
 
-    from metaeval.reproduce.object_words import load, table
     from metaeval.weights import pretrained
 
     dataset = _val2017([*overrides, f"dataset.limit={WORD_IMAGES}"])
@@ -189,3 +293,201 @@ OF_DATA: Mapping[str, Callable[[Sequence[str]], Values]] = {
     "vifidel_by_objects": vifidel_by_objects,
     "vifidel_by_wrong_objects": vifidel_by_wrong_objects,
 }
+
+
+# Does FAIEr find in an image the words for what is there? After the paper's Table 5.
+#
+# For every image, each word for one of COCO's 80 categories is matched, as "a WORD", with the
+# image's union vectors: the mean over its tokens of the best match among the regions. Ground-truth
+# words name what is annotated in the image; all others are other words.
+
+# a category's own name always counts; the words of a line are separated by commas
+_NAMES = """
+person: man, men, woman, women, boy, boys, girl, girls, child, children, people, player, guy, lady
+bicycle: bike, bikes, bicycles
+car: cars, taxi, suv
+motorcycle: motorcycles, motorbike, motorbikes
+airplane: plane, planes, airplanes, jet, airliner
+bus: buses
+train: trains
+truck: trucks
+boat: boats, ship, sailboat, canoe
+traffic light: traffic lights, stoplight
+fire hydrant: hydrant
+stop sign: stop signs
+parking meter: parking meters, meter
+bench: benches
+bird: birds, seagull, duck, pigeon, parrot
+cat: cats, kitten
+dog: dogs, puppy
+horse: horses, pony
+sheep: lamb, lambs
+cow: cows, cattle, bull
+elephant: elephants
+bear: bears
+zebra: zebras
+giraffe: giraffes
+backpack: backpacks
+umbrella: umbrellas, parasol
+handbag: purse
+tie: necktie, ties
+suitcase: suitcases, luggage
+frisbee: frisbees
+skis: ski
+snowboard: snowboards
+sports ball: ball, soccer ball, baseball, tennis ball
+kite: kites
+baseball bat: bat, bats
+baseball glove: glove, mitt
+skateboard: skateboards
+surfboard: surfboards
+tennis racket: racket, racquet
+bottle: bottles
+wine glass: wine glasses
+cup: cups, mug
+fork: forks
+knife: knives
+spoon: spoons
+bowl: bowls
+banana: bananas
+apple: apples
+sandwich: sandwiches
+orange: oranges
+broccoli:
+carrot: carrots
+hot dog: hot dogs
+pizza: pizzas
+donut: donuts, doughnut, doughnuts
+cake: cakes, cupcake
+chair: chairs
+couch: sofa, couches
+potted plant: plant, plants
+bed: beds
+dining table: table
+toilet: toilets
+tv: television, televisions
+laptop: laptops
+mouse:
+remote: remotes, controller
+keyboard: keyboards
+cell phone: phone, cellphone
+microwave:
+oven: stove
+toaster:
+sink: sinks
+refrigerator: fridge
+book: books
+clock: clocks
+vase: vases
+scissors:
+teddy bear: teddy bears
+hair drier: hair dryer
+toothbrush: toothbrushes
+"""
+
+# Names of a category → its words, the category's own name first.
+WORDS: dict[str, tuple[str, ...]] = {
+    name: (name, *(word.strip() for word in rest.split(",") if word.strip()))
+    for name, rest in (line.split(":") for line in _NAMES.strip().splitlines())
+}
+
+
+Floats = npt.NDArray[np.float64]
+
+
+class WordMatches(NamedTuple):
+    """What the table's row says; `unsaid` is of ground-truth words that no reference has."""
+
+    gold: float
+    other: float
+    wins: float
+    unsaid: float
+    pointed: float
+    chance: float
+
+
+def known_words(vocabulary: Vocabulary) -> list[tuple[str, str]]:
+    """(category, word) for all words whose every token the vocabulary has."""
+    return [
+        (category, word)
+        for category, words in WORDS.items()
+        for word in words
+        if all(token in vocabulary for token in vocabulary.tokenise([word])[0])
+    ]
+
+
+def wins(gold: Floats, other: Floats) -> float:
+    """The share of pairs in which the ground-truth word is higher; half for a tie."""
+    over = (gold[:, None] > other).sum() + 0.5 * (gold[:, None] == other).sum()
+    return float(over) / (len(gold) * len(other))
+
+
+def mentioned(references: Sequence[str], vocabulary: Vocabulary) -> set[str]:
+    """The categories that the references have a word for."""
+    texts = [f" {' '.join(tokens)} " for tokens in vocabulary.tokenise(references)]
+    return {c for c, words in WORDS.items() for w in words if any(f" {w} " in t for t in texts)}
+
+
+def measure(
+    matcher: UnionMatcher, regions: Regions, dataset: CaptionDataset, vocabulary: Vocabulary
+) -> WordMatches:
+    """The table's row for a matcher that is prepared on the dataset."""
+    known = known_words(vocabulary)
+    texts = encode([f"a {word}" for _, word in known], TripletParser(), vocabulary)
+    words = matcher.read(texts)["objects"]
+    # the word's tokens stand between "<start> a" and "<end>"
+    spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(words.starts, words.counts, strict=True)]
+    category = np.array([name for name, _ in known])
+    means: list[tuple[float, float, float]] = []
+    unsaid, pointed, chance = [], [], []
+    for i, references in enumerate(dataset.references):
+        labels = np.array(regions.labels[i])
+        there = np.isin(category, labels)
+        if not there.any():
+            continue
+        matches = (words.vectors @ matcher.unions_of(i)["objects"].T).double().cpu().numpy()
+        best = np.array([matches[a:b].max(axis=1).mean() for a, b in spans])
+        means.append((best[there].mean(), best[~there].mean(), wins(best[there], best[~there])))
+        silent = there & ~np.isin(category, list(mentioned(references, vocabulary)))
+        if silent.any():
+            unsaid.append(wins(best[silent], best[~there]))
+        objects = np.flatnonzero(np.isin(labels, list(WORDS)))
+        for k in np.flatnonzero(there):
+            a, b = spans[k]
+            at = objects[matches[a:b, objects].mean(axis=0).argmax()]
+            pointed.append(labels[at] == category[k])
+            chance.append((labels[objects] == category[k]).mean())
+    gold, other, share = np.mean(means, axis=0)
+    lost = float(np.mean(unsaid)) if unsaid else float("nan")
+    return WordMatches(gold, other, share, lost, float(np.mean(pointed)), float(np.mean(chance)))
+
+
+def table(
+    model: FaierNetwork,
+    vocabulary: Vocabulary,
+    dataset: CaptionDataset,
+    counts: Sequence[int] = (4, 0),
+) -> dict[int, WordMatches]:
+    """The rows by number of references."""
+    regions = GoldRegions().load(dataset)
+    flat = [text for own in dataset.references for text in own]
+    references = encode([*flat, NO_REFERENCE], TripletParser(), vocabulary)
+    measured, matcher = {}, UnionMatcher(model)
+    for k in counts:
+        rows, first = [], 0
+        for own in dataset.references:
+            rows.append(list(range(first, first + min(k, len(own)))) or [len(flat)])
+            first += len(own)
+        matcher.prepare(regions, references, rows)
+        measured[k] = measure(matcher, regions, dataset, vocabulary)
+    return measured
+
+
+def load(
+    dataset: CaptionDataset, which: str, variant: str = "r"
+) -> tuple[FaierNetwork, Vocabulary, str]:
+    """A trained network, its vocabulary and its name."""
+    weights = pretrained.choose("faier", dataset, which, variant=variant)
+    if isinstance(weights, Absent):
+        raise ConfigError(str(weights))
+    return load_network(weights), weights.vocabulary(), weights.name

@@ -21,7 +21,7 @@ from metaeval.reproduce.compare import ReproducedValue, counted
 from metaeval.reproduce.items import Reproduction
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.csv_text import csv_text
+from metaeval.runs.files import csv_text
 
 ITEMS = "items"  # the folder of the items' runs
 # of the run's configuration, for all items

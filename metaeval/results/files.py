@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from metaeval.errors import InputError
 from metaeval.results.base import Model
-from metaeval.results.blocks import Manifest
 from metaeval.results.judge import JudgesFile
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import SCHEMA, RunInfo
+from metaeval.results.run import SCHEMA, Manifest, RunInfo
 from metaeval.runs import files
 
 _SCHEMA = "schema"

@@ -12,11 +12,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.dose import DoseRecord
 
 MEASURES = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")  # that are compared

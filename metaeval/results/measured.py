@@ -12,9 +12,8 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import field_validator, model_validator
 
-from metaeval.results.base import Cell, Estimate, Model
+from metaeval.results.base import Cell, Estimate, MetricResult, Model
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import SCHEMA, Measure
 
 SETS, EXAMPLES = "sets", "examples"  # extras of several experiments that other modules read
@@ -294,8 +293,7 @@ class MeasuredResult(Model):
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        table: str = self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
-        return table
+        return self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
 
 
 def ranked(entries: Sequence[MetricResult], measure: Measure) -> list[MetricResult]:

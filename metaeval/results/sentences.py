@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import MeasuredResult, SystemRanking, ranked
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 
 MOST_NAMES = 6  # of a group that a sentence lists

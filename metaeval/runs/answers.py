@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.errors import InputError
-from metaeval.readers.files import read_bytes
-from metaeval.readers.json_text import parse_json
-from metaeval.readers.tables import read_parquet
-from metaeval.readers.values import is_number
+from metaeval.readers.files import parse_json, read_bytes
+from metaeval.readers.tables import is_number, read_parquet
 from metaeval.runs import files
 
 ANSWERS = "answers.parquet"
@@ -120,11 +118,6 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def is_escaped(text: str) -> bool:
-    """Whether a text has what `storable` escapes."""
-    return _SURROGATE.search(text) is not None
-
-
 def token_count(value: object) -> int | None:
     """A number of tokens; `None` for anything other than a non-negative integer of 64 bits.
 
@@ -138,7 +131,7 @@ def token_count(value: object) -> int | None:
     return int(value) if value == int(value) else None
 
 
-_SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}")
+SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}")
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _WORDS = {str: "text", int: "a whole number", float: "a number"}
 _TYPES: dict[str, type] = {
@@ -284,8 +277,3 @@ def record_answers(folder: Path) -> Iterator[AnswerJournal]:
     finally:
         _journal.close()
         _journal = before
-
-
-def with_score(answer: Answer, score: float, judge: str, usd: float | None) -> Answer:
-    """The same answer, with what a run's parser reads in it, and its price."""
-    return replace(answer, score=score, judge=judge, usd=usd)

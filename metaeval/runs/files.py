@@ -7,14 +7,18 @@ same folder and is then renamed: a killed run leaves the old file or the new one
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers import json_text as readers
-from metaeval.readers.files import one_line
+from metaeval.readers import files as readers
+from metaeval.readers.files import one_line, open_binary
 from metaeval.runs import folder
-from metaeval.runs.columns import (
+from metaeval.runs.records import (
     APPLIED,
     CAPTION,
     EDITS,
@@ -38,6 +42,7 @@ from metaeval.runs.columns import (
     LEVEL,
     METRIC,
     REALISED_RATE,
+    REFERENCES as _REFERENCE_TEXTS,
     REQUESTED_RATE,
     SCORE,
     SEED,
@@ -45,7 +50,7 @@ from metaeval.runs.columns import (
     SEVERITY,
     SOURCE_CAPTION,
 )
-from metaeval.runs.columns import REFERENCES as _REFERENCE_TEXTS
+from metaeval.runs.store import Store
 
 CAPTIONS = "captions.parquet"
 REFERENCES = "references.parquet"
@@ -278,3 +283,74 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?")
+
+
+class CsvWriter:
+    """Writes rows with line feeds; cells are those of `spreadsheet_cell`."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._writer = csv.writer(out, lineterminator="\n")
+
+    def writerow(self, row: Iterable[Any]) -> None:
+        self._writer.writerow([spreadsheet_cell(cell) for cell in row])
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as the text of a CSV file."""
+    out = io.StringIO()
+    writer = CsvWriter(out)
+    for row in rows:
+        writer.writerow(row)
+    return out.getvalue()
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """The value; a text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    >>> [spreadsheet_cell(x) for x in ("=cmd()|A0", "-0.5", -0.5, "@name", "a dog")]
+    ["'=cmd()|A0", '-0.5', -0.5, "'@name", 'a dog']
+    """
+    if not isinstance(value, str) or not value.lstrip(" ").startswith(_FORMULA):
+        return value
+    return value if _NUMBER.fullmatch(value.strip()) else f"'{value}"
+
+
+_NAMESPACE = "sha256 of files by path, size and time of change"
+
+
+def digest(content: bytes | str) -> bytes:
+    """16 bytes of the SHA-256 of bytes or of a text in UTF-8: a key for the content store."""
+    raw = content.encode() if isinstance(content, str) else content
+    return hashlib.sha256(raw).digest()[:16]
+
+
+def file_state(path: Path) -> bytes:
+    """16 bytes that change when a file does: of its path, size and time of change.
+
+    Raises OSError where the file does not exist.
+    """
+    stat = path.stat()
+    return digest(f"{path.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}")
+
+
+def file_sha256(path: Path, store: Store | None = None) -> str:
+    """The hexadecimal SHA-256 of a file.
+
+    With a store, large files are read once for as long as they do not change. Raises InputError
+    where the file cannot be read.
+    """
+    try:
+        state = file_state(path)
+        if store is not None and (known := store.get_many(_NAMESPACE, [state]).get(state)):
+            return known.decode()
+        with open_binary(path) as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
+    if store is not None:
+        store.put_many(_NAMESPACE, {state: sha256.encode()})
+    return sha256

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json
 
 try:
     import fcntl

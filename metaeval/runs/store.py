@@ -17,7 +17,7 @@ import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -117,7 +117,8 @@ class SqliteStore:
         with self._lock:
             try:
                 if self._db is not None and (number := self._number(self._db, namespace)):
-                    for chunk in _chunks(keys):
+                    for start in range(0, len(keys), _CHUNK):
+                        chunk = keys[start : start + _CHUNK]
                         values.update(self._checked(self._db, number, chunk))
             except sqlite3.DatabaseError as error:
                 self._give_up_writing(error)
@@ -130,7 +131,11 @@ class SqliteStore:
     ) -> dict[bytes, bytes]:
         """The sound values of some keys; the damaged ones are noted."""
         values = {}
-        for key, value, checksum in _select(db, number, keys):
+        marks = ",".join("?" * len(keys))
+        question = (
+            f"SELECT key, value, checksum FROM checked WHERE namespace = ? AND key IN ({marks})"
+        )
+        for key, value, checksum in db.execute(question, (number, *keys)):
             if isinstance(value, bytes) and checksum == _checksum(key, value):
                 values[key] = value
             else:
@@ -207,7 +212,8 @@ class SqliteStore:
                 db = sqlite3.connect(
                     f"{self._path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False
                 )
-                if _has_scores(db):
+                question = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checked'"
+                if db.execute(question).fetchone() is not None:
                     return db
             except sqlite3.DatabaseError:
                 continue
@@ -216,19 +222,6 @@ class SqliteStore:
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
-
-
-def _has_scores(db: sqlite3.Connection) -> bool:
-    question = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checked'"
-    return db.execute(question).fetchone() is not None
-
-
-def _select(db: sqlite3.Connection, number: int, keys: Sequence[bytes]) -> sqlite3.Cursor:
-    marks = ",".join("?" * len(keys))
-    return db.execute(
-        f"SELECT key, value, checksum FROM checked WHERE namespace = ? AND key IN ({marks})",
-        (number, *keys),
-    )
 
 
 def _checksum(key: bytes, value: bytes) -> int:
@@ -249,7 +242,3 @@ def content_digest(texts: Sequence[str]) -> bytes:
         raw = text.encode()
         h.update(len(raw).to_bytes(8, "big") + raw)
     return h.digest()[:16]
-
-
-def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-    return (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))

@@ -13,9 +13,9 @@ from metaeval.stats.resampling.bootstrap import (
     IntervalEstimate,
     interval_estimate,
     percentile_interval,
+    resampled_means,
 )
 from metaeval.stats.resampling.items import Floats, as_scores
-from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import rank_order_replicates
 
 NOT_REACHED, NO_FALL, NO_IMAGES = "not reached", "no fall", "no images"
@@ -163,7 +163,9 @@ def dose_response(
     by_seed = _standardised(np.where(whole[:, None], values, 0.0))
     by_seed[:, ~whole] = np.nan
     change = by_seed.mean(axis=0)
-    replicates = _resampled(change, counts)
+    # no value of m is further than sqrt(m) of their standard deviations from their mean
+    bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
+    replicates = bound * resampled_means(change / bound, counts)
     n = int(whole.sum())
     if not n:
         return _nothing(k, len(values), floor is not None)
@@ -194,15 +196,7 @@ def _standardised(values: Floats) -> Floats:
     """The change of every version from the first, in the image's standard deviations."""
     spread = values.std(axis=2, keepdims=True)
     change = values - values[:, :, :1]
-    scaled: Floats = np.divide(change, spread, out=np.zeros_like(change), where=spread > 0)
-    return scaled
-
-
-def _resampled(change: Floats, counts: Counts) -> Floats:
-    """The mean of every version in every replicate, [replicates, versions]."""
-    # no value of m is further than sqrt(m) of their standard deviations from their mean
-    bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
-    return bound * resampled_means(change / bound, counts)
+    return np.divide(change, spread, out=np.zeros_like(change), where=spread > 0)
 
 
 def _trend(change: Floats) -> float:

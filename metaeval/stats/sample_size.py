@@ -11,9 +11,13 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, defined_replicates
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    defined_replicates,
+    resampled_sums,
+)
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned, scaled
-from metaeval.stats.resampling.means import resampled_sums
 
 
 def images_for_power(

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent
-from metaeval.data.json_records import kind
+from metaeval.data.fields import kind
 from metaeval.errors import InputError
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json
 from metaeval.text.tokenizers.base import get
 
 if TYPE_CHECKING:

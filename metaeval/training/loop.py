@@ -31,7 +31,7 @@ from metaeval.options import (
 )
 from metaeval.progress import progress_bar
 from metaeval.readers.checkpoints import read_safetensors
-from metaeval.readers.json_text import parse_json
+from metaeval.readers.files import parse_json
 
 if TYPE_CHECKING:
     import torch

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, inline
 from metaeval.reports.shared.figure_style import GREY, STYLE, colours_of
 from metaeval.reports.shared.run import LoadedRun

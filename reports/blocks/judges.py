@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from metaeval.reports.blocks.block import Block, rendered
-from metaeval.reports.paper.links import save_links
+from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import (
     DASH,
     count,
@@ -61,13 +61,17 @@ def judges_table(judges: Sequence[JudgeDiagnostics], agreement: Agreement) -> Pr
         "judges",
         "Diagnostics of the judges; answers that cannot be parsed are NaN, not 0.",
         ["", *(judge.judge for judge in judges)],
-        [[[PrintCell(name), *cells] for name, cells in lines if not _is_empty((name, cells))]],
-        [(DOMINATED, _more_than())] if any(j.dominated for j in judges) else (),
+        [
+            [
+                [PrintCell(name), *cells]
+                for name, cells in lines
+                if any(cell.text != DASH for cell in cells)
+            ]
+        ],
+        [(DOMINATED, f"more than {percent(DOMINANT, 0)} of the parsed answers")]
+        if any(j.dominated for j in judges)
+        else (),
     )
-
-
-def _more_than() -> str:
-    return f"more than {percent(DOMINANT, 0)} of the parsed answers"
 
 
 def _line(name: str, judges: Sequence[JudgeDiagnostics],
@@ -99,10 +103,6 @@ def _scores(judges: Sequence[JudgeDiagnostics]) -> list[_Line]:
         _line("Standard deviation of samples", judges, lambda j: number(j.repeatability_sd)),
         _line("Captions with equal samples", judges, lambda j: percent(j.same_answers)),
     ]
-
-
-def _is_empty(line: _Line) -> bool:
-    return all(cell.text == DASH for cell in line[1])
 
 
 def _share(n: int, total: int) -> str:

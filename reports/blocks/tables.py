@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from metaeval.reports.blocks.block import Block, rendered
-from metaeval.reports.paper.links import save_links
-from metaeval.reports.shared.formatting import DASH, capital, count, file_stem, number
-from metaeval.reports.shared.matrix import comparison_matrix
+from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.paper.citations import save_links
+from metaeval.reports.shared.formatting import (
+    DASH,
+    capital,
+    count,
+    file_stem,
+    interval,
+    kind_of,
+    number,
+    p_value,
+)
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -20,12 +28,14 @@ from metaeval.reports.shared.print_tables import (
     scaled,
     signed,
 )
-from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.reports.shared.training import training_footnotes
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.comparison import (
+    Comparison,
+    Comparisons,
+)
 from metaeval.results.measured import Extra, MeasuredResult, ranked
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
     bold_names,
@@ -35,6 +45,74 @@ from metaeval.results.sentences import (
     with_interval,
 )
 from metaeval.runs.records import BATCH_DEPENDENT
+from metaeval.stats.significance.comparison import is_significant
+
+TESTS = {"permutation": "P", "bootstrap": "B", "williams": "W"}
+
+
+class DifferenceCell(NamedTuple):
+    """The difference row − column times 100, the tests that find it significant, how it is coloured
+    ("better", "worse", "mixed", "even", "self"), and all p-values as a hover text."""
+
+    text: str
+    tests: str
+    kind: str
+    title: str
+
+
+class DifferenceRow(NamedTuple):
+    """A metric, how many others it beats by every test that was made, and a cell per metric."""
+
+    metric: str
+    beats: int
+    cells: tuple[DifferenceCell, ...]
+
+
+def comparison_matrix(comparisons: Comparisons, order: Sequence[str]) -> list[DifferenceRow]:
+    """Rows and columns in the given order, best first; empty where nothing was compared."""
+    compared = {name for pair in comparisons.pairs for name in (pair.a, pair.b)}
+    names = [name for name in order if name in compared]
+    rows = []
+    for name in names:
+        cells = [
+            DifferenceCell("", "", "self", "")
+            if name == other
+            else _comparison_cell(comparisons.between(name, other), comparisons.alpha)
+            for other in names
+        ]
+        rows.append(DifferenceRow(name, sum(c.kind == "better" for c in cells), tuple(cells)))
+    return rows
+
+
+def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
+    if pair is None or pair.difference.value is None:
+        return DifferenceCell("–", "", "even", "not defined")
+    value, ends = pair.difference.value, pair.difference.interval
+    significant = [test for test in pair.tests if is_significant(test.p_adjusted, alpha)]
+    if not significant:
+        kind = "even"
+    elif not pair.is_significant(alpha):
+        kind = "mixed"
+    else:
+        kind = "better" if value > 0 else "worse"
+    title = [f"{pair.a} − {pair.b}: {number(100 * value, 2, sign=True)}"]
+    if ends is not None:
+        title.append(f"interval {interval([100 * v for v in ends], 2)}")
+    title += [
+        f"{t.method} p {p_value(t.p)}, after Holm {p_value(t.p_adjusted)}" for t in pair.tests
+    ]
+    if pair.n is not None:
+        title.append(f"n = {count(pair.n)}")
+    power = pair.power
+    if power is not None and power.effect is not None:
+        title.append(f"effect {number(power.effect, 2, sign=True)} sd of an image")
+    if power is not None and power.detectable is not None:
+        title.append(f"detectable {number(100 * power.detectable, 2)}")
+    if pair.images_needed is not None:
+        title.append(f"images needed {count(round(pair.images_needed))}")
+    letters = "".join(TESTS.get(test.method, test.method[:1].upper()) for test in significant)
+    return DifferenceCell(number(100 * value, 1, sign=True), letters, kind, "; ".join(title))
+
 
 NOT_ABOVE = "†"
 UNITS = {"share": "per cent", "percent": "times 100"}
@@ -191,7 +269,9 @@ def print_extra(extra: Extra) -> PrintTable:
                 text = f"{text} [{_plain(low)}, {_plain(high)}]"
             row.append(PrintCell(text))
         rows.append(row)
-    heads = _heads(extra)
+    # those of a matrix are names, and stay as they are
+    is_matrix = extra.kind == "matrix"
+    heads = [c if k and is_matrix else _head(c) for k, c in enumerate(_main_columns(extra))]
     return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
 
 
@@ -312,12 +392,6 @@ def _main_columns(extra: Extra) -> list[str]:
     """The columns that are not the end of another column's interval."""
     ends = {f"{column}_{end}" for column in extra.columns for end in ("low", "high")}
     return [column for column in extra.columns if column not in ends]
-
-
-def _heads(extra: Extra) -> list[str]:
-    """The heads of these columns; those of a matrix are names, and stay as they are."""
-    columns = _main_columns(extra)
-    return [_head(c) if k == 0 or extra.kind != "matrix" else c for k, c in enumerate(columns)]
 
 
 def _people(

@@ -11,11 +11,11 @@ from metaeval.errors import InputError
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
-from metaeval.reports.paper.links import save_links
+from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
-from metaeval.reports.shared.photos import thumbnails
+from metaeval.reports.shared.page import thumbnails
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -27,8 +27,8 @@ from metaeval.reports.shared.run import LoadedRun, image_paths
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.sentences import system_text
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
 from metaeval.runs.print_style import style
+from metaeval.runs.records import CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
 
 MATRICES = {"agreement-within-image": "Agreement", "human": "Human"}
 ARROWS = {"better": "↑", "worse": "↓", "": ""}

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block
-from metaeval.reports.dose import dose_blocks
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.graded.browser import examples_block, histogram_table
-from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
-from metaeval.reports.shared import palette
+from metaeval.reports.measured import PageOptions, closing_blocks, dose_blocks, extra_block
+from metaeval.reports.shared import figure_style
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.graded import CEILING, rows_of
 from metaeval.results.measured import SETS, Extra, ranked
-from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
 FOLDED = ("sets", "steps", "applied", "degrees", "seeds")  # extras that are shown as they are
@@ -55,7 +53,7 @@ def histograms(run: LoadedRun, names: Sequence[str]) -> Block:
     """The scores of each metric by version."""
     metrics = [m.name for m in _shown(run) if m.family != CEILING]
     table = histogram_table(files.read_table(run.directory / files.SCORES), metrics, names)
-    colours = dict(zip(names, palette.levels(len(names)), strict=True))
+    colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
     return charts.histograms("histograms", "Scores by version", table, colours)
 
 

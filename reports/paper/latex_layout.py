@@ -84,7 +84,10 @@ def tables(
     ]
     page = width == "page" or (width == "auto" and sum(letters) + 2 * len(letters) > _COLUMN)
     name = "table*" if page else "table"
-    sides = ["l" if k == 0 or _is_words(column) else "r" for k, column in enumerate(texts)]
+    sides = []
+    for k, column in enumerate(texts):
+        numbers = sum(text[:1] in "0123456789.+−–<>" for text in column)
+        sides.append("l" if k == 0 or 2 * numbers < len(column) else "r")
     shown_heads = [_head(head, side) for head, side in zip(lines, sides, strict=True)]
     specification = "".join(
         rf"p{{{_PARAGRAPH // 2}em}}" if length > _PARAGRAPH else side
@@ -141,11 +144,6 @@ def _parts(groups: Groups) -> list[list[list[Sequence[Cell]]]]:
             parts[-1][-1].append(row)
             height += lines
     return [[group for group in part if group] for part in parts]
-
-
-def _is_words(texts: Sequence[str]) -> bool:
-    numbers = sum(text[:1] in "0123456789.+−–<>" for text in texts)
-    return 2 * numbers < len(texts)
 
 
 def _line(cells: Iterable[str]) -> str:

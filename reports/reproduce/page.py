@@ -11,7 +11,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from metaeval.reports.blocks import charts, texts
-from metaeval.reports.blocks.block import Block, rendered
+from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra

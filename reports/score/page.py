@@ -9,7 +9,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
-from metaeval.reports.blocks.block import Block
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE
 from metaeval.reports.shared.formatting import number
@@ -17,7 +17,7 @@ from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_manifest
 from metaeval.results.measured import Extra
 from metaeval.runs import files
-from metaeval.runs.columns import CAPTION, IMAGE_ID
+from metaeval.runs.records import CAPTION, IMAGE_ID
 
 AT_A_TIME = 24
 

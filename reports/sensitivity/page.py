@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from metaeval.errors import InputError
-from metaeval.reports.blocks.block import Block
 from metaeval.reports.blocks.tables import extra_table
+from metaeval.reports.blocks.texts import Block
 from metaeval.reports.measured import PageOptions, default_blocks
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.files import read_result

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from metaeval.runs.digests import digest
+from metaeval.results.base import MetricResult
+from metaeval.runs.files import digest
 
 DASH = "–"
 MOST_CHARACTERS = 2000  # of a caption that a page shows
@@ -123,3 +124,18 @@ def file_stem(name: str) -> str:
     """
     stem = re.sub(r"[^\w.-]+", "_", name).strip("_")[:60]
     return stem if stem == name else f"{stem}-{digest(name).hex()[:6]}"
+
+
+def kind_of(metric: MetricResult) -> str:
+    """The kind of a metric's row.
+
+    "result"; "part" (SPICE-object of SPICE); "control" (a score that metrics must exceed);
+    "random" (untrained weights); or "absent" (the metric did not run).
+    """
+    if not metric.ok:
+        return "absent"
+    if metric.column.untrained:
+        return "random"
+    if metric.column.control:
+        return "control"
+    return "result" if metric.column.part_of is None else "part"

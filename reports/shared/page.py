@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +14,9 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from metaeval.reports.shared import formatting, palette
+from metaeval.errors import InputError
+from metaeval.readers.images import open_image
+from metaeval.reports.shared import figure_style, formatting
 from metaeval.runs import files
 
 _REPORTS = Path(__file__).resolve().parents[1]
@@ -96,7 +99,7 @@ def _levels(n: int) -> str:
     """The colours of n levels as custom properties, and the classes l0 … that use them."""
 
     def colours(dark: bool) -> str:
-        return "".join(f"--L{k}:{c};" for k, c in enumerate(palette.levels(n, dark=dark)))
+        return "".join(f"--L{k}:{c};" for k, c in enumerate(figure_style.levels(n, dark=dark)))
 
     light, dark = colours(False), colours(True)
     classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))
@@ -111,3 +114,27 @@ def _levels(n: int) -> str:
 def _joined(folder: str, room: str, pattern: str) -> str:
     paths = [p for r in ("shared", "blocks", room) for p in (_REPORTS / r / folder).glob(pattern)]
     return "".join(p.read_text(encoding="utf-8") for p in sorted(paths, key=lambda p: p.name))
+
+
+SIDE = 320
+
+
+def thumbnails(
+    image_ids: Sequence[int | str], image_paths: Sequence[str | None], images: Sequence[int]
+) -> dict[str, str]:
+    """Image id → data URL of a JPEG of at most SIDE pixels a side; unreadable files left out."""
+    paths = {i: Path(p) for i in images if (p := image_paths[i])}
+    if not paths:
+        return {}
+    urls = {}
+    for i, path in paths.items():
+        try:
+            with open_image(path) as image:
+                image.thumbnail((SIDE, SIDE))
+        except InputError:
+            continue
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=72, optimize=True)
+        data = base64.b64encode(buffer.getvalue()).decode("ascii")
+        urls[str(image_ids[i])] = f"data:image/jpeg;base64,{data}"
+    return urls

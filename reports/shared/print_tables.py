@@ -18,7 +18,7 @@ from metaeval.reports.paper import latex_layout
 from metaeval.reports.shared.formatting import DASH
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.csv_text import csv_text
+from metaeval.runs.files import csv_text
 from metaeval.runs.print_style import style
 
 _DECIMAL = re.compile(r"(?<![\d.])([+−]?)(\d+)\.(\d+)(?![\d.]*%)")

@@ -16,7 +16,7 @@ from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo, RunInfo
 from metaeval.runs import files
-from metaeval.runs.columns import IMAGE_PATH
+from metaeval.runs.records import IMAGE_PATH
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from scipy.stats import kendalltau
 
 from metaeval.errors import InputError
 from metaeval.reports.blocks import charts, tables
-from metaeval.reports.blocks.block import Block, rendered
-from metaeval.reports.dose import dose_blocks
+from metaeval.reports.blocks.texts import Block, rendered
+from metaeval.reports.measured import dose_blocks
+from metaeval.reports.paper.citations import save_links
 from metaeval.reports.paper.figures import write_figure
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import formatting, page
 from metaeval.reports.shared.formatting import known, number
 from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
-from metaeval.reports.sweep.dose import dose_records
 from metaeval.reports.sweep.jobs import (
     SEED,
     JobGroup,
@@ -32,6 +31,7 @@ from metaeval.reports.sweep.jobs import (
     SweepJob,
     as_number,
     constant,
+    dose_records,
     groups,
     is_axis,
     read_jobs,
@@ -42,7 +42,7 @@ from metaeval.reports.sweep.jobs import (
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.csv_text import CsvWriter
+from metaeval.runs.files import CsvWriter
 
 CSV, HTML, FIGURE = "sweep.csv", "sweep.html", "sweep"
 MOST_ROWS, MOST_COLUMNS = 3, 8  # of panels: measures and settings; the tables have all

@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from metaeval.reports.blocks import texts
-from metaeval.reports.blocks.block import Block, rendered
 from metaeval.reports.blocks.tables import extra_table
+from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
 from metaeval.reports.shared.figure_style import STYLE
@@ -27,7 +27,7 @@ from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
-from metaeval.runs.csv_text import csv_text
+from metaeval.runs.files import csv_text
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
 SHOWN = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "?", "no evidence": "–"}

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.corruption_audit.examples import SCENES, section, write_examples
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.suite import suite
+from metaeval.experiments.sensitivity.combinations import suite
 
 EACH = 2  # on the page of the repository
 PAGE = Path(__file__).parents[2] / "docs" / "corruption_examples.md"

@@ -13,9 +13,8 @@ import torch
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.faier.network import encode
-from metaeval.reproduce.coco_words import WORDS
-from metaeval.reproduce.object_words import known_words, load, table, wins
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.reproduce.functions import WORDS, known_words, load, table, wins
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained
 from tests.metrics.faier import plain

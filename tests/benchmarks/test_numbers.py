@@ -18,10 +18,9 @@ from metaeval.errors import InputError
 from metaeval.experiments.forced_choice.statistics import measure_of
 from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN, key_of
 from metaeval.experiments.run import run as carry_out
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import read_result, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from tests.results.examples import (

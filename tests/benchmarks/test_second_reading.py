@@ -6,7 +6,7 @@ from benchmarks.corruption_audit.__main__ import print_second, second_rates
 from metaeval.audit.__main__ import BOUND
 from metaeval.corruptions.base import Corruption
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.suite import suite
+from metaeval.experiments.sensitivity.combinations import suite
 from tests.corruptions.language.captions import dataset
 from tests.corruptions.sentences.test_sentences import LONG
 

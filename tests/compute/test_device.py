@@ -12,22 +12,26 @@ import pytest
 import torch
 
 from benchmarks.gpu import random_roberta
-from metaeval.compute.batching import fill_rows, group_rows_by_keys, group_rows_by_length
 from metaeval.compute.device import (
     check_dtype,
+    divide_products_only,
+    fill_rows,
     forget,
     full_float32,
+    group_rows_by_keys,
+    group_rows_by_length,
     in_batches,
+    map_ordered,
     resolve,
+    run_parallel,
     used,
 )
 from metaeval.compute.networks import keep_networks, load_once, release
-from metaeval.compute.threads import divide_products_only, map_ordered, run_parallel
 from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import ClipWeights
 from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.locate import locate
+from metaeval.text.transformers.hub import locate
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 100])
@@ -173,7 +177,7 @@ def test_a_full_device_halves_batches_and_changes_no_vector() -> None:
 
 PROGRAM = """
 import numpy as np
-from metaeval.compute.memory import return_free_memory
+from metaeval.compute.device import return_free_memory
 
 def resident():
     with open("/proc/self/status") as file:

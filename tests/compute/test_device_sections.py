@@ -33,14 +33,13 @@ from metaeval.metrics.faier.network import (
     FaierShape,
     level_score,
 )
-from metaeval.metrics.language_model.network import (
+from metaeval.metrics.language_model.train import (
     CaptionLanguageModel,
     LanguageShape,
 )
-from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
-from metaeval.metrics.scan.attention import mean_cosines
+from metaeval.metrics.learn_to_eval.train import CaptionJudge, JudgeShape
 from metaeval.metrics.scan.grounding import RegionBatch
-from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
+from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder, mean_cosines
 from metaeval.metrics.scan.tiger_score import tiger
 from metaeval.metrics.scan.training import hardest_negatives, triplet_loss
 from metaeval.metrics.vifidel.distance import (

@@ -16,8 +16,7 @@ import ot
 import pytest
 import torch
 
-from metaeval.compute import device as devices
-from metaeval.compute import transport, transport_device
+from metaeval.compute import device as devices, transport, transport_device
 
 Floats = npt.NDArray[np.float64]
 Solver = Callable[[Floats, Floats, Floats], Floats]

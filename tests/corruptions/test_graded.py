@@ -11,19 +11,17 @@ from string import punctuation
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from metaeval.corruptions.base import Caption, Corrupted
-from metaeval.corruptions.graded.delete import Delete
 from metaeval.corruptions.graded.random import Random
-from metaeval.corruptions.graded.replace import Insert, Replace, bag_of_words
+from metaeval.corruptions.graded.replace import Delete, Insert, Replace, bag_of_words
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle, deranged
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.sentences import words
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.reports.graded.diff_markup import OPEN, marked
+from metaeval.reports.graded.browser import OPEN, marked
 
 
 def dataset(captions: Sequence[str], ids: Sequence[int | str] | None = None) -> CaptionDataset:

@@ -12,18 +12,16 @@ from pathlib import Path
 
 import pytest
 from hydra.utils import instantiate
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import KINDS, SEVERITIES, Caption, Corruption
-from metaeval.corruptions.graded.delete import Delete
 from metaeval.corruptions.graded.random import Random
-from metaeval.corruptions.graded.replace import Insert, Replace
+from metaeval.corruptions.graded.replace import Delete, Insert, Replace
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.suite import OWN
+from metaeval.experiments.sensitivity.combinations import OWN
 from metaeval.runs.records import Edit
 from tests.corruptions.language.captions import HUMAN, dataset
 

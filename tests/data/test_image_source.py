@@ -12,13 +12,12 @@ from metaeval.data.annotated_images import annotated_images
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.identity import coco_number, source_of_file, sources_of
+from metaeval.data.judgments.benchmarks import load_thumb
 from metaeval.data.judgments.table import load_table
-from metaeval.data.judgments.thumb import load_thumb
 from metaeval.data.pairs.benchmarks import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
-from metaeval.weights.cards import image_keys
-from metaeval.weights.pretrained import PretrainedWeights
+from metaeval.weights.pretrained import PretrainedWeights, image_keys
 from tests.data.judgments.test_judgments import thumb
 from tests.data.pairs.pair_files import coco, sugarcrepe
 from tests.shared import write_json, write_lines

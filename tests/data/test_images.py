@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metaeval.data.image_files import ImageFiles
+from metaeval.data.annotated_images import ImageFiles
 
 
 def test_names_folders_and_counts(tmp_path):

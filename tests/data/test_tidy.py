@@ -13,10 +13,10 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.own.captions import load_own
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
-from metaeval.data.pairs.table import load_pairs_table
+from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import InputError
-from metaeval.experiments.score.rows import read_rows
+from metaeval.experiments.score.worker import read_rows
 from tests.shared import write_lines
 
 

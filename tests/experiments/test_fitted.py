@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.pairs.table import load_pairs_table
+from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.experiments.fitted import TEXT, predictions, reference_features, text_features
 from metaeval.experiments.pairs.outcomes import TRUE
 from metaeval.experiments.pairs.statistics import key_of

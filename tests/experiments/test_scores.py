@@ -14,10 +14,9 @@ import pytest
 
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.explanations import explanations
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
-from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.scores import explanations, score_all, write_scores
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult

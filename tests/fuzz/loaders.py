@@ -28,11 +28,11 @@ from safetensors.torch import save_file
 from scipy.io import savemat
 
 import metaeval
+from metaeval.data.annotated_images import decoded, digests
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.image_files import decoded, digests
-from metaeval.data.judgments import composite, flickr8k, pascal50s, table, thumb
+from metaeval.data.judgments import benchmarks, pascal50s, table
 from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError
@@ -44,15 +44,14 @@ from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint
 from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import read_torchscript
 from metaeval.reports.__main__ import main as write_page
-from metaeval.text.transformers.locate import TextModel, check_folder
+from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
 from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import cards
-from tests.fuzz import base
-from tests.fuzz import pairs_and_own as own
+from metaeval.weights import pretrained
+from tests.fuzz import base, pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
 from tests.fuzz.judges_and_audits import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
@@ -210,7 +209,7 @@ def make_thumb(folder: Path) -> None:
 
 
 def read_thumb(folder: Path) -> Any:
-    return judged_values(thumb.load_thumb(root=folder, data=folder, dimensions=["total"]))
+    return judged_values(benchmarks.load_thumb(root=folder, data=folder, dimensions=["total"]))
 
 
 def make_composite(folder: Path) -> None:
@@ -225,7 +224,7 @@ def make_composite(folder: Path) -> None:
 
 def read_composite(folder: Path) -> Any:
     options = {"root": folder, "data": folder, "own_captions": "keep"}
-    return judged_values(composite.load_composite(subsets=["8k"], **options))
+    return judged_values(benchmarks.load_composite(subsets=["8k"], **options))
 
 
 OWN = [{"image_id": f"{i}.jpg", "caption": text} for i in (1, 2) for text in CAPTIONS[:3]]
@@ -429,7 +428,7 @@ def read_weights(folder: Path) -> Any:
 
 def read_cards(folder: Path) -> Any:
     """`doctor`'s line on a folder of weights, for any card."""
-    (line,) = cards.shipped_lines(folder)
+    (line,) = pretrained.shipped_lines(folder)
     if "cannot be used" in line:
         raise InputError(line, file=folder)
     assert line.isprintable()
@@ -544,14 +543,14 @@ LOADERS: Sequence[Loader] = (
     Loader(
         "Flickr8k-Expert",
         make_flickr8k,
-        read_flickr8k(flickr8k.load_expert),
+        read_flickr8k(benchmarks.load_expert),
         {".txt": base.TAB},
         (CROWD,),
     ),
     Loader(
         "Flickr8k-CF",
         make_flickr8k,
-        read_flickr8k(flickr8k.load_crowd),
+        read_flickr8k(benchmarks.load_crowd),
         {".txt": base.TAB},
         (EXPERT,),
     ),

@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import metaeval.corruptions.own.file as own_corruptions
+import metaeval.corruptions.own.function as own_corruptions
 from metaeval.data.judgments import battles
 from metaeval.data.judgments.table import load_table
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
-from metaeval.data.pairs import benchmarks, table
+from metaeval.data.pairs import benchmarks, pairs
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.experiments.score.rows import read_rows
+from metaeval.experiments.score.worker import read_rows
 from metaeval.metrics.adapters.function import FunctionMetric
-from metaeval.metrics.adapters.scores_file import ScoresFileMetric
-from metaeval.metrics.ngram import document_frequencies as frequencies
+from metaeval.metrics.adapters.own import ScoresFileMetric
+from metaeval.metrics.ngram import ngrams as frequencies
 from metaeval.metrics.ngram.ngrams import distinct_ngrams
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -152,7 +152,7 @@ PAIRS = [
 
 
 def read_pairs(path: Path) -> Any:
-    return pair_values(table.load_pairs_table(file=path, image_source="other", data=path.parent))
+    return pair_values(pairs.load_pairs_table(file=path, image_source="other", data=path.parent))
 
 
 CAPTIONED = [(image, true) for image, true, _, _ in SAID]

@@ -15,8 +15,7 @@ import pytest
 from metaeval.data.dataset import Absent
 from metaeval.java import process as process_module
 from metaeval.java.process import JavaError, JavaProcess, heap_mib, memory_mib, run_once
-from metaeval.java.runtime import JavaRuntime, find_java
-from metaeval.java.services import find_compiler
+from metaeval.java.services import JavaRuntime, find_compiler, find_java
 from tests.java.processes import gone
 
 pytestmark = pytest.mark.java
@@ -261,7 +260,7 @@ def test_no_jvm_outlives_its_parent(
         textwrap.dedent(f"""
         import signal, sys, threading, time
         from metaeval.java.process import JavaProcess, run_once
-        from metaeval.java.runtime import find_java
+        from metaeval.java.services import find_java
         signal.signal(signal.SIGINT, signal.default_int_handler)
         java, args = find_java(), {[*probe, "sleep"]!r}
         kw = dict(what="Probe", heap=64)

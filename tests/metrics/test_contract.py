@@ -18,8 +18,7 @@ from metaeval.errors import ConfigError
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
-from metaeval.metrics.faier.metric import Faier
-from metaeval.metrics.faier.variants import FaierSettings
+from metaeval.metrics.faier.metric import Faier, FaierSettings
 from metaeval.metrics.hallucination.chair import Chair
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.meteor.nltk_metric import MeteorNltk
@@ -32,7 +31,7 @@ from metaeval.metrics.spice.metric import Spice
 from metaeval.metrics.vifidel.metric import Vifidel, Wmd
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
-from metaeval.text.word_vectors.minilm import MiniLmVectors
+from metaeval.text.word_vectors.base import MiniLmVectors
 from metaeval.vision.regions.gold import GoldRegions
 from tests.precision import assert_same_scores
 

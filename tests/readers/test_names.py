@@ -8,11 +8,11 @@ import pytest
 
 from metaeval import installation
 from metaeval.data.judgments.table import load_table
-from metaeval.data.pairs.table import load_pairs_table
+from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import InputError
 from metaeval.readers.files import user_path
-from metaeval.readers.values import MOST_NAME, check_name, name_problem
+from metaeval.readers.tables import MOST_NAME, check_name, name_problem
 from tests.forked import run_command
 from tests.shared import write_lines
 

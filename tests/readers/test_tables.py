@@ -15,19 +15,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.io import loadmat
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
-from metaeval.readers.files import TextFile, one_line
-from metaeval.readers.json_text import parse_json, read_json_lines
+from metaeval.readers.files import TextFile, one_line, parse_json, read_json_lines
 from metaeval.readers.matlab import read_matlab
-from metaeval.readers.tables import read_csv, read_parquet
-from metaeval.readers.values import is_number, read_list, read_number
+from metaeval.readers.tables import is_number, read_csv, read_list, read_number, read_parquet
 from metaeval.text.word_vectors.base import VectorFile
 from tests.shared import write_json
 

@@ -19,13 +19,12 @@ import torch
 from safetensors.torch import save_file
 
 from metaeval.errors import InputError
-from metaeval.readers.arrays import ArrayArchive, map_array
+from metaeval.readers.arrays import ArrayArchive, Hdf5File, map_array
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
-from metaeval.readers.hdf5 import Hdf5File
-from metaeval.readers.native import native_errors
+from metaeval.readers.matlab import native_errors
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
 from metaeval.readers.zips import member_bytes, open_zip
-from metaeval.text.transformers.locate import TextModel, check_folder
+from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.word_vectors.base import GensimTable
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
 from metaeval.results.graded import SWEEP_MEASURES
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured, MetricResult, TrainingRecord
 from metaeval.runs.records import ScoreColumn, Tally
 
 COLUMN = tuple(f for f in ScoreColumn.__dataclass_fields__ if f != "name")

@@ -11,10 +11,9 @@ import pytest
 
 from metaeval.reports.blocks import charts
 from metaeval.reports.measured import write_report
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.metric import MetricResult
 from metaeval.results.run import DatasetInfo, RunInfo
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn

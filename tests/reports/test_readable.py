@@ -14,8 +14,7 @@ from metaeval.reports.__main__ import main
 from metaeval.runs import files
 from tests.data.pairs.pair_files import coco, sugarcrepe_pp
 from tests.experiments.captioners.captioners_files import write_captioners_run
-from tests.experiments.judgments.test_judgments import own_table
-from tests.experiments.judgments.test_judgments import run_in as run_judgments
+from tests.experiments.judgments.test_judgments import own_table, run_in as run_judgments
 from tests.experiments.pairs.test_pairs import run_in as run_pairs
 from tests.reports.browser import EXECUTABLE, Page, chromium
 from tests.reports.run_files import write_run

@@ -14,8 +14,13 @@ from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.run import run_configured
 from metaeval.reproduce import functions
-from metaeval.reproduce.functions import components, human_above_machine, thumb_scores
-from metaeval.reproduce.vifidel_objects import _mislabelled, by_number_of_objects
+from metaeval.reproduce.functions import (
+    _mislabelled,
+    by_number_of_objects,
+    components,
+    human_above_machine,
+    thumb_scores,
+)
 from metaeval.results.files import read_result
 from metaeval.runs import files
 

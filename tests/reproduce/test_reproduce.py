@@ -25,11 +25,10 @@ from metaeval.reproduce.compare import ReproducedValue, compare_run, compare_val
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.reproduce.items import Reproduction
 from metaeval.reproduce.task import choose, write_tables
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import Comparisons
 from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult, SystemRanking
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import RunInfo
 from metaeval.runs.records import ScoreColumn
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate, Test
+from metaeval.results.base import Estimate, Measured, MetricResult, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.significance.comparison import Shows

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from metaeval.results.base import Estimate, Test
+from metaeval.results.base import Estimate, Measured, MetricResult, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import Measured, MetricResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 

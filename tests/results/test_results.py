@@ -12,11 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from metaeval.errors import InputError
-from metaeval.results.base import Estimate, Test
+from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import dump, read_info, read_result, write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult, TrainingRecord
 from metaeval.results.run import Measure, RunInfo
 from metaeval.results.sentences import (
     above_control,

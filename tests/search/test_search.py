@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.search.beam import SearchLimits, Trace, Trial, search
-from metaeval.search.drafts import UNDOING, Draft, false_draft, free, mutated, vocabulary
+from metaeval.search.beam import (
+    UNDOING,
+    Draft,
+    SearchLimits,
+    Trace,
+    Trial,
+    false_draft,
+    free,
+    mutated,
+    search,
+    vocabulary,
+)
 
 NEAR, FAR = ("dog", "grass", "two"), ("table", "red", "man")
 

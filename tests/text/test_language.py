@@ -12,7 +12,7 @@ import sacrebleu.tokenizers.tokenizer_zh
 import metaeval
 from metaeval.config import build, compose_config, override_texts
 from metaeval.corruptions.base import Caption
-from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.own.captions import load_own

@@ -9,8 +9,7 @@ import nltk
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.ngrams import runs_of_cost

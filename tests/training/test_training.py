@@ -17,9 +17,8 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.scan.training import draw_negatives, hardest_negatives, triplet_loss
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
-from metaeval.training.caption_similarity import CaptionSimilarity
+from metaeval.training.caption_similarity import CaptionSimilarity, start_embedding
 from metaeval.training.dataset import CaptionedImages, EncodedCaptions, forget_words, recall, rsum
-from metaeval.training.embedding_init import start_embedding
 from metaeval.training.loop import TrainingOutcome, TrainingSettings, fit
 from metaeval.vision.regions.gold import GoldRegions
 from tests.vision.regions.region_cases import dataset, objects

@@ -18,20 +18,21 @@ from metaeval.errors import InputError
 from metaeval.metrics.clipscore.weights import SCENES_CLIP
 from metaeval.metrics.learn_to_eval.train import DRAWN, replaced, shuffled
 from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS, CaptionModel
-from metaeval.text.transformers.locate import MINILM, known_caption_models
+from metaeval.text.transformers.hub import MINILM, known_caption_models
 from metaeval.text.vocabulary import END, SPECIAL, START, Vocabulary
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import cards, pretrained
-from metaeval.weights.cards import read_card, training_facts
+from metaeval.weights import pretrained
 from metaeval.weights.pretrained import (
     SHIPPED,
     PretrainedWeights,
     choose,
     half,
     read,
+    read_card,
     save,
     shipped,
+    training_facts,
 )
 from tests.vision.regions.region_cases import dataset
 
@@ -219,7 +220,7 @@ def test_every_shipped_card_is_whole() -> None:
         assert found.state()
         assert len(found.vocabulary()) == found.card["words"]
         assert len(found.seen) == found.card["images"] == len(set(found.seen.tolist()))
-    lines = cards.shipped_lines()
+    lines = pretrained.shipped_lines()
     assert any(line.startswith("scenes_clip") and "MB, a small CLIP" in line for line in lines)
 
 
@@ -228,19 +229,19 @@ def test_doctors_lines(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "card.json").write_text("{}")
-    broken, cut, tiny = cards.shipped_lines(tmp_path)
+    broken, cut, tiny = pretrained.shipped_lines(tmp_path)
     assert broken.startswith("broken     cannot be used: ")
     assert "cut" in cut
     assert "model.safetensors is not there" in cut
     assert tiny == "scan_tiny  0.0 MB, scan neg, gold-v1 regions of photographs"
-    assert cards.shipped_lines(tmp_path / "none") == []
+    assert pretrained.shipped_lines(tmp_path / "none") == []
 
 
 def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder without a list of its own has the shared one of its card's checksum, no other; so
     with words."""
     one, two = weights(tmp_path / "one", dataset([1, 2])), weights(tmp_path / "two", dataset([3]))
-    monkeypatch.setattr(cards, "SHIPPED", tmp_path)
+    monkeypatch.setattr(pretrained, "SHIPPED", tmp_path)
     for each in (one, two):
         checksum = str(each.card["trained_on_sha256"])
         (each.folder / "trained_on.npy").rename(tmp_path / f"trained_on-{checksum[:12]}.npy")

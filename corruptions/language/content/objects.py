@@ -24,11 +24,9 @@ from metaeval.corruptions.language.categories import (
     name_of,
     supercategory,
 )
-from metaeval.corruptions.language.inflection import plural
 from metaeval.corruptions.language.parsed import NO_THINGS, NounPhrase, ParsedCaption
-from metaeval.corruptions.language.rewriting import Rewording, article_for
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.corruptions.language.rewriting import Rewording, article_for, plural
+from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
 
 _ALIVE = ("animal", "person")
 

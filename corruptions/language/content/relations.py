@@ -13,7 +13,6 @@ from metaeval.corruptions.language.base import (
     swap_phrases,
 )
 from metaeval.corruptions.language.categories import Known
-from metaeval.corruptions.language.inflection import verb_form, verb_lemma
 from metaeval.corruptions.language.parsed import (
     ARTICLES,
     ING_NOUNS,
@@ -22,8 +21,8 @@ from metaeval.corruptions.language.parsed import (
     NounPhrase,
     ParsedCaption,
 )
-from metaeval.text.scene_graphs.rules.function_words import pairs
-from metaeval.text.scene_graphs.rules.function_words import words as word_set
+from metaeval.corruptions.language.rewriting import verb_form, verb_lemma
+from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
 
 VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
 _ALIVE = PEOPLE | word_set(

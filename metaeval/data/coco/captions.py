@@ -13,12 +13,12 @@ from pathlib import Path
 
 from metaeval.data.coco.files import search_bases
 from metaeval.data.dataset import ImageId, ImageSource
-from metaeval.data.files import given_path
+from metaeval.data.download import given_path
+from metaeval.data.fields import records, require_fields, unique_ids
 from metaeval.data.identity import coco_number
-from metaeval.data.json_records import records, require_fields, unique_ids
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from metaeval.data.dataset import Absent
-from metaeval.data.download import download
-from metaeval.data.files import data_folder
+from metaeval.data.download import data_folder, download
 from metaeval.errors import ConfigError, InputError
 from metaeval.progress import progress_bar
 from metaeval.readers.files import MOST_TEXT, user_path
 from metaeval.readers.zips import open_zip, unpack_member
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 
 ARCHIVE_URL = "http://images.cocodataset.org/annotations/annotations_trainval2017.zip"
 ARCHIVE_SHA256 = "113a836d90195ee1f884e704da6304dfaaecff1f023f49b6ca93c4aaae470268"

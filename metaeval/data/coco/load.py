@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.coco.captions import CaptionFile, read_captions
 from metaeval.data.coco.files import (
     ARCHIVE_SPLITS,
@@ -23,9 +24,8 @@ from metaeval.data.coco.files import (
 )
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
-from metaeval.data.files import given_path
+from metaeval.data.download import given_path
 from metaeval.data.identity import sources_of
-from metaeval.data.image_files import ImageFiles
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked

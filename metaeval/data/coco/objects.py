@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from metaeval.data.dataset import ImageId, Objects
-from metaeval.data.json_records import Record, kind, records, unique_ids
+from metaeval.data.fields import Record, kind, records, unique_ids
 from metaeval.errors import InputError
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import is_number
+from metaeval.readers.files import read_json
+from metaeval.readers.tables import is_number
 
 
 class CocoObjects(Mapping[ImageId, Objects]):

@@ -20,14 +20,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
-from metaeval.data.files import find_files, given_path
-from metaeval.data.json_records import kind as json_type
-from metaeval.data.json_records import require_fields
+from metaeval.data.download import find_files, given_path
+from metaeval.data.fields import kind as json_type, require_fields
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json
 
 FILE = "audiocaps_eval.json"
 SOURCE = "https://github.com/blmoistawinde/fense (folder dataset)"

@@ -18,10 +18,9 @@ import numpy.typing as npt
 from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
-from metaeval.data.fields import rename_fields
-from metaeval.data.files import data_folder
+from metaeval.data.download import data_folder
+from metaeval.data.fields import check_id, rename_fields
 from metaeval.data.identity import image_key, sources_of
-from metaeval.data.json_records import check_id
 from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
 from metaeval.data.judgments.table import (
     FORMATS,

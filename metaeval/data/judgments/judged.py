@@ -14,7 +14,7 @@ each of them; a name means the choices of a paper.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -31,7 +31,7 @@ from metaeval.data.dataset import (
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import is_unicode
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
 
 CHOICES = {
@@ -87,9 +87,6 @@ class Protocol:
             value = getattr(self, key)
             if value not in allowed:
                 raise ConfigError(f"dataset.{key}: '{value}' is not one of {', '.join(allowed)}")
-
-    def as_dict(self) -> dict[str, str]:
-        return asdict(self)
 
 
 # J. Hessel, A. Holtzman, M. Forbes, R. Le Bras, Y. Choi (2021), CLIPScore, EMNLP, appendix A and

@@ -28,14 +28,14 @@ from metaeval.data.dataset import (
     RecordCount,
     items_by_references,
 )
-from metaeval.data.files import find_files
+from metaeval.data.download import find_files
 from metaeval.data.identity import source_of_file
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import one_line
 from metaeval.readers.matlab import read_matlab
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 
 PAIRS = "pair_pascal.mat"
 TRIPLETS = "consensus_pascal.mat"

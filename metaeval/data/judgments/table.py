@@ -18,17 +18,15 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import rename_fields
+from metaeval.data.fields import check_id, rename_fields, require_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
-from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import check_name, read_list, read_number
+from metaeval.readers.files import read_json, user_path
+from metaeval.readers.tables import check_name, read_list, read_number
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +82,7 @@ def load_table(
     data
         The data folder; by default METAEVAL_DATA.
     limit, protocol, options
-        As in `metaeval.data.judgments.flickr8k.load_expert`; the default ("plain") keeps
+        As in `metaeval.data.judgments.benchmarks.load_expert`; the default ("plain") keeps
         everything, averages several ratings of a caption, counts images as CIDEr's documents and
         is quoted by τ-b.
 
@@ -190,8 +188,10 @@ class _RecordReader:
             rows, fields, required, self.path, notes, _OPTIONAL, guessed=_GUESSED
         )
         for where, record in renamed:
-            if record.get("words") not in (None, "") and "human" in self.columns:
-                self._rate_by_words(record, where)
+            unrated = "human" in self.columns and "human" not in record
+            if unrated and record.get("words") not in (None, "") and "candidate" in record:
+                wrong = _marks(record, self.path, where)  # rated by whether no word is wrong
+                record["human"] = any(wrong) != self.higher_is_better
             if not self.n_read:
                 self.has_raters = "rater" in record
                 hint = " (dataset.fields says what they are called, dataset.human names ratings)"
@@ -203,12 +203,6 @@ class _RecordReader:
         if unjudged := self.n_read - len(judged):
             notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
         return judged, table.sha256
-
-    def _rate_by_words(self, record: dict[str, Any], where: str) -> None:
-        """Fill in the missing column of ratings: whether no word is wrong."""
-        if "human" not in record and "candidate" in record:  # else it is refused as missing
-            wrong = _marks(record, self.path, where)
-            record["human"] = any(wrong) != self.higher_is_better
 
     def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
         """The caption of a record; `None` where it has no rating."""

@@ -7,19 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
-from metaeval.data.fields import rename_fields
-from metaeval.data.files import given_path
+from metaeval.data.download import given_path
+from metaeval.data.fields import check_id, kind, rename_fields
 from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sources_of
-from metaeval.data.image_files import ImageFiles
-from metaeval.data.json_records import check_id, kind
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import FORMATS, Table, TableRow, read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
-from metaeval.readers.files import read_text, user_path
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json, read_text, user_path
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")

@@ -19,13 +19,12 @@ from metaeval.data.dataset import (
     Part,
     items_by_references,
 )
+from metaeval.data.fields import check_id, require_fields
 from metaeval.data.identity import sources_of
-from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.own.captions import images_by_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json, user_path
 
 NAME = "given"
 WHOLE_IMAGE = (0.0, 0.0, 1.0, 1.0)

@@ -14,9 +14,8 @@ from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
-from metaeval.readers.values import check_name, read_number
+from metaeval.readers.files import read_json, user_path
+from metaeval.readers.tables import check_name, read_number
 from metaeval.runs.files import MANIFEST
 from metaeval.runs.records import Version
 
@@ -334,7 +333,11 @@ def _score_columns(
         if not name.strip():  # an index that pandas wrote, or a name that was cut off
             raise InputError("a column of numbers has no name", file=path)
         check_name(name, file=path, record=None, field=name)
-    unknown = [name for name in numbers if name not in declared and not _is_published(name)]
+    unknown = [
+        name
+        for name in numbers
+        if name not in declared and letters_and_digits(name.partition("(")[0]) not in _PUBLISHED
+    ]
     if unknown:
         columns = ", ".join(f"'{name}'" for name in unknown)
         raise InputError(
@@ -343,11 +346,6 @@ def _score_columns(
             file=path,
         )
     return list(numbers)
-
-
-def _is_published(name: str) -> bool:
-    """Whether a column has the name of a published metric; text in brackets does not count."""
-    return letters_and_digits(name.partition("(")[0]) in _PUBLISHED
 
 
 def _declared_columns(files: str | Path | Sequence[str | Path]) -> frozenset[str]:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.json_records import check_id, kind
+from metaeval.data.fields import check_id, kind
 from metaeval.errors import InputError
-from metaeval.readers.files import read_text, user_path
-from metaeval.readers.json_text import read_json, read_json_lines
+from metaeval.readers.files import read_json, read_json_lines, read_text, user_path
 from metaeval.readers.tables import read_csv, read_parquet
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 

@@ -34,9 +34,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from metaeval.data.files import find_files
+from metaeval.data.download import find_files
+from metaeval.data.fields import Record, kind, records, require_fields
 from metaeval.data.identity import coco_source, source_of_file
-from metaeval.data.json_records import Record, kind, records, require_fields
 from metaeval.data.pairs.pairs import (
     CaptionPair,
     CaptionPairs,
@@ -47,7 +47,7 @@ from metaeval.data.pairs.pairs import (
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json
 
 FOIL = "foilv1.0_test_2017.json"
 ROCOCO = ("same_concept", "diff_concept", "rand_voca", "danger")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import (
     AlignedCaption,
     Mark,
@@ -10,7 +9,7 @@ from metaeval.data.scenes.graph import (
     SceneGraph,
     SceneObject,
 )
-from metaeval.data.scenes.load import SceneImages, SceneObjects, load_scenes
+from metaeval.data.scenes.load import SPLITS, SceneImages, SceneObjects, generate, load_scenes
 
 __all__ = [
     "SPLITS",

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
-from metaeval.data.scenes.load import export
+from metaeval.data.scenes.load import SPLITS, export, generate
 from metaeval.data.scenes.render import render
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.readers.files import user_path

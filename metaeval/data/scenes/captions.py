@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from metaeval.data.scenes.cast import Actor, Words, cast
-from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import AlignedCaption, Mark, Relation, SceneGraph
+from metaeval.data.scenes.graph import AlignedCaption, Draw, Mark, Relation, SceneGraph
 from metaeval.data.scenes.lexicon import BACKDROPS, LIGHTS, OPENERS, ROLES, ROOMS, TAILS, WHERE
 from metaeval.data.scenes.verbs import ADVERBS, DOINGS, FRAMES, Frame, doing_of, shifted, verb_words
 
@@ -93,7 +92,8 @@ class Teller:
         if not self.relations:
             return self._group(draw.pick(self.actors), target)
         roll = draw.below(100)
-        single = [a for a in self.actors if a.group not in self._related()]
+        related = {g for _, r in self.relations for g in (r.subject, r.object)}
+        single = [a for a in self.actors if a.group not in related]
         if roll < 8 and single:
             return self._group(draw.pick(single), target)
         if roll < 13:
@@ -342,9 +342,6 @@ class Teller:
         """Groups that can be mentioned alone: not what someone holds, wears or rides."""
         bound = {r.object for _, r in self.relations if r.predicate in BINDING}
         return [a for a in self.actors if a.group not in bound]
-
-    def _related(self) -> set[int]:
-        return {g for _, r in self.relations for g in (r.subject, r.object)}
 
     def _frame(self, relation: Relation, a: Actor, b: Actor) -> Frame:
         predicate = relation.predicate

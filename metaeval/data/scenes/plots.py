@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.stage import BACK, FRONT, MID, Stage, crowd, few, set_off
-from metaeval.data.scenes.things import THINGS
 
 FOR_ADULTS = ("wine glass", "knife", "bottle")
 BULKY = ("laptop", "pizza", "cake", "bowl", "hot dog", "sandwich")  # would hide their holder

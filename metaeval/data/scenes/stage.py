@@ -7,9 +7,8 @@ line; the further back (the smaller y), the smaller they are drawn.
 from __future__ import annotations
 
 from metaeval.data.scenes.art.people import CHILD_SCALE, POSES
-from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import Relation, SceneObject
-from metaeval.data.scenes.things import THINGS, Thing
+from metaeval.data.scenes.cast import THINGS, Thing
+from metaeval.data.scenes.graph import Draw, Relation, SceneObject
 
 FRAME = 336
 TOPS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "black", "white", "gray")

@@ -155,12 +155,8 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
 }
 
 
-def _doings(text: str) -> tuple[Frame, ...]:
-    return _frames(text)
-
-
 DOINGS: dict[str, tuple[Frame, ...]] = {
-    key: _doings(text)
+    key: _frames(text)
     for key, text in {
         "grazer": "standing,stands,stand *6; standing around,"
         "stands around,stand around *2; wandering,wanders,wander; walking,walks,walk *2; "

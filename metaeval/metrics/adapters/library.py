@@ -98,8 +98,7 @@ class LibraryScorer(OwnScorer):
             return as_scores(self._score(caption, references), 1, names)
         each = [as_scores(self._score(caption, [one]), 1, names) for one in references]
         best = np.max if self.metric.higher_is_better else np.min
-        chosen: Scores = best(np.concatenate(each), axis=0, keepdims=True)
-        return chosen
+        return best(np.concatenate(each), axis=0, keepdims=True)
 
 
 class TorchmetricsMetric(LibraryMetric):

@@ -25,24 +25,21 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import precision_of
+from metaeval.compute.device import divide_products_only, missing_packages, precision_of, truthy
 from metaeval.compute.networks import load_once
-from metaeval.compute.requirements import missing_packages, truthy
-from metaeval.compute.threads import divide_products_only
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import CUT, Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.sentences import EncodedSentences, count_cut
 from metaeval.options import DataType, Device, Positive, PositiveInt, checked
 from metaeval.readers.files import read_text, user_path
-from metaeval.readers.tables import read_csv
-from metaeval.readers.values import read_number
-from metaeval.runs.digests import file_sha256
+from metaeval.readers.tables import read_csv, read_number
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.transformers import hub, locate
+from metaeval.text.transformers import hub
 from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.locate import TextModel
+from metaeval.text.transformers.hub import TextModel
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +85,7 @@ class BertScore(Metric):
     Parameters
     ----------
     model
-        "auto", the id of a Hugging Face model, or a folder: see `locate.locate`.
+        "auto", the id of a Hugging Face model, or a folder: see `hub.locate`.
     layer
         The layer whose vectors are compared; `None`: bert-score's choice for the model.
     idf
@@ -133,27 +130,27 @@ class BertScore(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return (self.column_of(locate.ROBERTA if self.model == "auto" else self.model),)
+        return (self.column_of(hub.ROBERTA if self.model == "auto" else self.model),)
 
     def fetch(self, dataset: CaptionDataset) -> None:
         if (
             hub.may_download(self.download, self.offline)
             and self._missing_packages() is None
-            and isinstance(locate.locate(self.model, self.cache), Absent)
+            and isinstance(hub.locate(self.model, self.cache), Absent)
         ):
-            hub.fetch(locate.ROBERTA if self.model == "auto" else self.model)
+            hub.fetch(hub.ROBERTA if self.model == "auto" else self.model)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BertScorer | Absent:
         if (absent := self.missing_part(dataset) or self._missing_packages()) is not None:
             return absent
-        model = locate.locate(self.model, self.cache)
+        model = hub.locate(self.model, self.cache)
         if isinstance(model, Absent):
             return hub.explain_absence(model, self.download, self.offline)
         weights = file_sha256(model.weights, store)
-        if locate.is_packaged(model) and weights != locate.MINILM_SHA256:
-            problem = f"these are not the weights of {locate.MINILM}: SHA-256 {weights}"
+        if hub.is_packaged(model) and weights != hub.MINILM_SHA256:
+            problem = f"these are not the weights of {hub.MINILM}: SHA-256 {weights}"
             raise InputError(problem, file=model.weights)
-        layer = self.layer or locate.layer_of(model.name)
+        layer = self.layer or hub.layer_of(model.name)
         baseline = baseline_f1(self.rescale, model.name, layer) if self.rescale else None
         references = [text for texts in dataset.corpus() for text in texts]
         settings = {
@@ -173,10 +170,10 @@ class BertScore(Metric):
         """ "BERTScore" for roberta-large, and "BERTScore (NAME)" for any other model."""
         bounds = (-np.inf if self.rescale else -1.0, 1.0)
         precision = precision_of(self.dtype)
-        short = locate.short_name(model)
-        if short == locate.ROBERTA:
+        short = hub.short_name(model)
+        if short == hub.ROBERTA:
             return ScoreColumn("BERTScore", bounds=bounds, precision=precision)
-        label = "MiniLM" if short == locate.MINILM else short
+        label = "MiniLM" if short == hub.MINILM else short
         name = f"BERTScore ({label})"
         return ScoreColumn(
             name, bounds=bounds, variant_of="BERTScore", model=label, precision=precision
@@ -239,7 +236,7 @@ class BertScorer(ReferenceScorer):
     ) -> None:
         super().__init__(metric, settings, dataset, [metric.column_of(model.name)])
         self.layer, self.model, self._baseline = layer, model, baseline
-        if models := locate.known_caption_models(model.name):
+        if models := hub.known_caption_models(model.name):
             self.training = TrainingFacts(models)
 
     @cached_property
@@ -466,7 +463,7 @@ class SentenceSimilarity(TokenMetric):
         cache: str | None = None,
     ) -> None:
         self.tokens = BertScore(
-            model=locate.MINILM if model == "auto" else model,
+            model=hub.MINILM if model == "auto" else model,
             layer=layer,
             device=device,
             download=download,

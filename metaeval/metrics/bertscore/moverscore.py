@@ -19,7 +19,7 @@ from metaeval.compute.device import to_device
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore.metric import BertScore, TokenMetric, TokenScorer
 from metaeval.metrics.bertscore.sentences import EncodedSentences
-from metaeval.text.transformers import locate
+from metaeval.text.transformers import hub
 
 if TYPE_CHECKING:
     import torch
@@ -136,7 +136,7 @@ class MoverScore(TokenMetric):
         cache: str | None = None,
     ) -> None:
         self.tokens = BertScore(
-            model=locate.MINILM if model == "auto" else model,
+            model=hub.MINILM if model == "auto" else model,
             layer=layer,
             idf=True,
             device=device,

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import fill_rows, group_rows_by_keys
-from metaeval.compute.device import inference
+from metaeval.compute.device import fill_rows, group_rows_by_keys, inference
 from metaeval.text.transformers.encoder import TextEncoder
 
 if TYPE_CHECKING:
@@ -78,8 +77,7 @@ def _mean(values: Singles, weights: Floats) -> Floats:
     """Weighted means of rows, 0 without weight; summed from left to right whatever the shape."""
     total = np.cumsum(values.astype(np.float64) * weights, axis=1)[:, -1]
     weight = np.cumsum(weights, axis=1)[:, -1]
-    mean: Floats = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-    return mean
+    return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
 
 
 class EncodedSentences:

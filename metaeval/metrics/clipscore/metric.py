@@ -33,9 +33,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import find, precision_of
-from metaeval.compute.requirements import missing_packages, truthy
-from metaeval.data import image_files
+from metaeval.compute.device import find, missing_packages, precision_of, truthy
+from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import CUT, Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
@@ -45,12 +44,12 @@ from metaeval.options import DataType, Device, Positive, checked
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.images import READING
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.transformers import hub
-from metaeval.weights import cards
-from metaeval.weights.cards import training_facts
+from metaeval.weights import pretrained
+from metaeval.weights.pretrained import training_facts
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +133,7 @@ class ClipScorer(Scorer):
         }
         super().__init__([metric.column_of(weights)], settings)
         if weights.tag == SCENES:
-            self.training = training_facts(cards.read_card(SCENES_CLIP), settings)
+            self.training = training_facts(pretrained.read_card(SCENES_CLIP), settings)
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store, weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())
@@ -153,12 +152,12 @@ class ClipScorer(Scorer):
 
     @cached_property
     def _paths(self) -> list[Path | None]:
-        return image_files.paths_of(self.dataset)
+        return annotated_images.paths_of(self.dataset)
 
     @cached_property
     def _digests(self) -> list[bytes | None]:
         """16 bytes of each image's content, `None` where it is not there."""
-        digests = image_files.digests(self._paths, self._store)
+        digests = annotated_images.digests(self._paths, self._store)
         if n_missing := sum(digest is None for digest in digests):
             log.warning(
                 "%s: %s of %s image files are missing; their captions have no score (NaN)",
@@ -212,8 +211,7 @@ class ClipScorer(Scorer):
     ) -> Scores:
         """CLIPScore [n] of captions whose image is there."""
         cosine = dot_rows(self.encode_texts(captions), self._images[image_index])
-        scores: Scores = self.metric.weight * np.maximum(cosine, 0.0)
-        return scores
+        return self.metric.weight * np.maximum(cosine, 0.0)
 
     def encode_texts(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors [n, d] of captions, the prefix put before each."""
@@ -229,7 +227,7 @@ class ClipScorer(Scorer):
     def _encode_images(self, paths: Sequence[Path]) -> Vectors:
         """Unit vectors [n, d] of image files, NaN for one that cannot be read."""
         vectors: Vectors | None = None
-        batches = image_files.decoded(paths, self.network.preprocess, self.network.n_images)
+        batches = annotated_images.decoded(paths, self.network.preprocess, self.network.n_images)
         for positions, pixels in batches:
             if pixels is None:
                 continue
@@ -340,8 +338,7 @@ class ClipScore(Metric):
 def dot_rows(a: Vectors, b: Vectors) -> Scores:
     """Inner products [n] of the rows of two matrices, in float64, each row on its own."""
     # added up from left to right, so that no product depends on how many rows there are
-    products: Scores = np.cumsum(a.astype(np.float64) * b, axis=1)[:, -1]
-    return products
+    return np.cumsum(a.astype(np.float64) * b, axis=1)[:, -1]
 
 
 class RefClipScorer(ClipScorer):
@@ -390,8 +387,7 @@ class RefClipScore(ClipScore):
 def harmonic_mean(a: Scores, b: Scores) -> Scores:
     """2ab/(a + b) of non-negative numbers, 0 where both are 0; NaN where one is NaN."""
     total = a + b
-    mean: Scores = np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
-    return mean
+    return np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
 
 
 _REASON = "PAC-S needs the weights of its authors, which come with no package"

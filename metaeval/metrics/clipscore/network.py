@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
-from metaeval.compute.device import check_dtype, in_batches, inference, resolve
+from metaeval.compute.device import (
+    Rows,
+    check_dtype,
+    fill_rows,
+    group_rows_by_length,
+    in_batches,
+    inference,
+    resolve,
+)
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore.weights import ClipWeights, tag_config
@@ -33,9 +40,9 @@ from metaeval.readers.checkpoints import (
 from metaeval.readers.files import one_line
 from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 
 if TYPE_CHECKING:
     import torch
@@ -106,9 +113,8 @@ def text_features(model: Any, ids: torch.Tensor) -> torch.Tensor:
     x = x[torch.arange(len(ids), device=ids.device), ids.argmax(dim=-1)]
     projection = model.text_projection
     if projection is None:
-        return x  # type: ignore[no-any-return]
-    features: torch.Tensor = projection(x) if callable(projection) else x @ projection
-    return features
+        return x
+    return projection(x) if callable(projection) else x @ projection
 
 
 Vectors = npt.NDArray[np.float32]
@@ -163,8 +169,7 @@ def normalised(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
     import torch
 
     scaled = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
-    out: torch.Tensor = torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
-    return out
+    return torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
 
 
 class Clip:
@@ -230,14 +235,13 @@ class Clip:
     def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
         with inference(self.device):
             raw = encode(batch).float()
-            unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
-            return unit
+            return (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
 
 
 def tokenizer_of(weights: ClipWeights) -> Any:
     """The tokeniser of a model, without its network."""
     if weights.tag == "scenes" and weights.path is not None:
-        facts = cards.read_card(weights.path.parent)
+        facts = pretrained.read_card(weights.path.parent)
         return WordTokenizer(facts["words"], facts["model_cfg"]["text_cfg"]["context_length"])
     try:
         with hub.unplugged():  # the vocabularies of some models are on the hub only
@@ -258,7 +262,7 @@ def too_long(tokenizer: Any, text: str) -> bool:
 def load_shipped(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     """The small CLIP of the scenes: model, tokeniser, preprocessing."""
     assert weights.path is not None
-    facts = cards.read_card(weights.path.parent)
+    facts = pretrained.read_card(weights.path.parent)
     configuration = facts["model_cfg"]
     model = import_module("open_clip.model").CLIP(**configuration)
     state = load_safetensors(weights.path)

@@ -21,13 +21,13 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
-from metaeval.weights import cards
+from metaeval.weights.pretrained import SHIPPED, WEIGHTS, overlap
 
 INSTALL = "python -m metaeval.doctor --install clip"
 RANDOM, SCENES, AUTO = "random", "scenes", "auto"
-SCENES_CLIP = cards.SHIPPED / "scenes_clip"
+SCENES_CLIP = SHIPPED / "scenes_clip"
 
 # OpenAI's ViT-B/32, the CLIPScore paper's model: open_clip's name of it, and its possible places.
 _DEFAULT = ("ViT-B-32", "openai")
@@ -83,7 +83,7 @@ def locate(
         return Absent("clip", f"no file {pretrained}", "correct metric.*.pretrained")
     tagged = _tagged(model, tag, cache)
     if pretrained == AUTO and isinstance(tagged, Absent) and dataset.is_scenes:
-        return _shipped(dataset) if (SCENES_CLIP / cards.WEIGHTS).is_file() else tagged
+        return _shipped(dataset) if (SCENES_CLIP / WEIGHTS).is_file() else tagged
     return tagged
 
 
@@ -123,21 +123,20 @@ def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | No
 
 def tag_config(model: str, tag: str) -> dict[str, object]:
     """open_clip's facts about a tag (quick_gelu, mean, std, …); imports torch."""
-    known: dict[str, object] = import_module("open_clip").get_pretrained_cfg(model, tag)
-    return known
+    return import_module("open_clip").get_pretrained_cfg(model, tag)
 
 
 def _shipped(dataset: CaptionDataset) -> ClipWeights | Absent:
-    if not (SCENES_CLIP / cards.WEIGHTS).is_file():
+    if not (SCENES_CLIP / WEIGHTS).is_file():
         remedy = "python -m metaeval experiment=train_clip dataset=scenes"
         return Absent("clip", "the small CLIP for scenes is missing in this installation", remedy)
-    if seen := cards.overlap(SCENES_CLIP, dataset):
+    if seen := overlap(SCENES_CLIP, dataset):
         return Absent(
             "clip",
             f"the small CLIP was trained on {seen:,} of these {len(dataset):,} images",
             "use another split: dataset.split=val",
         )
-    return ClipWeights(SCENES, SCENES, SCENES_CLIP / cards.WEIGHTS)
+    return ClipWeights(SCENES, SCENES, SCENES_CLIP / WEIGHTS)
 
 
 def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:

@@ -191,8 +191,7 @@ class MeanScorer(Scorer):
         total = np.zeros(len(captions))
         for k in range(scores.shape[1]):  # one after the other: the same whatever else is there
             total += scores[:, k]
-        means: Scores = (total / scores.shape[1])[:, None]
-        return means
+        return (total / scores.shape[1])[:, None]
 
     def _scores(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """[n, parts] Each part's score, higher for the better caption."""

@@ -16,13 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.batching import fill_rows, group_rows_by_keys
-from metaeval.compute.device import inference
-from metaeval.compute.threads import divide_products_only, run_parallel
+from metaeval.compute.device import (
+    divide_products_only,
+    fill_rows,
+    group_rows_by_keys,
+    inference,
+    run_parallel,
+)
 from metaeval.metrics.faier import training
 from metaeval.metrics.faier.network import FaierNetwork, ParsedCaptions, level_score, matches
 from metaeval.metrics.faier.training import RaggedVectors
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import MOST, Regions
 

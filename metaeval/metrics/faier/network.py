@@ -25,10 +25,9 @@ from metaeval.errors import InputError
 from metaeval.options import Below1, PositiveInt
 from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
-from metaeval.text.scene_graphs.triplets import Triplet, TripletParser, words_of
+from metaeval.text.scene_graphs.parse import Triplet, TripletParser, words_of
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
-from metaeval.weights.cards import CARD, WEIGHTS
-from metaeval.weights.pretrained import PretrainedWeights
+from metaeval.weights.pretrained import CARD, WEIGHTS, PretrainedWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +198,7 @@ class Fusion(nn.Module):
     ) -> torch.Tensor:
         """z [t, d] of regions [t, d] and their attended vectors [t, m, d], of which the first
         `counts` [t] (at least 1; on the CPU) are read; without them, all."""
-        united: torch.Tensor = self.union(torch.cat([regions, self.last(attended, counts)], dim=-1))
-        return united
+        return self.union(torch.cat([regions, self.last(attended, counts)], dim=-1))
 
     def last(self, attended: torch.Tensor, counts: torch.Tensor | None = None) -> torch.Tensor:
         """The GRU's last state m [t, d]; arguments as of `join`."""
@@ -210,8 +208,7 @@ class Fusion(nn.Module):
             _, last = self.gru(
                 pack_padded_sequence(attended, counts, batch_first=True, enforce_sorted=False)
             )
-        state: torch.Tensor = last[0]
-        return state
+        return last[0]
 
 
 def said_nodes(d: int) -> nn.Linear:
@@ -255,8 +252,7 @@ class Visual(nn.Module):
 
     def objects(self, features: torch.Tensor) -> torch.Tensor:
         """v° [n, r, d] of region features [n, r, d_u]."""
-        objects: torch.Tensor = self.outer(torch.tanh(self.inner(features)))
-        return objects
+        return self.outer(torch.tanh(self.inner(features)))
 
     def attention(self, boxes: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """γ [n, r, r] of boxes [n, r, 4] (x1 y1 x2 y2 in [0, 1]); 0 for regions not there."""
@@ -269,8 +265,7 @@ class Visual(nn.Module):
         self, objects: torch.Tensor, boxes: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
         """v^r [n, r, d] of visual objects [n, r, d]."""
-        related: torch.Tensor = self.attention(boxes, mask) @ self.relation(objects)
-        return related
+        return self.attention(boxes, mask) @ self.relation(objects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,18 +341,15 @@ class FaierNetwork(nn.Module):
 
     def read(self, texts: TextBatch) -> Nodes:
         """Text objects and relations of captions."""
-        nodes: Nodes = self.text(texts)
-        return nodes
+        return self.text(texts)
 
     def fuse(self, level: str) -> Fusion:
         """What makes union vectors of regions and references on a level."""
-        fusion: Fusion = self.fusion[level]  # type: ignore[assignment]
-        return fusion
+        return self.fusion[level]  # type: ignore[return-value]
 
     def said_by(self, level: str, nodes: torch.Tensor) -> torch.Tensor:
         """z [t, d] of references' nodes [t, d] on a level, where no image is seen: W_u h."""
-        united: torch.Tensor = self.said[level](nodes)
-        return united
+        return self.said[level](nodes)
 
 
 def load_network(weights: PretrainedWeights) -> FaierNetwork:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.errors import ConfigError
+from metaeval.metrics.faier.metric import VARIANTS, FaierSettings
 from metaeval.metrics.faier.network import (
     NO_REFERENCE,
     FaierNetwork,
@@ -29,8 +30,7 @@ from metaeval.metrics.faier.network import (
     ParsedCaptions,
     encode,
 )
-from metaeval.metrics.faier.variants import VARIANTS, FaierSettings
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages

@@ -30,8 +30,7 @@ from metaeval.metrics.base import (
     reference_digests,
 )
 from metaeval.options import OptionsOf
-from metaeval.readers.files import user_path
-from metaeval.readers.json_text import read_json
+from metaeval.readers.files import read_json, user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.vision.regions.gold import BoxNoise
@@ -116,8 +115,7 @@ def _mapping(value: Any, field: str, path: Path, default: Any = None) -> dict[st
     )
     if not good:
         raise InputError("should map names to lists of words", file=path, field=field)
-    mapping: dict[str, list[str]] = entry  # type: ignore[assignment]
-    return mapping
+    return entry  # type: ignore[return-value]
 
 
 TRUTH = OBJECTS, REFERENCES = "objects", "references"

@@ -108,7 +108,6 @@ class Endpoint:
     ledger: Ledger
     save: Callable[[Answer], None]
     failures: dict[str, str] = field(default_factory=dict)
-    retried: int = 0
     _not_before: float = 0.0
     _stop: MetaevalError | None = None
 
@@ -207,7 +206,6 @@ class Endpoint:
         backoff = wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
 
         def wait(state: RetryCallState) -> float:
-            self.retried += 1
             error = state.outcome.exception() if state.outcome else None
             return max(backoff(state), getattr(error, "retry_after", None) or 0.0)
 
@@ -217,8 +215,7 @@ class Endpoint:
             wait=wait,
             reraise=True,
         )
-        answer: Answer = await attempts(self._attempt, request, http)
-        return answer
+        return await attempts(self._attempt, request, http)
 
     async def _attempt(self, request: Request, http: httpx.AsyncClient) -> Answer:
         """One attempt, within the budget and the limits."""

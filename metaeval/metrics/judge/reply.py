@@ -19,14 +19,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metaeval.data.json_records import check_id
+from metaeval.data.fields import check_id
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.judge.requests import UNKNOWN, Request, Usage
-from metaeval.readers.files import read_text
-from metaeval.readers.json_text import parse_json, read_json_lines
-from metaeval.readers.values import is_number
+from metaeval.readers.files import parse_json, read_json_lines, read_text
+from metaeval.readers.tables import is_number
 from metaeval.runs import files
 from metaeval.runs.answers import Answer, add_answer, storable, token_count
 
@@ -402,7 +401,7 @@ class ReplayFiles:
         tables = [read_table(path) for path in table_files(files, "metric.judge.replay")]
         self.sha256 = hashlib.sha256("".join(t.sha256 for t in tables).encode()).hexdigest()
         self.by_request = "key" in tables[0].rows[0].fields
-        self._by_key: dict[str, Answer] = {}
+        self.by_key: dict[str, Answer] = {}
         self._by_item: dict[tuple[str, str], list[Answer]] = {}
         tidy = Tidy()
         for table in tables:
@@ -415,7 +414,7 @@ class ReplayFiles:
             for row in table.rows:
                 if self.by_request:
                     answer = Answer.from_record(row.fields, file=table.path, where=row.where)
-                    add_answer(self._by_key, answer, table.path, row.where)
+                    add_answer(self.by_key, answer, table.path, row.where)
                 else:
                     self._add(table, row, tidy)
 
@@ -439,10 +438,6 @@ class ReplayFiles:
                 sample=len(of_item),
             )
         )
-
-    def of_request(self, key: str) -> Answer | None:
-        """The answer to a request."""
-        return self._by_key.get(key)
 
     def of_item(self, image_id: str, caption: str) -> list[Answer]:
         """All answers about a caption of an image."""

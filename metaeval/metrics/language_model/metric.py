@@ -8,17 +8,15 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import fill_rows, group_rows_by_length
+from metaeval.compute.device import fill_rows, group_rows_by_length, missing_packages
 from metaeval.compute.networks import load_once
-from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import UNK
 from metaeval.weights import pretrained
-from metaeval.weights.cards import training_facts
-from metaeval.weights.pretrained import AUTO, PretrainedWeights
+from metaeval.weights.pretrained import AUTO, PretrainedWeights, training_facts
 
 _ROWS = 64  # captions of one length in a batch
 
@@ -88,7 +86,7 @@ class LmScorer(Scorer):
         return bytes([bool(self._seen[index])])
 
     def prepare(self) -> None:
-        from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
+        from metaeval.metrics.language_model.train import CaptionLanguageModel, LanguageShape
 
         kinds = CaptionLanguageModel, LanguageShape
         self._model = load_once(

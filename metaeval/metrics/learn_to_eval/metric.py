@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import fill_rows, group_rows_by_length
+from metaeval.compute.device import fill_rows, group_rows_by_length, missing_packages
 from metaeval.compute.networks import load_once
-from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores, reference_digests
 from metaeval.metrics.region_scorer import RegionScorer
@@ -19,8 +18,7 @@ from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.cards import training_facts
-from metaeval.weights.pretrained import AUTO, PretrainedWeights
+from metaeval.weights.pretrained import AUTO, PretrainedWeights, training_facts
 
 IMAGE, TEXT = "", "text"
 GOLD = "gold"  # the regions of the shipped weights
@@ -130,7 +128,7 @@ class LearnToEvalScorer(RegionScorer):
     def prepare(self) -> None:
         import torch
 
-        from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
+        from metaeval.metrics.learn_to_eval.train import CaptionJudge, JudgeShape, mean_regions
 
         self._model = load_once(
             ("learn_to_eval", self._weights.label),

@@ -16,7 +16,7 @@ import argparse
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -24,22 +24,119 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from metaeval.data.system_captions import read_system_captions
-from metaeval.metrics.learn_to_eval.network import SPREAD, CaptionJudge, JudgeShape, mean_regions
 from metaeval.runs.records import OTHER_CAPTION, WRONG_PLACES, WRONG_WORDS, DrawnCorruption
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
-from metaeval.text.word_vectors.minilm import MiniLmVectors
-from metaeval.training.caption_data import (
+from metaeval.text.word_vectors.base import MiniLmVectors
+from metaeval.training.caption_similarity import start_embedding
+from metaeval.training.dataset import (
     CaptionData,
     add_data_options,
     command_line,
     read_caption_data,
 )
-from metaeval.training.embedding_init import start_embedding
 from metaeval.training.loop import TrainingSettings, fit
+from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+
+# The network of LearnToEval: is this caption a person's, given a reference and the image?
+
+
+def mean_regions(regions: Regions) -> npt.NDArray[np.float32]:
+    """[n, dim] The mean of each image's regions; zeros where there is none."""
+    counts = regions.mask.sum(axis=1)
+    sums = (regions.features * regions.mask[..., None]).sum(axis=1, dtype=np.float64)
+    return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+
+
+SPREAD = 0.5  # standard deviation of the words' first vectors
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeShape:
+    """Sizes.
+
+    Attributes
+    ----------
+    words, word, hidden, dense
+        Words known; numbers of a word's vector, of the LSTM's state and of the hidden layer.
+    dim
+        Numbers of a region; 0: the image is not looked at.
+    product
+        Whether the candidate's products with reference and image are inputs of the hidden layer
+        too.
+    """
+
+    words: int
+    word: int = 96
+    hidden: int = 128
+    dense: int = 128
+    dim: int = 0
+    product: bool = True
+
+
+class CaptionJudge(nn.Module):
+    """The probability that a candidate is a person's caption of the image.
+
+    As in the authors' code: one LSTM reads reference and candidate, and its output at `<end>` is
+    the caption's vector; the image's feature (here the mean of its regions) goes through one linear
+    layer; the vectors of image, reference and candidate, side by side, go through a hidden layer
+    with ReLU to two logits, "human" and "not". `product` adds the elementwise products of the
+    candidate with the reference and with the image: of the compact bilinear pooling that the paper
+    also tries, the part that a training of some ten thousand captions can afford. The vectors are
+    brought to one scale (LayerNorm) before: an LSTM's outputs are small numbers, and their products
+    so small that a caption of another image went unnoticed.
+    """
+
+    def __init__(self, shape: JudgeShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.words, shape.word)
+        nn.init.normal_(self.embedding.weight, std=SPREAD)
+        self.lstm = nn.LSTM(shape.word, shape.hidden, batch_first=True)
+        self.scale = nn.LayerNorm(shape.hidden)
+        self.image: nn.Module | None = None
+        if shape.dim:
+            self.image = nn.Sequential(
+                nn.Linear(shape.dim, shape.hidden), nn.LayerNorm(shape.hidden)
+            )
+        given = 1 + bool(shape.dim)
+        parts = 1 + given * (1 + shape.product)
+        self.hidden = nn.Linear(parts * shape.hidden, shape.dense)
+        self.logits = nn.Linear(shape.dense, 2)
+        self.dropout = nn.Dropout(0.3)
+
+    def read(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """[n, hidden] The LSTM's output at each caption's `<end>`, scaled; tokens [n, longest]."""
+        outputs, _ = self.lstm(self.dropout(self.embedding(tokens)))
+        last = (lengths - 1).to(tokens.device)[:, None, None].expand(-1, 1, outputs.shape[2])
+        return self.dropout(self.scale(outputs.gather(1, last)[:, 0]))
+
+    def see(self, means: torch.Tensor) -> torch.Tensor:
+        """[n, hidden] of the images' mean regions [n, dim]."""
+        if self.image is None:
+            raise ValueError("this network does not look at images")
+        return self.image(means)
+
+    def judge(
+        self, images: torch.Tensor | None, references: torch.Tensor, candidates: torch.Tensor
+    ) -> torch.Tensor:
+        """[n, 2] Logits of "human" and "not", of the three vectors of n pairs.
+
+        `None` for the images: they are not used, and replaced by zeros.
+        """
+        given = [references]
+        if self.image is not None:
+            given = [torch.zeros_like(references) if images is None else images, references]
+        parts = [*given, candidates]
+        if self.shape.product:
+            parts += [each * candidates for each in given]
+        hidden = torch.relu(self.hidden(torch.cat(parts, dim=1)))
+        return self.logits(self.dropout(hidden))
+
 
 BATCH = 100
 # how often another image's, replaced, shuffled and machine captions are drawn
@@ -334,8 +431,7 @@ def _chosen(
     count = np.minimum(np.maximum(np.rint(rate * n), least), n).astype(np.int64)
     keys = np.where(inner, rng.random(tokens.shape), 2.0)
     rank = keys.argsort(axis=1).argsort(axis=1)
-    chosen: npt.NDArray[np.bool_] = inner & (rank < count[:, None])
-    return chosen
+    return inner & (rank < count[:, None])
 
 
 def _rotated(tokens: Ints, chosen: npt.NDArray[np.bool_]) -> Ints:

@@ -22,11 +22,10 @@ import numpy.typing as npt
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back
-from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
-from metaeval.java.services import find_jar
+from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
 from metaeval.metrics.base import Scores, Statistics, SummableMetric, SummableScorer
 from metaeval.options import PositiveInt, checked
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn, with_notes
 from metaeval.runs.store import Store
 from metaeval.text.language import language_of
@@ -129,8 +128,7 @@ def _unbroken(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Whether all words of candidate and reference match, in one chunk: no penalty then."""
     matched = statistics[:, 4:20].reshape(-1, len(STAGES), 4).sum(axis=1)
     whole = matched[:, :2] + matched[:, 2:] == statistics[:, :2]
-    unbroken: npt.NDArray[np.bool_] = whole.all(axis=1) & (statistics[:, 20] == 1)
-    return unbroken
+    return whole.all(axis=1) & (statistics[:, 20] == 1)
 
 
 def _weighted(

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.options import checked
 from metaeval.readers.files import user_path
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers

@@ -246,5 +246,4 @@ class Matcher:
         has_longer = (above < len(self._lengths)) & (longer < self._base)
         has_shorter = (above > 0) & (shorter >= 0)
         take_shorter = has_shorter & (~has_longer | (lengths - shorter <= longer - lengths))
-        closest: Ints = np.where(take_shorter, shorter, np.where(has_longer, longer, -1))
-        return closest
+        return np.where(take_shorter, shorter, np.where(has_longer, longer, -1))

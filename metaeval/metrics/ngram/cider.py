@@ -22,28 +22,26 @@ from metaeval.data.coco.captions import read_captions
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.ngram.document_frequencies import (
+from metaeval.metrics.ngram.ngrams import (
     ORDERS,
     SUFFIX,
     DocumentFrequencies,
-    digest_document,
-    digest_documents,
-    read_corpus,
-)
-from metaeval.metrics.ngram.ngrams import (
     Ints,
     Ngrams,
     Texts,
     Trie,
+    digest_document,
+    digest_documents,
     distinct_ngrams,
     flatten_references,
     places_of,
+    read_corpus,
     runs_of_cost,
     split_tokens_containing_spaces,
 )
 from metaeval.options import Positive, checked
 from metaeval.readers.files import user_path
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
@@ -167,8 +165,7 @@ class CiderScorer(ReferenceScorer):
         """
         delta = np.abs(bigrams[caption] - self._bigrams[reference])
         longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
-        factors: Floats = np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
-        return factors
+        return np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         return self.metric.words(texts)

@@ -179,5 +179,4 @@ def _f1(candidate: Counter[Any], reference: Counter[Any]) -> float:
 def _stem(word: str) -> str:
     from nltk.stem.porter import PorterStemmer
 
-    stemmed: str = PorterStemmer().stem(word)
-    return stemmed
+    return PorterStemmer().stem(word)

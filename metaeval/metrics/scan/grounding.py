@@ -21,18 +21,24 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.batching import group_rows_by_keys, group_rows_by_length
-from metaeval.compute.device import inference, resolve
-from metaeval.compute.threads import run_parallel
-from metaeval.metrics.scan.attention import (
+from metaeval.compute.device import (
+    group_rows_by_keys,
+    group_rows_by_length,
+    inference,
+    resolve,
+    run_parallel,
+)
+from metaeval.metrics.scan.network import (
     EPS,
     LEAK,
     WAYS,
     AttendedLengths,
+    Scan,
+    WordEncoder,
     cosines_of_products,
     lengths_by_gram,
+    region_rows,
 )
-from metaeval.metrics.scan.network import Scan, WordEncoder, region_rows
 from metaeval.text.vocabulary import Vocabulary, padded
 from metaeval.vision.regions.base import Regions
 

@@ -20,22 +20,21 @@ import numpy.typing as npt
 from annotated_types import Interval
 
 from metaeval.compute import device as devices
+from metaeval.compute.device import missing_packages
 from metaeval.compute.networks import load_once
-from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scores, reference_digests
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.options import Device, Positive, checked
 from metaeval.readers.files import user_path
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, with_notes
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.cards import CARD, WEIGHTS, training_facts
-from metaeval.weights.pretrained import AUTO
+from metaeval.weights.pretrained import AUTO, CARD, WEIGHTS, training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan
@@ -281,8 +280,8 @@ class ScanScorer(RegionScorer):
         self.__dict__.pop("grounder", None)
 
     def prepare(self) -> None:
-        from metaeval.metrics.scan.attention import LEAK
         from metaeval.metrics.scan.grounding import Grounder
+        from metaeval.metrics.scan.network import LEAK
         from metaeval.vision.regions.gold import add_grid
 
         key = ("scan", self.weights.label, self.weights.words, self._device)

@@ -17,9 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.batching import group_rows_by_keys
-from metaeval.compute.device import to_device, to_host
-from metaeval.compute.threads import run_parallel
+from metaeval.compute.device import group_rows_by_keys, run_parallel, to_device, to_host
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,8 +16,7 @@ import torch
 from annotated_types import Ge, Interval
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.scan.attention import WAYS, cosines, mean_cosines
-from metaeval.metrics.scan.network import Scan
+from metaeval.metrics.scan.network import WAYS, Scan, cosines, mean_cosines
 from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, checked
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity
@@ -344,8 +343,7 @@ class ScanTask:
                 negatives = hardest_negatives(similarities[way] + margin)  # those that cost most
             loss, matching = triplet_loss(pairs.of(way), n, negatives, margin)
             total = total + loss + options.anchor_weight * anchor_loss(matching, options.anchor)
-        mean: torch.Tensor = total / n
-        return mean
+        return total / n
 
     def _margin(self, rows: Ints) -> float | torch.Tensor:
         """The margin, or that of each image and caption [b, b]."""

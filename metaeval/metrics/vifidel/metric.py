@@ -26,11 +26,10 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Interval
 
-from metaeval.compute import device as devices
-from metaeval.compute import transport
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute import device as devices, transport
+from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.json_records import kind
+from metaeval.data.fields import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores, reference_digests
 from metaeval.metrics.vifidel.distance import (
@@ -42,10 +41,9 @@ from metaeval.metrics.vifidel.distance import (
 )
 from metaeval.options import Device, OptionsOf, Share, checked
 from metaeval.progress import progress_bar
-from metaeval.readers.files import read_bytes, user_path
+from metaeval.readers.files import read_bytes, read_json, user_path
 from metaeval.readers.images import READING
-from metaeval.readers.json_text import read_json
-from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.records import (
     DETECTED_OBJECTS,
     GOLD_OBJECTS,
@@ -56,7 +54,7 @@ from metaeval.runs.records import (
 )
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
-from metaeval.vision.faster_rcnn import FasterRcnn
+from metaeval.vision.regions.detector import FasterRcnn
 from metaeval.vision.regions.gold import BoxNoise
 
 

@@ -10,11 +10,15 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.concordance import concordance
 from metaeval.stats.correlation.correlations import NAMES, correlation
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.correlation.kendall import concordance
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    percentile_interval,
+    resampled_sums,
+)
 from metaeval.stats.resampling.items import Floats, Ints, encode, scaled, without_rounding
-from metaeval.stats.resampling.means import resampled_sums
 
 _CERTAIN = 1e-6
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.ordering.group_pairs import group_pairs
+from metaeval.stats.ordering.tie_calibration import group_pairs
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import (
     Floats,

@@ -13,9 +13,118 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.correlation.concordance import concordance
-from metaeval.stats.correlation.crosstab import Crosstab, crosstab
-from metaeval.stats.resampling.items import Floats, Ints, scored_items
+from metaeval.stats.resampling.items import Floats, Ints, encode, scored_items
+
+
+class Concordance(NamedTuple):
+    """What `concordance` returns; exact integers.
+
+    Attributes
+    ----------
+    surplus
+        Concordant minus discordant pairs.
+    untied_x, untied_y
+        Pairs with different x, and with different y.
+    """
+
+    surplus: int
+    untied_x: int
+    untied_y: int
+
+
+def concordance(x: npt.ArrayLike, y: npt.ArrayLike) -> Concordance:
+    """Concordant minus discordant pairs of n items without NaN, and the pairs that are not tied.
+
+    >>> concordance([1, 2, 3, 3], [1, 3, 2, 2])
+    Concordance(surplus=1, untied_x=5, untied_y=5)
+    """
+    first, second = encode(x)[1], encode(y)[1]
+    partners = concordant_partners(first, second)
+    return Concordance(int(partners.sum()) // 2, _untied(first), _untied(second))
+
+
+def concordant_partners(x: Ints, y: Ints) -> Ints:
+    """For each item, Σ over the others of sign(x − x′) · sign(y − y′), int64 [n].
+
+    `x` and `y` are codes 0 … (`encode`). A wavelet matrix answers for all items at once how many of
+    the first items in the order of x have a smaller y: one pass over n for each bit of y.
+
+    >>> concordant_partners(np.array([0, 1, 2]), np.array([0, 2, 1])).tolist()
+    [2, 0, 0]
+    """
+    n = len(x)
+    if not n:
+        return np.empty(0, dtype=np.int64)
+    sizes_x, sizes_y = np.bincount(x), np.bincount(y)
+    below_x, below_y = np.cumsum(sizes_x) - sizes_x, np.cumsum(sizes_y) - sizes_y
+    less_x, less_y = below_x[x], below_y[y]
+    most_x, most_y = (below_x + sizes_x)[x], (below_y + sizes_y)[y]
+    ends, values = np.concatenate([less_x, most_x]), np.concatenate([y, y])
+    # [x below or x at most] × [y below, y at most]
+    below = _smaller_before(y[np.argsort(x, kind="stable")], ends, values)
+    at_most = _smaller_before(y[np.argsort(x, kind="stable")], ends, values + 1)
+    both_below, x_most = below[:n], below[n:]
+    y_most, both_most = at_most[:n], at_most[n:]
+    x_below_y_above = less_x - y_most
+    x_above_y_below = less_y - x_most
+    both_above = n - most_x - most_y + both_most
+    return both_below - x_below_y_above - x_above_y_below + both_above
+
+
+def _smaller_before(sequence: Ints, ends: Ints, values: Ints) -> Ints:
+    """How many of sequence[:end] are below value, for each (end, value)."""
+    bits = max(int(sequence.max()), int(values.max())).bit_length()
+    start, end = np.zeros(len(ends), dtype=np.int64), ends.copy()
+    smaller = np.zeros(len(ends), dtype=np.int64)
+    for bit in range(bits - 1, -1, -1):
+        ones = (sequence >> bit) & 1
+        zeros = np.concatenate([[0], np.cumsum(1 - ones)])
+        from_zero, to_zero = zeros[start], zeros[end]
+        high = ((values >> bit) & 1).astype(bool)
+        smaller += np.where(high, to_zero - from_zero, 0)
+        start = np.where(high, zeros[-1] + start - from_zero, from_zero)
+        end = np.where(high, zeros[-1] + end - to_zero, to_zero)
+        sequence = np.concatenate([sequence[ones == 0], sequence[ones == 1]])
+    return smaller
+
+
+def _untied(codes: Ints) -> int:
+    n, sizes = len(codes), np.bincount(codes)
+    return n * (n - 1) // 2 - int((sizes * (sizes - 1) // 2).sum())
+
+
+class Crosstab(NamedTuple):
+    """Items counted by score and level.
+
+    Attributes
+    ----------
+    counts
+        int64 [n_values, n_levels]: rows by ascending distinct score, columns by ascending level.
+        A row with more than one item is a block of ties.
+    levels
+        float64 [n_levels], the distinct levels.
+    """
+
+    counts: Ints
+    levels: Floats
+
+
+def crosstab(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Crosstab:
+    """Count the scored items by distinct score and level (see `scored_items` for the shapes).
+
+    Takes O(n log n) time and n_values · n_levels memory: for few levels, which is what graded
+    corruptions and human ratings have.
+
+    >>> crosstab([[0.1, 0.4], [0.1, 0.1]], [0, 1]).counts.tolist()
+    [[2, 1], [0, 1]]
+    """
+    items = scored_items(scores, levels)
+    values, rows = encode(items.scores)
+    distinct, columns = encode(items.levels)
+    cells = rows * len(distinct) + columns
+    counts = np.bincount(cells, minlength=len(values) * len(distinct)).astype(np.int64)
+    return Crosstab(counts.reshape(len(values), len(distinct)), distinct)
+
 
 FEW_LEVELS = 64  # with more, tables of scores by levels grow heavier than sorting
 
@@ -44,7 +153,7 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b"
     Parameters
     ----------
     scores, levels
-        As in `metaeval.stats.correlation.spearman.spearman`: [n_images, n_sets] with NaN = not
+        As in `metaeval.stats.correlation.correlations.spearman`: [n_images, n_sets] with NaN = not
         scored, and [n_sets] or the same shape.
     variant
         "b", or "c" (Stuart's), which can reach 1 although there are more scores than levels: the
@@ -264,3 +373,26 @@ def disagreement(scores: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         share: Floats = contradictions / both
     return share
+
+
+def midranks(values: npt.ArrayLike) -> Floats:
+    """Rank the values of a one-dimensional array without NaN, ascending; ties get their mean rank.
+
+    >>> midranks([0.3, 0.1, 0.3, 0.9]).tolist()
+    [2.5, 1.0, 2.5, 4.0]
+    """
+    _, inverse, sizes = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    means: Floats = np.cumsum(sizes) - (sizes - 1) / 2
+    return means[inverse.reshape(-1)]
+
+
+def centred_midranks(sizes: Floats) -> Floats:
+    """The midrank of each block of ties less the mean of all ranks.
+
+    `sizes` is [n_blocks] or [n_blocks, r], the items of each block in ascending order of the
+    blocks, for r tables at once; so is the result.
+
+    >>> centred_midranks(np.array([1.0, 2.0, 1.0])).tolist()
+    [-1.5, 0.0, 1.5]
+    """
+    return np.cumsum(sizes, axis=0) - (sizes - 1) / 2 - (sizes.sum(axis=0) + 1) / 2

@@ -8,25 +8,106 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.crosstab import crosstab
-from metaeval.stats.correlation.kendall import kendall_of
-from metaeval.stats.correlation.rank_order import rank_order_of, tie_breaking_seeds
-from metaeval.stats.correlation.rank_order_within import rank_orders_within
-from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
-from metaeval.stats.ordering.ties import tie_shares
-from metaeval.stats.ordering.variance_parts import VarianceParts, variance_parts
+from metaeval.stats.correlation.correlations import spearman
+from metaeval.stats.correlation.kendall import crosstab, kendall_of
+from metaeval.stats.correlation.rank_order import (
+    rank_order,
+    rank_order_of,
+    rank_orders_within,
+    tie_breaking_seeds,
+)
+from metaeval.stats.ordering.pairwise import (
+    adjacent_auc,
+    monotone,
+    monotone_flags,
+    pair_counts,
+    pairwise,
+)
+from metaeval.stats.ordering.tie_calibration import tie_shares
 from metaeval.stats.resampling.bootstrap import (
+    MIN_UNITS,
     Counts,
     IntervalEstimate,
     bootstrap_counts,
     interval_estimate,
+    resampled_means,
 )
-from metaeval.stats.resampling.items import Floats, as_table
-from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.resampling.items import Floats, as_table, scaled
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
+
+
+class VarianceParts(NamedTuple):
+    """What `variance_parts` returns: three shares of the same sum of squares, which add up to 1.
+
+    Attributes
+    ----------
+    image
+        Share of differences between images that all versions have: offset. It lowers the pooled
+        rank-order ρ, but not statistics within an image.
+    level
+        Share of differences between levels, averaged over images: the effect of interest.
+    rest
+        The remaining share: images in which the levels are ordered differently, and noise.
+    n
+        Complete images. With fewer than two, or equal scores throughout, the shares are NaN.
+    """
+
+    image: float
+    level: float
+    rest: float
+    n: int
+
+
+def variance_parts(scores: npt.ArrayLike, levels: npt.ArrayLike) -> VarianceParts:
+    """Split the sum of squares of a table of scores into image, level and rest.
+
+    Parameters
+    ----------
+    scores
+        float64 [n_images, n_sets], NaN = not scored.
+    levels
+        int [n_sets]. Each set is a column of its own; of equal levels too.
+
+    Notes
+    -----
+    Definition
+        Two-way analysis of variance without replication. With k sets, n images, grand mean m, means
+        m_i of image i and m_s of set s: image = k Σ (m_i − m)², level = n Σ (m_s − m)², and the
+        rest is what is missing to Σ (x_is − m)². No iteration: a closed form.
+    Missing
+        A set without any score is left out, and then each image without a score for every version,
+        so that the parts are orthogonal.
+    Source
+        R. A. Fisher (1925), Statistical Methods for Research Workers; H. Scheffé (1959), The
+        Analysis of Variance, section 4.2.
+
+    Examples
+    --------
+    >>> from metaeval.stats.ordering.graded import variance_parts
+    >>> parts = variance_parts([[0.0, 1.0], [4.0, 7.0]], [0, 1])
+    >>> [round(share, 4) for share in (parts.image, parts.level, parts.rest)]
+    [0.8333, 0.1333, 0.0333]
+    """
+    values, _ = as_table(scores, levels)
+    values = values[:, ~np.isnan(values).all(axis=0)]
+    values = values[~np.isnan(values).any(axis=1)]
+    n, k = values.shape
+    nan = float("nan")
+    if n < 2 or k < 2:
+        return VarianceParts(nan, nan, nan, n)
+    values = scaled(values.reshape(-1)).reshape(n, k)
+    values = values - values.mean()
+    of_images, of_sets = values.mean(axis=1, keepdims=True), values.mean(axis=0, keepdims=True)
+    image, level = k * float((of_images**2).sum()), n * float((of_sets**2).sum())
+    rest = float(((values - of_images - of_sets) ** 2).sum())
+    total = image + level + rest
+    if not total > 0:
+        return VarianceParts(nan, nan, nan, n)
+    return VarianceParts(image / total, level / total, rest / total, n)
+
 
 QUANTILES = ("0", "0.05", "0.25", "0.5", "0.75", "0.95", "1")
 
@@ -256,3 +337,64 @@ def summary(level: int, scores: Floats) -> SetSummary:
         std=float(scored.std(ddof=1)) if len(scored) > 1 else nan,
         quantiles={q: float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
     )
+
+
+class SelectedRecord(NamedTuple):
+    """What `selected_statistics` returns; the pooled ρ has no interval.
+
+    The last three are means over images, so their interval is mean ± z · sd/√n, clipped to the
+    range of the statistic; NaN below `MIN_UNITS` images. An image with a share of its pairs counts
+    once, however many of them are scored.
+    """
+
+    n_images: int
+    rank_order_rho: float
+    rank_order_rho_within: IntervalEstimate
+    pairwise_accuracy: IntervalEstimate
+    monotone_rate: IntervalEstimate
+
+
+def selected_statistics(
+    scores: npt.ArrayLike, levels: npt.ArrayLike, *, confidence: float = 0.95
+) -> SelectedRecord:
+    """Rank-order ρ pooled and within an image, pairwise accuracy and monotone rate.
+
+    Parameters
+    ----------
+    scores
+        float64 [n_images, n_sets], higher is better; NaN = not scored.
+    levels
+        int [n_sets], 0 = worst.
+    confidence
+        Of the intervals, in (0, 1).
+
+    Examples
+    --------
+    >>> record = selected_statistics([[0.1, 0.5], [0.2, 0.6], [0.4, 0.3]], [0, 1])
+    >>> record.n_images, round(record.pairwise_accuracy.value, 4)
+    (3, 0.6667)
+    """
+    values, grades = as_table(scores, levels)
+    pairs, flags = pair_counts(values, grades), monotone_flags(values, grades)
+    total = pairs.correct + pairs.tied + pairs.inverted
+    shares = np.where(total > 0, pairs.correct / np.maximum(total, 1), np.nan)
+    monotone = np.where(flags.complete, flags.monotone.astype(np.float64), np.nan)
+    return SelectedRecord(
+        n_images=len(values),
+        rank_order_rho=rank_order(values, grades).rho if len(values) else float("nan"),
+        rank_order_rho_within=_mean(rank_orders_within(values, grades), -1.0, confidence),
+        pairwise_accuracy=_mean(shares, 0.0, confidence),
+        monotone_rate=_mean(monotone, 0.0, confidence),
+    )
+
+
+def _mean(per_image: Floats, lowest: float, confidence: float) -> IntervalEstimate:
+    known = per_image[~np.isnan(per_image)]
+    nan = float("nan")
+    if not len(known):
+        return IntervalEstimate(nan, nan, nan)
+    mean = float(known.mean())
+    if len(known) < MIN_UNITS:
+        return IntervalEstimate(mean, nan, nan)
+    half = float(ndtri((1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(len(known)))
+    return IntervalEstimate(mean, max(mean - half, lowest), min(mean + half, 1.0))

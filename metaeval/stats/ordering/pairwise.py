@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from itertools import pairwise as neighbours
+from itertools import combinations, pairwise as neighbours
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    percentile_interval,
+    resampled_sums,
+)
 from metaeval.stats.resampling.items import (
     Floats,
     Ints,
@@ -22,7 +26,6 @@ from metaeval.stats.resampling.items import (
     scaled,
     scored_items,
 )
-from metaeval.stats.resampling.means import resampled_sums
 
 
 class Pairwise(NamedTuple):
@@ -146,7 +149,7 @@ def auc(lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
 def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[float]:
     """`auc` of each level with the next higher one, ascending; sets at equal levels are pooled.
 
-    Takes scores and levels as `metaeval.stats.correlation.spearman.spearman` does. A level none of
+    Takes scores and levels as `correlations.spearman` does. A level none of
     whose items is scored stays in its place, with an AUC of NaN on both sides.
     """
     values = as_scores(scores)

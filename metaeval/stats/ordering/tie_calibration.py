@@ -8,10 +8,84 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.ordering.group_pairs import group_pairs
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.items import Floats, as_scores, encode, random_folds, require_aligned
-from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.correlation.kendall import Crosstab, crosstab, tied_pairs
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    bootstrap_counts,
+    percentile_interval,
+    resampled_means,
+)
+from metaeval.stats.resampling.items import (
+    Floats,
+    Ints,
+    as_scores,
+    encode,
+    random_folds,
+    require_aligned,
+)
+
+MOST_PAIRS = 2_000_000  # a share of so many has a standard error of at most 0.04 %
+_PAIRS_STREAM = 0x9A125  # keeps the draw apart from other uses of the same seed
+
+
+class GroupPairs(NamedTuple):
+    """What `group_pairs` returns.
+
+    Attributes
+    ----------
+    first, second
+        int [p]: the positions of the items of each pair, the earlier one first.
+    total
+        How many pairs there are; more than p where some were drawn.
+    """
+
+    first: Ints
+    second: Ints
+    total: int
+
+
+def group_pairs(group: Ints, most: int = MOST_PAIRS) -> GroupPairs:
+    """The pairs of items with the same group, [n] codes 0 …
+
+    Where there are more than `most` in all, the largest groups have an equal number of pairs each,
+    drawn at random with replacement; the smaller ones have all of theirs. The draw depends on the
+    groups alone.
+
+    >>> [x.tolist() for x in group_pairs(np.array([1, 0, 1, 1]))[:2]]
+    [[0, 0, 2], [2, 3, 3]]
+    >>> len(group_pairs(np.zeros(100, dtype=np.int64), most=50).first)
+    50
+    """
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group)
+    pairs = sizes * (sizes - 1) // 2
+    total = int(pairs.sum())
+    drawn = pairs > _limit(np.sort(pairs), most)
+    # item i of a group is paired with those after it: i is repeated, its partners are counted off
+    items = np.flatnonzero(~drawn[group[order]])
+    ends = np.repeat(np.cumsum(sizes), sizes)
+    partners = (ends - np.arange(len(order)) - 1)[items]
+    first = np.repeat(items, partners)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
+    if drawn.any():
+        rng = np.random.default_rng(_PAIRS_STREAM)
+        each = (most - len(first)) // int(drawn.sum())
+        starts, of = (np.cumsum(sizes) - sizes)[drawn][:, None], sizes[drawn][:, None]
+        one = rng.integers(of, size=(len(of), each))
+        other = rng.integers(of - 1, size=(len(of), each))
+        other += other >= one
+        low, high = np.minimum(one, other) + starts, np.maximum(one, other) + starts
+        first, second = np.append(first, low), np.append(second, high)
+    return GroupPairs(order[first], order[second], total)
+
+
+def _limit(ascending: Ints, most: int) -> int:
+    """The most pairs that a group may have for its own not to be drawn."""
+    before = np.cumsum(ascending) - ascending
+    share = (most - before) // np.arange(len(ascending), 0, -1)
+    above = np.flatnonzero(ascending > share)
+    return int(share[above[0]]) if len(above) else int(ascending.max(initial=0))
+
 
 # Means of fractions that are equal on paper differ by roundings; below this they are one.
 _SAME = 1e-12
@@ -268,4 +342,46 @@ def cross_fitted_tie_calibration(
         tie_calibration(x, y, unit).accuracy,
         len(pairs.distance),
         int(known.sum()),
+    )
+
+
+class Ties(NamedTuple):
+    """What `ties` returns.
+
+    Attributes
+    ----------
+    items
+        Share of scored items that have their score in common with at least one other item, in
+        [0, 1]; NaN without items.
+    pairs
+        Share of tied pairs among all pairs of scored items; NaN with fewer than two items.
+    """
+
+    items: float
+    pairs: float
+
+
+def ties(scores: npt.ArrayLike) -> Ties:
+    """The tie fraction of scores of any shape; NaN = not scored, left out.
+
+    Two scores are tied if they are the same float64: no tolerance. Resampling images would itself
+    create ties, so the tie fraction has no bootstrap interval.
+
+    Examples
+    --------
+    >>> from metaeval.stats.ordering.tie_calibration import ties
+    >>> ties([[0.0, 0.0], [0.0, 0.7]])
+    Ties(items=0.75, pairs=0.5)
+    """
+    return tie_shares(crosstab(scores, 0))
+
+
+def tie_shares(table: Crosstab) -> Ties:
+    """The tie fraction from a table of scores by levels."""
+    blocks = table.counts.sum(axis=1)
+    n = int(blocks.sum())
+    nan = float("nan")
+    return Ties(
+        int(blocks[blocks > 1].sum()) / n if n else nan,
+        tied_pairs(blocks) / (n * (n - 1) // 2) if n > 1 else nan,
     )

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.correlation.rank_order import rho_of_prefixes
 from metaeval.stats.ordering.pairwise import monotone_flags, pair_counts
-from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.chunks import Buffers, map_chunks, replicates_at_a_time
+from metaeval.stats.resampling.bootstrap import Buffers, Counts, map_chunks, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import (
     Sums,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.correlation.ranks import centred_midranks
-from metaeval.stats.resampling.chunks import Array, Buffers
+from metaeval.stats.correlation.kendall import centred_midranks
+from metaeval.stats.resampling.bootstrap import Array, Buffers
 from metaeval.stats.resampling.items import Floats, Ints, encode
 
 _DEPTH = 32  # slabs per grid: fewer than 16 or more than 128 are slower
@@ -377,8 +377,7 @@ class WeightedPairs:
         y = padded.reshape(blocks, _PAIR_BLOCK)
         signs = np.sign(y[:, :, None] - y[:, None, :])
         # padding has no weight: its signs do not matter
-        lower: npt.NDArray[np.float32] = np.tril(signs, -1).astype(np.float32)
-        return lower
+        return np.tril(signs, -1).astype(np.float32)
 
     def of(
         self, weights: npt.NDArray[np.integer], *, ranks: bool = True, pairs: bool = True

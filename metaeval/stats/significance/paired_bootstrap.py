@@ -123,18 +123,20 @@ def difference_of(
 ) -> Paired:
     """The result from two statistics and their replicates over the same `n_units` images.
 
+    Replicates that differ by the rounding of their sums alone (1e-12 of the greatest) are equal.
+
     >>> difference_of(0.5, 0.4, [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], 0.5, 30)
     Paired(difference=0.09999999999999998, low=0.05000000000000002, high=0.2, p_greater=0.5, \
 p_two_sided=1.0)
     """
-    gaps: Floats = np.asarray(a_replicates, np.float64) - np.asarray(b_replicates, np.float64)
-    gaps = defined_replicates(gaps, n_units)
+    replicates = np.array([a_replicates, b_replicates], np.float64)
+    gaps = defined_replicates(replicates[0] - replicates[1], n_units)
     low, high = percentile_interval(gaps, confidence, n_units)
     if np.isnan(a - b) or not len(gaps):
         return Paired(a - b, low, high, float("nan"), float("nan"))
-    n = 1 + len(gaps)
-    not_greater = (1 + int((gaps <= 0).sum())) / n
-    not_less = (1 + int((gaps >= 0).sum())) / n
+    n, rounding = 1 + len(gaps), 1e-12 * float(np.nanmax(np.abs(replicates)))
+    not_greater = (1 + int((gaps <= rounding).sum())) / n
+    not_less = (1 + int((gaps >= -rounding).sum())) / n
     return Paired(a - b, low, high, not_greater, min(1.0, 2 * min(not_greater, not_less)))
 
 
@@ -195,8 +197,7 @@ def parts_of_means(scores: Floats) -> Floats:
     >>> parts_of_means(np.array([[0.5], [np.nan]])).tolist()
     [[0.5, 1.0], [nan, nan]]
     """
-    parts: Floats = np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
-    return parts
+    return np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
 
 
 def system_score(parts: Floats, of_sums: OfSums) -> Floats:
@@ -208,8 +209,7 @@ def system_score(parts: Floats, of_sums: OfSums) -> Floats:
     [0.6]
     """
     sums = [math.fsum(column[~np.isnan(column)].tolist()) for column in parts.T]
-    scores: Floats = of_sums(np.array([sums]))[0]
-    return scores
+    return of_sums(np.array([sums]))[0]
 
 
 def resampled_scores(parts: Floats, of_sums: OfSums, counts: Counts) -> Floats:
@@ -367,5 +367,4 @@ def _fixed_point(values: Floats) -> Floats:
     largest = max(1.0, float(np.abs(values).max(initial=0.0)))
     bits = 50 - math.ceil(math.log2(largest * max(2, values.shape[-2])))
     scale = 2.0**bits
-    rounded: Floats = np.round(values * scale) / scale
-    return rounded
+    return np.round(values * scale) / scale

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.pearson import pearson
+from metaeval.stats.correlation.correlations import pearson
 from metaeval.stats.resampling.bootstrap import defined_replicates, percentile_interval
 from metaeval.stats.resampling.items import Floats, as_scores, require_aligned
 

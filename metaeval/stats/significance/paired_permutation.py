@@ -11,10 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.concordance import concordant_partners
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
-from metaeval.stats.correlation.kendall import FEW_LEVELS
-from metaeval.stats.resampling.chunks import replicates_at_a_time
+from metaeval.stats.correlation.kendall import FEW_LEVELS, concordant_partners
+from metaeval.stats.resampling.bootstrap import replicates_at_a_time
 from metaeval.stats.resampling.items import (
     Floats,
     Ints,
@@ -138,8 +137,7 @@ class SwappedKendall:
         `shared` [values, r]: how many items have each score that more than one may have.
         """
         ties2 = np.einsum("vr,vr->r", shared, shared) + (self._n - shared.sum(axis=0))
-        size: Floats = np.sqrt((self._n**2 - ties2) / 2) * np.sqrt(self._level_pairs)
-        return size
+        return np.sqrt((self._n**2 - ties2) / 2) * np.sqrt(self._level_pairs)
 
 
 _STREAM = 0x5A4B  # keeps the swaps apart from the resampling under the same seed
@@ -243,8 +241,7 @@ def perm_both(
             getattr(both.of(np.concatenate(pair, axis=1), threads=1), statistic)
             for pair in ((keep, 1 - keep), (1 - keep, keep))
         )
-        gap: Floats = first - second
-        return gap
+        return first - second
 
     observed = float(difference(np.ones((1, n_units), dtype=np.int8))[0])
     fast = _fast(x, y, z, unit, n_units, statistic)
@@ -405,8 +402,7 @@ def _standardised(values: Floats) -> Floats:
     if not len(values) or (values == values[0]).all():
         return np.full_like(values, np.nan)
     values = scaled(values)
-    standardised: Floats = (values - values.mean()) / values.std()
-    return standardised
+    return (values - values.mean()) / values.std()
 
 
 def random_swaps(

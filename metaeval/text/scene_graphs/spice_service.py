@@ -32,12 +32,11 @@ from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
 from metaeval.java.process import JavaError, JavaProcess, borrow, give_back, heap_mib
-from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
-from metaeval.java.services import find_jar
+from metaeval.java.services import JavaRuntime, find_bundled_files, find_jar, find_java
 from metaeval.progress import progress_bar
 from metaeval.readers.files import user_path
 from metaeval.readers.zips import member_bytes, open_zip, unpack_member
-from metaeval.runs.digests import file_sha256
+from metaeval.runs.files import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 
 _PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and its mirrors

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, run_once
-from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
+from metaeval.java.services import JavaRuntime, find_bundled_files, find_java
 from metaeval.text.tokenizers.base import Tokenizer
 from metaeval.text.tokenizers.ptb import AFTER, drop_punctuation, following_text, sanitise
 

@@ -102,11 +102,6 @@ _SYMBOLS = _ranges(
 _ASCII_SYMBOLS = frozenset("+%&~^|\\")
 
 
-def is_symbol(char: str) -> bool:
-    """Whether the character is a token of its own where no rule matches."""
-    return char in _ASCII_SYMBOLS or ord(char) in _SYMBOLS
-
-
 class _Shadow(dict[int, str]):
     """What each character looks like to the patterns; classified when first met."""
 
@@ -230,10 +225,6 @@ _CAPITALISED = "|".join(f"(?-i:{word[0].upper()}){word[1:]}" for word in IF_CAPI
 _SENTENCE = "|".join(f"{word[0]}(?i:{word[1:]})" for word in SENTENCE_STARTS)
 
 
-def as_is(text: str) -> str:
-    return text
-
-
 def without_soft_hyphens(text: str) -> str:
     return text.replace("\xad", "") or "-"
 
@@ -291,7 +282,7 @@ class Rule(NamedTuple):
 
     starts: str
     pattern: str
-    make: Callable[[str], str] = as_is
+    make: Callable[[str], str] = str
 
 
 RULES = [
@@ -467,7 +458,7 @@ def _split_any_text(text: str) -> list[str]:
             if token_match is not None and token_match.end() > longest:
                 best, longest, make = token_match, token_match.end(), maker
         if best is None:
-            if is_symbol(text[position]):
+            if text[position] in _ASCII_SYMBOLS or ord(text[position]) in _SYMBOLS:
                 tokens.append(text[position])
             position += 1
         else:

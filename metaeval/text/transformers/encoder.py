@@ -13,12 +13,11 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from metaeval.compute.device import check_dtype, in_batches, inference, resolve
-from metaeval.compute.threads import map_ordered
+from metaeval.compute.device import check_dtype, in_batches, inference, map_ordered, resolve
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
-from metaeval.readers.native import native_errors
-from metaeval.text.transformers.locate import TextModel, check_folder, check_layers
+from metaeval.readers.matlab import native_errors
+from metaeval.text.transformers.hub import TextModel, check_folder, check_layers
 
 if TYPE_CHECKING:
     import torch
@@ -148,8 +147,7 @@ class TextEncoder:
 
     def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
         """What is kept of the layer's states [b, length, width]."""
-        vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
-        return vectors
+        return states / states.norm(dim=-1, keepdim=True)
 
 
 def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

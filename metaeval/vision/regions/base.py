@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.runs.digests import digest
+from metaeval.runs.files import digest
 from metaeval.runs.store import Store
 
 if TYPE_CHECKING:

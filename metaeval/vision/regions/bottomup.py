@@ -18,15 +18,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import PositiveInt, checked
-from metaeval.readers.arrays import ArrayArchive, map_array
-from metaeval.readers.files import open_binary, read_text, user_path
-from metaeval.readers.hdf5 import Hdf5File
-from metaeval.readers.json_text import read_json
+from metaeval.readers.arrays import ArrayArchive, Hdf5File, map_array
+from metaeval.readers.files import open_binary, read_json, read_text, user_path
 from metaeval.runs.records import BOTTOM_UP_FEATURES
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded

@@ -26,13 +26,15 @@ from metaeval.corruptions.language.content.attributes import (
     WrongTime,
 )
 from metaeval.corruptions.language.content.logic import (
+    ManyToOne,
     Modality,
     NegateExistence,
     NegateNoun,
     NegateVerb,
+    OneMore,
     WithoutIt,
+    WrongDigits,
 )
-from metaeval.corruptions.language.content.numbers import ManyToOne, OneMore, WrongDigits
 from metaeval.corruptions.language.content.objects import (
     DropObject,
     DropSubject,
@@ -52,8 +54,13 @@ from metaeval.corruptions.language.content.relations import (
     WrongPreposition,
     WrongVerb,
 )
-from metaeval.corruptions.language.fluency.grammar import BreakAgreement, WrongVerbForm
-from metaeval.corruptions.language.fluency.words import CutEnd, CutStart, DeleteContentWords
+from metaeval.corruptions.language.fluency.words import (
+    BreakAgreement,
+    CutEnd,
+    CutStart,
+    DeleteContentWords,
+    WrongVerbForm,
+)
 from metaeval.corruptions.language.whole import Corpus
 from metaeval.data.dataset import CaptionDataset
 

@@ -11,10 +11,9 @@ import pytest
 from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import Corruption
-from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Reverse
-from metaeval.corruptions.own.file import read_corruptions
-from metaeval.corruptions.own.function import FunctionCorruption, Mixture
+from metaeval.corruptions.own.function import FunctionCorruption, Mixture, read_corruptions
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.graded.task import Graded, configured
@@ -93,7 +92,7 @@ def _configured(**node: object) -> list[Corruption]:
 
 
 def test_mixtures_come_from_names_worst_first() -> None:
-    target = "metaeval.experiments.graded.mixtures.mixtures"
+    target = "metaeval.experiments.graded.task.mixtures"
     made = _configured(_target_=target, parts=["delete", "reverse"], rates=[0.25, 0.5])
     assert [c.label for c in made] == ["Delete + Reversed 50%", "Delete + Reversed 25%"]
     (one,) = _configured(_target_=target, parts=["reverse", "random"], rates=[0.25, 0.5])
@@ -128,7 +127,7 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
         ".parquet": lambda: table.to_parquet(path),
     }[suffix]()
     hard, mild = _configured(
-        _target_="metaeval.corruptions.own.file.read_corruptions", file=str(path)
+        _target_="metaeval.corruptions.own.function.read_corruptions", file=str(path)
     )
     assert (hard.label, mild.label) == ("hard", "mild")
     versions = [[(c.text, c.applied) for c in each.apply(DATA, 0)] for each in (hard, mild)]
@@ -176,7 +175,7 @@ def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(
     """The set 'mild' of ROWS has no caption of image 4."""
     path = tmp_path / "c.csv"
     pd.DataFrame(ROWS).to_csv(path, index=False)
-    node = {"_target_": "metaeval.corruptions.own.file.read_corruptions", "file": str(path)}
+    node = {"_target_": "metaeval.corruptions.own.function.read_corruptions", "file": str(path)}
     config = OmegaConf.create({"corruption": node})
     data = Graded().corruptible(DATA, config)
     assert (data.image_ids, data.human, data.pool) == ((3,), HUMAN[:1], HUMAN)

@@ -6,7 +6,7 @@ import csv
 
 from benchmarks.corruption_audit.__main__ import SCENE_VERDICTS, key_of
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.suite import suite
+from metaeval.experiments.sensitivity.combinations import suite
 
 KINDS = (
     *("objects", "attributes", "numbers", "relations", "people", "scene", "logic", "harmless"),

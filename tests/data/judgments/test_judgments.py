@@ -11,11 +11,9 @@ import pytest
 from scipy.io import savemat
 
 from metaeval.data.dataset import Absent
-from metaeval.data.judgments.composite import load_composite
-from metaeval.data.judgments.flickr8k import load_crowd, load_expert
+from metaeval.data.judgments.benchmarks import load_composite, load_crowd, load_expert, load_thumb
 from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.judgments.table import load_table
-from metaeval.data.judgments.thumb import load_thumb
 from metaeval.errors import ConfigError, InputError
 from tests.shared import write_json, write_lines
 

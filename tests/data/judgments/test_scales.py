@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
-from metaeval.data.judgments.flickr8k import load_crowd, load_expert
+from metaeval.data.judgments.benchmarks import load_crowd, load_expert
 from metaeval.errors import InputError
 from tests.fuzz import loaders
 

@@ -13,7 +13,7 @@ import pytest
 from metaeval.config import compose_config
 from metaeval.data.judgments.judged import CHOICES
 from metaeval.data.judgments.table import load_table
-from metaeval.data.pairs.table import load_pairs_table
+from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.errors import ConfigError, InputError
 from tests.shared import run_here, write_json, write_lines
 

@@ -17,8 +17,7 @@ from metaeval.data.pairs.benchmarks import (
     load_sugarcrepe_pp,
     load_valse,
 )
-from metaeval.data.pairs.pairs import is_near_copy
-from metaeval.data.pairs.table import load_pairs_table
+from metaeval.data.pairs.pairs import is_near_copy, load_pairs_table
 from metaeval.errors import ConfigError, InputError
 from tests.data.pairs.pair_files import CAPTIONS, SAID, coco, sugarcrepe, sugarcrepe_pp, write
 from tests.shared import write_lines

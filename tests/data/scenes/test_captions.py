@@ -12,7 +12,7 @@ import pytest
 
 from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, generate
 from metaeval.data.scenes.captions import Teller
-from metaeval.data.scenes.draw import Draw
+from metaeval.data.scenes.graph import Draw
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
     COLOUR_WORDS,

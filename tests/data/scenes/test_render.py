@@ -10,9 +10,9 @@ from metaeval.data.scenes import SceneGraph, SceneObject, generate
 from metaeval.data.scenes.art.drawings import draw_thing
 from metaeval.data.scenes.art.pen import COLOURS, Pen
 from metaeval.data.scenes.art.people import POSES, draw_person
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.render import png, render
 from metaeval.data.scenes.settings import SETTINGS
-from metaeval.data.scenes.things import THINGS
 
 BLANK = (1, 2, 3)
 PERSON = {

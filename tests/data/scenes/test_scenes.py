@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from metaeval.data.scenes import SPLITS, SceneGraph, generate, load_scenes
+from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.load import captions_json, dump, graphs_json, instances_json
-from metaeval.data.scenes.things import THINGS
 from metaeval.errors import ConfigError
 
 ROOT = Path(__file__).parents[3]

@@ -23,10 +23,10 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.attack.searches import (
     attack,
     attack_control,
+    exact_match as exact_match_score,
     gather_material,
     swapped_dataset,
 )
-from metaeval.experiments.attack.searches import exact_match as exact_match_score
 from metaeval.experiments.attack.statistics import attack_statistics
 from metaeval.experiments.attack.task import Attack, refuse_replay, usable_fluency
 from metaeval.experiments.run import run_configured
@@ -39,9 +39,8 @@ from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
-from metaeval.search.fluency import Fluency
 from metaeval.search.pool import SIZE, chance_of_choice
-from metaeval.search.target import Target
+from metaeval.search.target import Fluency, Target
 from tests.loopback import LoopbackEndpoint
 
 DATA = load_scenes(n=24)

@@ -29,8 +29,11 @@ from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.significance.comparison import holm
 from metaeval.stats.significance.paired_bootstrap import system_score
-from tests.experiments.captioners.captioners_files import HOSTILE, write_captioners_run
-from tests.experiments.captioners.captioners_files import SYSTEMS as SMALL_SYSTEMS
+from tests.experiments.captioners.captioners_files import (
+    HOSTILE,
+    SYSTEMS as SMALL_SYSTEMS,
+    write_captioners_run,
+)
 from tests.forked import run_command
 
 FAST = ("stats.replicates=60", "task.permutations=500", "stats.tie_seeds=2")

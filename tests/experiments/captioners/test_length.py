@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.experiments.captioners.length import (
+from metaeval.experiments.captioners.agreement import (
     FEWEST,
     LengthAnalysis,
     comparable_systems,

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from metaeval.errors import ConfigError
-from metaeval.experiments.forced_choice.scores import choice_outcomes
-from metaeval.experiments.forced_choice.statistics import GroupedOutcomes
+from metaeval.experiments.forced_choice.statistics import GroupedOutcomes, choice_outcomes
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult

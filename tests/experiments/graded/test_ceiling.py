@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from metaeval.experiments.graded.task import ceiling
-from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.correlation.rank_order_within import rank_order_within
+from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 
 
 def frame(rows: list[list[str]]) -> pd.DataFrame:

@@ -9,9 +9,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import Corruption
-from metaeval.corruptions.graded.delete import Delete
 from metaeval.corruptions.graded.random import Random
-from metaeval.corruptions.graded.replace import Insert, Replace
+from metaeval.corruptions.graded.replace import Delete, Insert, Replace
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle
 from metaeval.corruptions.truth.changes import (
     DropSalient,
@@ -28,7 +27,7 @@ from metaeval.experiments.graded.statistics import (
 )
 from metaeval.experiments.graded.task import ReplaceExperiment, ShuffleExperiment
 from metaeval.metrics.learn_to_eval.train import DRAWN
-from metaeval.results.metric import NEW, Spread
+from metaeval.results.base import NEW, Spread
 from metaeval.runs.records import TrainingSeeds
 from metaeval.weights.pretrained import shipped
 

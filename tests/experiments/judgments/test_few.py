@@ -159,7 +159,9 @@ def test_of_many_captions_of_one_image_some_pairs_are_compared(
     scores = {"X": ratings + rng.normal(size=400)}
     runs = []
     for name, most in (("all", 10**6), ("drawn", 20_000)):
-        monkeypatch.setattr("metaeval.stats.ordering.group_pairs.group_pairs.__defaults__", (most,))
+        monkeypatch.setattr(
+            "metaeval.stats.ordering.tie_calibration.group_pairs.__defaults__", (most,)
+        )
         (tmp_path / name).mkdir()
         result = run_scores(
             tmp_path / name, ratings.tolist(), scores, lambda k: 0 if k < 380 else k,

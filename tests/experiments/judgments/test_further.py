@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.experiments.judgments.further import rating_groups, score_groups
+from metaeval.experiments.judgments.agreement import rating_groups, score_groups
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
 from metaeval.experiments.printout import printout
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.agreement.ceiling import alt_test
-from metaeval.stats.preference.isotonic import to_rating_scale
+from metaeval.stats.preference.difference import to_rating_scale
 from tests.experiments.judgments.test_judgments import run_in, run_table
 
 N, IMAGES = 120, 30

@@ -13,10 +13,9 @@ import pytest
 from scipy import stats
 
 from metaeval.config import compose_config
-from metaeval.data.judgments.flickr8k import load_crowd, load_expert
+from metaeval.data.judgments.benchmarks import load_crowd, load_expert, load_thumb
 from metaeval.data.judgments.judged import Judgments, protocol_for
 from metaeval.data.judgments.table import load_table
-from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import predictions

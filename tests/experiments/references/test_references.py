@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.errors import MetaevalError
-from metaeval.results.base import Estimate
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.files import read_result
-from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from tests.forked import run_command
 from tests.shared import run_here, write_lines

@@ -11,9 +11,8 @@ import pytest
 from metaeval.config import build, compose_config, override_texts
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, StrictError
-from metaeval.experiments.retrieval import matrix
-from metaeval.experiments.retrieval.matrix import score_every_pair
-from metaeval.experiments.retrieval.ranks import MEASURES, hits_at, ranks_of
+from metaeval.experiments.retrieval import task
+from metaeval.experiments.retrieval.task import MEASURES, hits_at, ranks_of, score_every_pair
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
@@ -50,7 +49,7 @@ def test_what_has_no_score_leaves_with_its_counterpart() -> None:
 def test_the_matrix_holds_single_scores_and_comes_back_from_the_cache(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix, "BLOCK", 36)  # three captions a block
+    monkeypatch.setattr(task, "BLOCK", 36)  # three captions a block
     dataset = load_scenes(n=12, cache=tmp_path)
     metric, store = build(name, compose_config([f"metrics=[{name}]"])), MemoryStore()
     outcome, scores = score_every_pair(metric, dataset, dataset.human, store)

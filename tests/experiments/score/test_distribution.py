@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.experiments.score.distribution import (
+from metaeval.experiments.score.parts import (
     BINS,
     describe,
     distribution,
@@ -18,8 +18,8 @@ from metaeval.experiments.score.distribution import (
 )
 from metaeval.experiments.score.task import _caveat
 from metaeval.reports.measured import write_report
+from metaeval.results.base import MetricResult
 from metaeval.results.files import read_result
-from metaeval.results.metric import MetricResult
 from metaeval.runs.records import ScoreColumn
 from tests.shared import run_here, write_lines
 
@@ -68,7 +68,7 @@ def test_the_distribution_of_equal_scores_and_of_none() -> None:
 @pytest.mark.parametrize("some", [7, 1 << 17])
 def test_the_extremes_are_the_first_of_equals(some: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many are looked at at a time."""
-    monkeypatch.setattr("metaeval.experiments.score.distribution._SOME", some)
+    monkeypatch.setattr("metaeval.experiments.score.parts._SOME", some)
     nan = float("nan")
     assert extremes(np.array([2.0, nan, 1.0, 3.0, 1.0, 1.0]), 2) == ([2, 4], [3, 0])
     assert extremes(np.array([nan]), 2) == ([], [])

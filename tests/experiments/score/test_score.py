@@ -28,11 +28,18 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError, MetaevalError
 from metaeval.experiments.run import run_configured
 from metaeval.experiments.score.parts import Parts
-from metaeval.experiments.score.rows import CaptionRow, RowBlock, blocks, own_dataset, read_rows
-from metaeval.experiments.score.worker import BlockScores, forget
+from metaeval.experiments.score.worker import (
+    BlockScores,
+    CaptionRow,
+    RowBlock,
+    blocks,
+    forget,
+    own_dataset,
+    read_rows,
+)
 from metaeval.metrics.ngram.cider import Cider, CiderR
-from metaeval.results.blocks import ColumnSum
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import ColumnSum
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.tokenizers import base as tokenizers

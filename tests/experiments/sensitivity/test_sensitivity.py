@@ -10,22 +10,27 @@ import pytest
 from scipy.stats import norm
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.sensitivity.combinations import together
-from metaeval.experiments.sensitivity.kinds import MeanAuc, by_kind, severity_order, summarised
-from metaeval.experiments.sensitivity.profile import (
-    SensitivityCell,
-    Verdict,
-    balanced,
-    monotone,
-    verdict,
+from metaeval.experiments.sensitivity.combinations import (
+    MeanAuc,
+    by_kind,
+    names,
+    severity_order,
+    suite,
+    summarised,
+    together,
 )
-from metaeval.experiments.sensitivity.rewrites import (
+from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
     REWRITE,
+    SensitivityCell,
+    Verdict,
+    balanced,
     hard_positives,
     invariance,
+    monotone,
     sort_of_rewrite,
+    verdict,
 )
 from metaeval.experiments.sensitivity.statistics import (
     REWRITES,
@@ -33,7 +38,6 @@ from metaeval.experiments.sensitivity.statistics import (
     against_controls,
     differences,
 )
-from metaeval.experiments.sensitivity.suite import names, suite
 from metaeval.reports.__main__ import main
 from metaeval.reports.measured import write_report
 from metaeval.reports.shared.run import load_run_files
@@ -42,7 +46,7 @@ from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files as results
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
 from tests.shared import run_here

@@ -20,7 +20,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.training.clip import CHECKPOINT, ClipTask, TrainClip
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import SCENES_CLIP, ClipWeights
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 
 TINY: dict[str, Any] = {
     "n_train": 56,
@@ -61,11 +61,11 @@ def test_a_tiny_run_learns_and_can_be_loaded(tmp_path: Path) -> None:
     assert facts["training"]["history"][-1]["loss"] < np.log(24) * 0.8  # chance is log(batch)
     assert facts["training"]["steps"] == 80
     assert not (out / CHECKPOINT).exists()
-    assert json.loads((out / cards.CARD).read_text())["words"] == facts["words"]
+    assert json.loads((out / pretrained.CARD).read_text())["words"] == facts["words"]
     train = load_scenes(split="train", n=56, size=64, cache=tmp_path)
     dev = load_scenes(split="dev", n=40, size=64, cache=tmp_path)
-    assert (cards.overlap(out, train), cards.overlap(out, dev)) == (56, 0)
-    clip = Clip(ClipWeights("scenes", "scenes", out / cards.WEIGHTS), "cpu")
+    assert (pretrained.overlap(out, train), pretrained.overlap(out, dev)) == (56, 0)
+    clip = Clip(ClipWeights("scenes", "scenes", out / pretrained.WEIGHTS), "cpu")
     texts = clip.texts([facts["prefix"] + text for text in train.human])
     np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-5)
     assert np.unique(texts.round(4), axis=0).shape[0] > 24
@@ -92,7 +92,7 @@ def test_an_interrupted_training_ends_with_the_same_bytes(
     written = []
     for name in ("once", "twice"):
         TrainClip(**short).train(config(tmp_path), tmp_path / name)
-        written.append((tmp_path / name / cards.WEIGHTS).read_bytes())
+        written.append((tmp_path / name / pretrained.WEIGHTS).read_bytes())
     assert written[0] == written[1]
 
 
@@ -117,7 +117,7 @@ def test_the_configuration_is_at_most_6_million_parameters() -> None:
 
 
 @pytest.mark.skipif(
-    not (SCENES_CLIP / cards.CARD).is_file(), reason="no trained weights in this checkout"
+    not (SCENES_CLIP / pretrained.CARD).is_file(), reason="no trained weights in this checkout"
 )
 def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
     """The weights still distinguish held-out scenes drawn by this version of the code."""
@@ -127,11 +127,13 @@ def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
     from metaeval.experiments.training.clip import retrieval
     from metaeval.metrics.clipscore.network import load_shipped
 
-    facts = cards.read_card(SCENES_CLIP)
-    found = hashlib.sha256((SCENES_CLIP / cards.WEIGHTS).read_bytes()).hexdigest()
+    facts = pretrained.read_card(SCENES_CLIP)
+    found = hashlib.sha256((SCENES_CLIP / pretrained.WEIGHTS).read_bytes()).hexdigest()
     assert found == facts["weights_sha256"]
-    assert len(cards.read_seen(SCENES_CLIP, facts)) == facts["data"]["n"]
-    model, words, _ = load_shipped(ClipWeights("scenes", "scenes", SCENES_CLIP / cards.WEIGHTS))
+    assert len(pretrained.read_seen(SCENES_CLIP, facts)) == facts["data"]["n"]
+    model, words, _ = load_shipped(
+        ClipWeights("scenes", "scenes", SCENES_CLIP / pretrained.WEIGHTS)
+    )
     held_out = load_scenes(split="dev", n=200, cache=tmp_path)
     side = facts["model_cfg"]["vision_cfg"]["image_size"]
     recall = retrieval(model.eval(), held_out, words, side, resolve("cpu"))

@@ -21,7 +21,7 @@ from metaeval.metrics.faier.metric import Faier
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import cards, pretrained
+from metaeval.weights import pretrained
 from tests.text.transformers.lettered import Lettered
 
 TINY: dict[str, Any] = {
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         own = config(tmp_path)
         own.seed = seed
         TrainFaier("r", **TINY).train(own, tmp_path / name)
-        sums.append(hashlib.sha256((tmp_path / name / cards.WEIGHTS).read_bytes()).hexdigest())
+        sums.append(hashlib.sha256((tmp_path / name / pretrained.WEIGHTS).read_bytes()).hexdigest())
     assert sums[0] == sums[1] != sums[2]
 
 
@@ -114,8 +114,8 @@ def test_wrong_options_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_configuration_trains_a_few_megabytes() -> None:
+    from metaeval.metrics.faier.metric import FaierSettings
     from metaeval.metrics.faier.network import FaierNetwork, FaierShape
-    from metaeval.metrics.faier.variants import FaierSettings
     from metaeval.training.loop import TrainingSettings
 
     node = compose_config(["experiment=train_faier"]).task
@@ -132,7 +132,7 @@ def test_the_configuration_trains_a_few_megabytes() -> None:
     ids=lambda w: w.name,
 )
 def test_shipped_weights_are_what_their_card_says(weights: Any) -> None:
-    path, card, name = weights.folder / cards.WEIGHTS, weights.card, weights.name
+    path, card, name = weights.folder / pretrained.WEIGHTS, weights.card, weights.name
     assert hashlib.sha256(path.read_bytes()).hexdigest() == card["weights_sha256"]
     assert path.stat().st_size <= 6_000_000
     assert len(weights.seen) == card["data"]["n_train"] + card["data"]["n_dev"] == card["images"]

@@ -25,17 +25,18 @@ from metaeval.experiments.training.scan import TrainScan, filled_in
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.training import ScanLosses, ScanTask
+from metaeval.reports.trust.page import cards
 from metaeval.runs.store import MemoryStore
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
+from metaeval.training.caption_similarity import start_embedding
 from metaeval.training.dataset import CaptionedImages
-from metaeval.training.embedding_init import start_embedding
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.vision.regions.augment import flipped
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions, add_grid
-from metaeval.weights import cards, pretrained
+from metaeval.weights import pretrained
 from tests.metrics.metric_cases import ready
 from tests.metrics.scan.scan_cases import dataset, weights
 from tests.text.transformers.lettered import Lettered

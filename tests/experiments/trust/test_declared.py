@@ -9,7 +9,7 @@ import pytest
 from metaeval import installation
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.trust.declared import BATTERIES, read_battery, read_uses
+from metaeval.experiments.trust.verdicts import BATTERIES, read_battery, read_uses
 from metaeval.schema import check_config
 from metaeval.stats.significance.comparison import replicates_needed
 

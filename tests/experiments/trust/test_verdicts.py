@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.experiments.trust.declared import Rules
 from metaeval.experiments.trust.findings import Finding
-from metaeval.experiments.trust.verdicts import Cell, cells, more_data, outcome, robustness
+from metaeval.experiments.trust.verdicts import Cell, Rules, cells, more_data, outcome, robustness
 from metaeval.results.base import Estimate
 from metaeval.stats.significance.comparison import holm
 from tests.experiments.trust.trust_cases import RULES, finding, rows, trust_result

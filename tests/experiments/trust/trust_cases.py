@@ -8,13 +8,12 @@ from typing import Any
 
 from scipy import stats
 
-from metaeval.experiments.trust.declared import Rules, Use
 from metaeval.experiments.trust.findings import Finding
 from metaeval.experiments.trust.result import ItemRun, gathered
-from metaeval.results.base import Estimate, Test
+from metaeval.experiments.trust.verdicts import Rules, Use
+from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.metric import Measured, MetricResult, TrainingRecord
 from metaeval.runs.records import ScoreColumn
 
 RULES = Rules(minimal_effect=0.1, alpha=0.05, least_room=0.1)

@@ -13,7 +13,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 from metaeval.data.coco.load import load_coco
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.metrics.adapters.coco import CocoScorerMetric
+from metaeval.metrics.adapters.function import CocoScorerMetric
 from metaeval.metrics.adapters.library import EvaluateMetric, TorchmetricsMetric
 from metaeval.metrics.base import Metric
 from metaeval.metrics.ngram.bleu import Bleu

@@ -10,12 +10,10 @@ import pytest
 from scipy.stats import kendalltau
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.data.judgments.composite import load_composite
-from metaeval.data.judgments.flickr8k import load_expert
+from metaeval.data.judgments.benchmarks import load_composite, load_expert, load_thumb
 from metaeval.data.judgments.pascal50s import load_pascal50s
-from metaeval.data.judgments.thumb import load_thumb
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.adapters.scores_file import ScoresFileMetric
+from metaeval.metrics.adapters.own import ScoresFileMetric
 from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
 
 RECORDS = [

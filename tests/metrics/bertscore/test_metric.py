@@ -26,7 +26,7 @@ from metaeval.metrics.bertscore.moverscore import MoverScore
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.text.transformers import locate
+from metaeval.text.transformers import hub
 from tests.metrics import metric_cases
 from tests.metrics.metric_cases import images, ready
 from tests.precision import assert_same_scores
@@ -70,7 +70,7 @@ def ours(dataset: CaptionDataset, captions: list[tuple[str, int]], **options: An
 def theirs(
     dataset: CaptionDataset, captions: list[tuple[str, int]], layer: int, **options: Any
 ) -> Scores:
-    found = locate.locate("all-MiniLM-L6-v2")
+    found = hub.locate("all-MiniLM-L6-v2")
     every = [text for group in dataset.references for text in group]
     scorer = bert_score.BERTScorer(
         model_type=str(found.folder),
@@ -136,7 +136,7 @@ def test_explanation_is_what_bert_score_computes() -> None:
     payload = bert.explain(caption, image)
     json.dumps(payload)
     references = list(dataset.references[image])
-    found = locate.locate("all-MiniLM-L6-v2")
+    found = hub.locate("all-MiniLM-L6-v2")
     scorer = bert_score.BERTScorer(
         model_type=str(found.folder), num_layers=bert.layer, device="cpu"
     )
@@ -285,7 +285,7 @@ def test_absent_model_is_named_with_its_remedy(
 
 
 def test_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locate, "MINILM_SHA256", "0" * 64)
+    monkeypatch.setattr(hub, "MINILM_SHA256", "0" * 64)
     with pytest.raises(InputError, match="not the weights"):
         BertScore(model="all-MiniLM-L6-v2").bind(DATASET)
 
@@ -369,7 +369,7 @@ def test_equals_pot() -> None:
 
 def test_equals_mean_pooling_of_the_whole_network() -> None:
     """Each sentence alone through the whole network; float32 sums differ by less than 1e-5."""
-    found = locate.locate(locate.MINILM)
+    found = hub.locate(hub.MINILM)
     scorer = ready(SentenceSimilarity(device="cpu"), TOY)
     mine = scorer.score(TOY_CAPTIONS, TOY_INDEX)[:, 0]
     tokenizer = transformers.AutoTokenizer.from_pretrained(found.folder)

@@ -19,13 +19,12 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from metaeval import doctor
+from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.image_files import ImageFiles
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.clipscore import weights as catalogue
-from metaeval.metrics.clipscore import weights as clip_weights
+from metaeval.metrics.clipscore import weights as catalogue, weights as clip_weights
 from metaeval.metrics.clipscore.metric import (
     ClipScore,
     ClipScorer,
@@ -45,7 +44,7 @@ from metaeval.metrics.clipscore.weights import ClipWeights
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.weights import cards
+from metaeval.weights import pretrained
 from tests.metrics.metric_cases import images
 from tests.precision import assert_same_scores
 
@@ -346,7 +345,7 @@ def test_own_weights_refuse_images_they_were_trained_on(
 ) -> None:
     train = load_scenes(split="train", n=5, cache=tmp_path)
     torch.manual_seed(0)
-    cards.write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, cards.trained_on(train))
+    pretrained.write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, pretrained.trained_on(train))
     monkeypatch.setattr(clip_weights, "SCENES_CLIP", tmp_path / "own")
     val = load_scenes(split="val", n=5, cache=tmp_path)
     other_seed = load_scenes(split="train", seed=1, n=5, cache=tmp_path)  # the same ids

@@ -19,7 +19,7 @@ from metaeval.metrics.ngram.sacrebleu import Chrf, Ter
 from metaeval.metrics.vifidel.metric import Vifidel
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.text.word_vectors.minilm import MiniLmVectors
+from metaeval.text.word_vectors.base import MiniLmVectors
 from tests.metrics.metric_cases import images, ready, scores_of
 
 HUMAN = ("a dog runs", "two cats sleep", "a man rides a horse")

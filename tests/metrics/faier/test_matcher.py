@@ -9,7 +9,7 @@ from metaeval.metrics.faier.network import (
     build_vocabulary,
     level_score,
 )
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.base import Regions
 from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions

@@ -17,7 +17,7 @@ from metaeval.metrics.faier.network import FaierNetwork, FaierShape, build_vocab
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from tests.precision import assert_same_scores

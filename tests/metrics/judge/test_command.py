@@ -24,8 +24,7 @@ from metaeval.check.__main__ import check, questions
 from metaeval.metrics.judge.metric import Judge
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_judges
-from metaeval.runs import files
-from metaeval.runs import files as run_files
+from metaeval.runs import files, files as run_files
 from metaeval.runs.answers import ANSWERS, AnswerJournal, read_part
 from tests.forked import run_command
 from tests.loopback import LoopbackEndpoint

@@ -21,7 +21,7 @@ from pytest_httpserver import HTTPServer
 from scipy.stats import kendalltau
 from werkzeug import Response
 
-from metaeval.metrics.judge import scorer
+from metaeval.metrics.judge import metric
 from metaeval.metrics.judge.reply import MOST_BYTES
 from metaeval.runs.answers import ANSWERS, record_answers
 from metaeval.runs.store import MemoryStore
@@ -253,7 +253,7 @@ def test_an_odd_reply_is_a_failed_attempt_and_is_counted(httpserver: HTTPServer,
     expected = [len(c) if "cat" not in c else math.nan for c in CAPTIONS]
     np.testing.assert_array_equal(result.scores[:, 0], expected)
     assert len(served.bodies) == 2 + 3 + 1 + 1
-    assert {c.what: c.n for c in result.counts}[scorer.UNANSWERED] == 1
+    assert {c.what: c.n for c in result.counts}[metric.UNANSWERED] == 1
 
 
 SURROGATE = json.dumps(completion("70 \ud800", model="m\udfff"))
@@ -268,7 +268,7 @@ def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
     served, store = Served(httpserver, reply), MemoryStore()
     with record_answers(tmp_path / "one"):
         result = scored(judge(served.url), store=store)
-    assert {c.what: c.n for c in result.counts}[scorer.ESCAPED] == 1
+    assert {c.what: c.n for c in result.counts}[metric.ESCAPED] == 1
     assert result.scores[1, 0] == 70
     answers = pq.read_table(tmp_path / "one" / ANSWERS).to_pylist()
     (escaped,) = [a for a in answers if "cat" in a["caption"]]
@@ -279,7 +279,7 @@ def test_an_unpaired_surrogate_is_stored_escaped_and_counted(
         with record_answers(tmp_path / name):
             again = scored(judge(served.url, **more), store=store)
         np.testing.assert_array_equal(again.scores, result.scores)
-        assert {c.what: c.n for c in again.counts}[scorer.ESCAPED] == 1
+        assert {c.what: c.n for c in again.counts}[metric.ESCAPED] == 1
     assert len(served.bodies) == 4
 
 

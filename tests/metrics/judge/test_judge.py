@@ -15,7 +15,7 @@ from pytest_httpserver import HTTPServer
 from scipy.stats import kendalltau
 from werkzeug import Response
 
-from metaeval.data.judgments.flickr8k import load_expert
+from metaeval.data.judgments.benchmarks import load_expert
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.metrics.judge import client

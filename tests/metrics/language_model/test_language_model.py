@@ -12,8 +12,12 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.language_model.metric import LanguageModel
-from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
-from metaeval.metrics.language_model.train import log_unigrams, main
+from metaeval.metrics.language_model.train import (
+    CaptionLanguageModel,
+    LanguageShape,
+    log_unigrams,
+    main,
+)
 from metaeval.text.vocabulary import END, PAD, START
 from metaeval.weights.pretrained import read
 from tests.metrics.metric_cases import images, ready, scores_of

@@ -8,23 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
-from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
 from metaeval.metrics.learn_to_eval.train import (
+    CaptionJudge,
+    JudgeShape,
     OwnedCaptions,
     bag_numbers,
     main,
+    mean_regions,
     replaced,
     shuffled,
 )
 from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
-from metaeval.training.caption_data import CaptionData
+from metaeval.training.dataset import CaptionData
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read

@@ -13,23 +13,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
 from metaeval.metrics.ngram.diversity import count_idf, diversity, main, self_cider
-from metaeval.metrics.ngram.document_frequencies import (
+from metaeval.metrics.ngram.ngrams import (
     ORDERS,
     CountedCorpus,
     DocumentFrequencies,
-    read_corpus,
-)
-from metaeval.metrics.ngram.ngrams import (
     Edges,
     distinct_ngrams,
+    read_corpus,
 )
 from tests.metrics.metric_cases import bound
 from tests.metrics.ngram.ngram_cases import (

@@ -49,9 +49,9 @@ from tests.metrics.ngram.ngram_cases import (
     oracle,
     prepared,
     scores,
+    scores as scores_of,
     tokenised,
 )
-from tests.metrics.ngram.ngram_cases import scores as scores_of
 from tests.metrics.test_controls import plain_copy
 
 WHITESPACE = [

@@ -7,14 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.compute.threads import run_parallel
-from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, mean_cosines
+from metaeval.compute.device import run_parallel
 from metaeval.metrics.scan.grounding import (
     PlainWordStates,
     RegionBatch,
     encode_captions,
 )
-from metaeval.metrics.scan.network import ScanShape, WordEncoder
+from metaeval.metrics.scan.network import (
+    WAYS,
+    ScanShape,
+    WordEncoder,
+    cosines,
+    l2norm,
+    mean_cosines,
+)
 from metaeval.metrics.scan.training import (
     Negatives,
     Pairs,

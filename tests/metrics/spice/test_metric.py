@@ -20,8 +20,7 @@ import pytest
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, run_once
-from metaeval.java.runtime import find_java
-from metaeval.java.services import find_compiler
+from metaeval.java.services import find_compiler, find_java
 from metaeval.metrics.spice.metric import (
     CARDINALS,
     CATEGORIES,

@@ -25,8 +25,7 @@ from sklearn.feature_extraction import text
 from sklearn.metrics import pairwise
 from torchvision.models import detection
 
-from metaeval.compute import device as devices
-from metaeval.compute import transport, transport_device
+from metaeval.compute import device as devices, transport, transport_device
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
@@ -35,9 +34,8 @@ from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wm
 from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.text.word_vectors.base import VectorFile
-from metaeval.text.word_vectors.minilm import MiniLmVectors
-from metaeval.vision.faster_rcnn import FasterRcnn
+from metaeval.text.word_vectors.base import MiniLmVectors, VectorFile
+from metaeval.vision.regions.detector import FasterRcnn
 from tests.metrics.metric_cases import bound, images, ready, scores_of
 from tests.precision import assert_same_scores
 from tests.vision.regions.region_cases import Files
@@ -235,7 +233,7 @@ def test_missing_parts_are_reported_with_a_remedy(
     assert "file of labels no/such.json not found" in str(absent)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(
-        "metaeval.compute.requirements.find_spec",
+        "metaeval.compute.device.find_spec",
         lambda name: None if name == "sklearn" else object(),
     )
     absent = Vifidel(vectors).bind(data)

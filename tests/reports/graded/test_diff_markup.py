@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from metaeval.reports.graded.diff_markup import CLOSE, MID, OPEN, marked, plain
+from metaeval.reports.graded.browser import CLOSE, MID, OPEN, marked, plain
 
 
 def edit(position: int, before: str, after: str) -> dict[str, object]:

@@ -24,10 +24,10 @@ from metaeval.reports.paper.citations import (
     cite,
     entries,
     entry,
+    save_links,
     software,
 )
 from metaeval.reports.paper.figures import BLUE, inline, write_figure
-from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared.figure_style import STYLE
 from metaeval.reports.shared.print_tables import plain_table, write_tables
 from metaeval.reports.shared.run import LoadedRun, load_run_files

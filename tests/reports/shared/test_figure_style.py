@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.font_manager import FontProperties, findfont
 
-from metaeval.reports.shared.figure_style import STYLE
-from metaeval.reports.shared.palette import levels
+from metaeval.reports.shared.figure_style import STYLE, levels
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB
 DEUTERANOPIA = np.array(

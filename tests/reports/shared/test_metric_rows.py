@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from metaeval.reports.shared.row_kind import kind_of
-from metaeval.reports.shared.training import training_footnotes
+from metaeval.reports.shared.formatting import kind_of
+from metaeval.reports.shared.provenance import training_footnotes
+from metaeval.results.base import MetricResult, Spread, Status, TrainingRecord, TrainingSpread
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.metric import (
-    MetricResult,
-    Spread,
-    Status,
-    TrainingRecord,
-    TrainingSpread,
-)
 from metaeval.runs.records import CaptionModel, ScoreColumn
 
 MINILM = CaptionModel("MiniLM", {"COCO": 828395, "Flickr30k": 317695})

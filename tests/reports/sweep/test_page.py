@@ -14,21 +14,21 @@ from matplotlib.figure import Figure
 
 from metaeval.errors import InputError
 from metaeval.reports.blocks.charts import set_scale
-from metaeval.reports.sweep.dose import dose_records
 from metaeval.reports.sweep.jobs import (
     JobGroup,
     SweepJob,
     Value,
     as_number,
     constant,
+    dose_records,
     groups,
     read_jobs,
     spread,
     swept,
 )
 from metaeval.reports.sweep.page import chart_points, overview, read_sweep, write_sweep
+from metaeval.results.base import Measured
 from metaeval.results.files import read_info, read_result, write_info
-from metaeval.results.metric import Measured
 from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
 from tests.reports.graded_results import graded_metric, graded_result

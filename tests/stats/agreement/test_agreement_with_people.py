@@ -25,7 +25,7 @@ from metaeval.stats.agreement.controls import (
     pair_table,
     partial_correlation,
 )
-from metaeval.stats.correlation.concordance import concordance, concordant_partners
+from metaeval.stats.correlation.kendall import concordance, concordant_partners
 from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
 from metaeval.stats.ordering.tie_calibration import (
     cross_fitted_tie_calibration,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks.judgments.coverage import CASES, coverage
-from metaeval.data.judgments.thumb import load_thumb
+from metaeval.data.judgments.benchmarks import load_thumb
 from metaeval.metrics.controls import BigramModel, Length
-from metaeval.runs.columns import HUMAN
+from metaeval.runs.records import HUMAN
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.agreement.controls import fitted_control

@@ -8,21 +8,20 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.correlation.kendall import kendall
-from metaeval.stats.correlation.pearson import pearson
-from metaeval.stats.correlation.rank_order import by_equation_12, rank_order, tie_breaking_seeds
-from metaeval.stats.correlation.rank_order_within import rank_order_within
-from metaeval.stats.correlation.ranks import midranks
-from metaeval.stats.correlation.spearman import spearman
+from metaeval.stats.correlation.correlations import WeightedCorrelations, pearson, spearman
+from metaeval.stats.correlation.kendall import kendall, midranks
+from metaeval.stats.correlation.rank_order import (
+    by_equation_12,
+    rank_order,
+    rank_order_within,
+    tie_breaking_seeds,
+)
 from metaeval.stats.ordering.pairwise import adjacent_auc, auc, monotone, pairwise
-from metaeval.stats.ordering.tie_calibration import tie_calibration
-from metaeval.stats.ordering.ties import ties
+from metaeval.stats.ordering.tie_calibration import tie_calibration, ties
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import scored_items
 

@@ -11,10 +11,9 @@ import pytest
 from scipy import stats
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.spearman import spearman
+from metaeval.stats.correlation.correlations import spearman
 from metaeval.stats.ordering.detection import detection, falls, sign_test
-from metaeval.stats.ordering.graded import GradedRecord, graded_statistics
-from metaeval.stats.ordering.variance_parts import variance_parts
+from metaeval.stats.ordering.graded import GradedRecord, graded_statistics, variance_parts
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 ESTIMATES = {

@@ -10,12 +10,10 @@ from scipy import stats
 from scipy.stats import kendalltau
 
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
-from metaeval.stats.ordering.classification import classification
-from metaeval.stats.ordering.graded import graded_statistics
-from metaeval.stats.ordering.group_pairs import group_pairs
+from metaeval.stats.ordering.detection import classification
+from metaeval.stats.ordering.graded import graded_statistics, selected_statistics
 from metaeval.stats.ordering.pairwise import worst_first, worst_inversion
-from metaeval.stats.ordering.selected import selected_statistics
-from metaeval.stats.ordering.tie_calibration import tie_calibration
+from metaeval.stats.ordering.tie_calibration import group_pairs, tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 

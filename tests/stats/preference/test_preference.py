@@ -11,10 +11,11 @@ from scipy import optimize
 from metaeval.errors import InputError
 from metaeval.stats.preference.bradley_terry import bradley_terry
 from metaeval.stats.preference.difference import (
+    isotonic_fit,
     logistic_slopes,
     preference_curve,
+    to_rating_scale,
 )
-from metaeval.stats.preference.isotonic import isotonic_fit, to_rating_scale
 from metaeval.stats.significance.comparison import compare
 
 NAN = float("nan")

@@ -6,21 +6,22 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.stats.correlation.correlations import WeightedCorrelations, spearman
 from metaeval.stats.correlation.kendall import kendall
-from metaeval.stats.correlation.rank_order import rank_order
-from metaeval.stats.correlation.rank_order_within import rank_order_within, rank_orders_within
-from metaeval.stats.correlation.spearman import spearman
+from metaeval.stats.correlation.rank_order import rank_order, rank_order_within, rank_orders_within
 from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
 from metaeval.stats.resampling import replicates as module
-from metaeval.stats.resampling.bootstrap import MIN_UNITS, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.chunks import Buffers
-from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.resampling.bootstrap import (
+    MIN_UNITS,
+    Buffers,
+    bootstrap_counts,
+    percentile_interval,
+    resampled_means,
+)
 from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
 from metaeval.stats.resampling.weighted import RunningTotals, WeightedPairs, sum_type
 

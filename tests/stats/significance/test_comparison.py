@@ -357,3 +357,19 @@ def test_wrong_shapes_are_refused() -> None:
         compared(parts, parts[:3], mean_of_sums, bootstrap_counts(4, 10, 0))
     with pytest.raises(InputError, match="do not fit"):
         compared(parts, parts, mean_of_sums, bootstrap_counts(5, 10, 0))
+
+
+def test_replicates_that_are_equal_on_paper_are_neither_above_nor_below() -> None:
+    """Shares of tenths, summed in two orders; by hand: one replicate above, two equal."""
+    a = [0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, 0.9]
+    b = [0.3 + 0.2 + 0.1, 0.1 + 0.2 + 0.3, 0.1]
+    assert a[0] > b[0]
+    assert a[1] < b[1]
+    test = resampled_difference(0.7, 0.5, a, b, 50, method="bootstrap")
+    assert test.p == min(1.0, 2 * (1 + 2) / 4)
+    turned = resampled_difference(0.5, 0.7, b, a, 50, method="bootstrap")
+    assert turned.p == test.p
+    kept = resampled_difference(
+        0.9, 0.1, [*a[2:] * 7, *a[:2]], [*b[2:] * 7, *b[:2]], 50, method="bootstrap"
+    )
+    assert kept.p == 2 * (1 + 2) / 10

@@ -12,8 +12,7 @@ from scipy import stats
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES
-from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.resampling.bootstrap import bootstrap_counts, resampled_means
 from metaeval.stats.significance import paired_permutation
 from metaeval.stats.significance.comparison import compare, holm, resampled_difference
 from metaeval.stats.significance.paired_bootstrap import paired_bootstrap

@@ -11,19 +11,24 @@ import pytest
 from metaeval.errors import ConfigError
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs import parse
-from metaeval.text.scene_graphs.dependencies import arcs, tagger, train
+from metaeval.text.scene_graphs.dependencies import train
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
-from metaeval.text.scene_graphs.dependencies.parser import DependencyParser
-from metaeval.text.scene_graphs.dependencies.perceptron import Linear
-from metaeval.text.scene_graphs.dependencies.tagger import lemma
+from metaeval.text.scene_graphs.dependencies.parser import (
+    DependencyParser,
+    Linear,
+    attach_words,
+    lemma,
+    split_sentences,
+    tag_words,
+)
 from metaeval.text.scene_graphs.parse import (
     CaptionGraph,
+    TripletParser,
     missing_parts,
     parse_captions,
     parser_identity,
 )
 from metaeval.text.scene_graphs.rules.tagger import tag
-from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.tokenizers.base import get as get_tokenizer
 
 KINDS = ("objects", "attributes", "relations")
@@ -249,7 +254,7 @@ def test_on_corenlps_trees_the_rules_find_spices_tuples(known: dict[str, Any]) -
 def test_words_are_split_as_corenlp_splits_them() -> None:
     for known in corenlp():
         words = [[token[0] for token in s["tokens"]] for s in known["sentences"]]
-        assert tagger.split_sentences(known["text"]) == words
+        assert split_sentences(known["text"]) == words
 
 
 @pytest.mark.parametrize(
@@ -326,10 +331,9 @@ def test_what_is_trained_is_learned_and_survives_the_disk(tmp_path: Path) -> Non
     total = right = tagged = 0
     for example in examples:
         tagged += sum(
-            a == b
-            for a, b in zip(tagger.tag_words(tagging, example.words), example.tags, strict=True)
+            a == b for a, b in zip(tag_words(tagging, example.words), example.tags, strict=True)
         )
-        heads, relations = arcs.attach_words(attaching, example.words, example.tags)
+        heads, relations = attach_words(attaching, example.words, example.tags)
         right += sum(
             (a, b) == (c, d)
             for a, b, c, d in zip(heads, relations, example.heads, example.relations, strict=True)

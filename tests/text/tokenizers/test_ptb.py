@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError
-from metaeval.java.runtime import JavaRuntime
-from metaeval.text.tokenizers import java as jar_module
-from metaeval.text.tokenizers import ptb
+from metaeval.java.services import JavaRuntime
+from metaeval.text.tokenizers import java as jar_module, ptb
 from metaeval.text.tokenizers.base import get
 from metaeval.text.tokenizers.java import JavaPtbTokenizer
 from metaeval.text.tokenizers.ptb import RULES, PtbTokenizer

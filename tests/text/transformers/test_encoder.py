@@ -10,7 +10,7 @@ import transformers
 
 from metaeval.errors import ConfigError
 from metaeval.text.transformers.encoder import TextEncoder, keep_layers
-from metaeval.text.transformers.locate import TextModel, layer_of, locate
+from metaeval.text.transformers.hub import TextModel, layer_of, locate
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
 WIDE = {**SMALL, "intermediate_size": 64, "max_position_embeddings": 40}

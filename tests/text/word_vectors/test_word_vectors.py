@@ -13,9 +13,8 @@ from pytest_httpserver import HTTPServer
 
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.runs.store import MemoryStore
-from metaeval.text.word_vectors.base import VectorFile
+from metaeval.text.word_vectors.base import MiniLmVectors, VectorFile
 from metaeval.text.word_vectors.learn import learn_vectors, write_vectors
-from metaeval.text.word_vectors.minilm import MiniLmVectors
 from tests.precision import assert_same_scores
 
 WORDS = ["dog", "café", "new york", "dog", "zero", "犬"]

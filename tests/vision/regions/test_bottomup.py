@@ -294,7 +294,7 @@ def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "no.npy not found" in BottomUpRegions(tmp_path / "no.npy").missing(dataset()).reason
     assert BottomUpRegions(tmp_path / "no.npy", dim=4).identity().startswith("bottomup-4-")
     (tmp_path / "a.h5").write_bytes(b"")
-    monkeypatch.setattr("metaeval.compute.requirements.find_spec", lambda name: None)
+    monkeypatch.setattr("metaeval.compute.device.find_spec", lambda name: None)
     assert "h5py is not installed" in BottomUpRegions(tmp_path / "a.h5").missing(dataset()).reason
 
 

@@ -26,9 +26,8 @@ from metaeval.metrics.vifidel.metric import Detector
 from metaeval.results.files import read_result
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
-from metaeval.vision.faster_rcnn import FasterRcnn
 from metaeval.vision.regions import detector
-from metaeval.vision.regions.detector import DetectorRegions
+from metaeval.vision.regions.detector import DetectorRegions, FasterRcnn
 from metaeval.vision.regions.gold import WHOLE
 from tests.vision.regions.region_cases import dataset, objects
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from metaeval.text.scene_graphs.rules.function_words import words
+from metaeval.text.scene_graphs.rules.tagger import words
 
 # Of several words, and counted as one preposition.
 _THREE = frozenset({"in front of", "on top of", "in place of", "in addition to", "in case of"})
@@ -272,7 +272,8 @@ def _lift_quantities(graph: DependencyGraph) -> None:
     for place, word in enumerate(graph.words):
         text = word.text.lower()
         if text in _QUANTITIES:
-            articles = [w for w in graph.children(place, "det") if _article(graph, w)]
+            determiners = graph.children(place, "det")
+            articles = [w for w in determiners if graph.words[w].text.lower() in ("a", "an")]
             if articles:
                 adjectives = [a for a in graph.children(place, "amod") if a < place]
                 _lift(graph, place, [articles[0], *adjectives])
@@ -282,10 +283,6 @@ def _lift_quantities(graph: DependencyGraph) -> None:
             or ((text in _PARTS or _NUMBER.fullmatch(text)) and _names_a_whole(graph, place))
         ):
             _lift(graph, place, [c for _, c in graph.edges[place] if c < place])
-
-
-def _article(graph: DependencyGraph, place: int) -> bool:
-    return graph.words[place].text.lower() in ("a", "an")
 
 
 def _names_a_whole(graph: DependencyGraph, place: int) -> bool:

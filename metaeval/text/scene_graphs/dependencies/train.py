@@ -19,9 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.text.scene_graphs.dependencies import arcs, tagger
-from metaeval.text.scene_graphs.dependencies.perceptron import Linear
-from metaeval.text.scene_graphs.dependencies.tagger import lemma
+from metaeval.text.scene_graphs.dependencies import parser
+from metaeval.text.scene_graphs.dependencies.parser import (
+    Linear,
+    lemma,
+    padded,
+    tag_features,
+    tag_words,
+)
 
 _SCALE = 8  # weights are kept to an eighth of one update …
 _LEAST_TAGS, _LEAST_ARCS = 4, 6  # … and left out below a half, and three quarters
@@ -139,9 +144,9 @@ def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Lin
     for _ in range(rounds):
         chance.shuffle(order)
         for example in order:
-            context, before, earlier = tagger.padded(example.words), "^", "^"
+            context, before, earlier = padded(example.words), "^", "^"
             for place, right in enumerate(example.tags):
-                names = tagger.tag_features(context, place + 2, before, earlier)
+                names = tag_features(context, place + 2, before, earlier)
                 scores = model.scores(names)
                 guess = max(range(len(scores)), key=scores.__getitem__)
                 model.update(names, model.columns[right], guess)
@@ -158,7 +163,7 @@ def train_parser(
 ) -> Linear:
     """A parser that imitates the examples' trees from these tags."""
     relations = {r for example in examples for r in example.relations}
-    classes = [arcs.SHIFT, *sorted(side + r for r in relations for side in "LR")]
+    classes = [parser.SHIFT, *sorted(side + r for r in relations for side in "LR")]
     model, chance = AveragedPerceptron(classes), random.Random(seed)
     order = list(range(len(examples)))
     for done in range(rounds):
@@ -178,10 +183,10 @@ def _learn(
     chance: Callable[[], float] | None,
 ) -> int:
     """Learn from one sentence; how many words came to the right head by the right relation."""
-    state = arcs.State.start(len(example.words))
-    words, marks = arcs.marked(example.words, tags)
+    state = parser.State.start(len(example.words))
+    words, marks = parser.marked(example.words, tags)
     while not state.done:
-        names = arcs.features(state, words, marks)
+        names = parser.features(state, words, marks)
         scores = model.scores(names)
         sides = [s for s, open_ in zip("SLR", state.allowed(), strict=True) if open_]
         guess = max((i for s in sides for i in model.sides[s]), key=scores.__getitem__)
@@ -199,7 +204,7 @@ def _learn(
 
 
 def _right_actions(
-    state: arcs.State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
+    state: parser.State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
 ) -> list[int]:
     """Those actions that lose fewest of the arcs that can still be had.
 
@@ -234,17 +239,17 @@ def jackknifed_tags(examples: Sequence[Example], rounds: int, folds: int = 4) ->
     for fold in range(folds):
         model = train_tagger([e for i, e in enumerate(examples) if i % folds != fold], rounds)
         for i in range(fold, len(examples), folds):
-            tags[i] = tagger.tag_words(model, examples[i].words)
+            tags[i] = tag_words(model, examples[i].words)
     return tags
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("trees", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--dev", type=int, default=500, help="captions kept out, the last ones")
-    parser.add_argument("--rounds", type=int, default=8)
-    options = parser.parse_args()
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("trees", type=Path)
+    arguments.add_argument("out", type=Path)
+    arguments.add_argument("--dev", type=int, default=500, help="captions kept out, the last ones")
+    arguments.add_argument("--rounds", type=int, default=8)
+    options = arguments.parse_args()
     lines = options.trees.read_text(encoding="utf-8").splitlines()
     lines = sorted(set(lines))
     random.Random(0).shuffle(lines)
@@ -269,8 +274,8 @@ def main() -> None:
     arcs_model.save(options.out / "arcs.npz", _LEAST_ARCS)
     total = tagged = attached = labelled = 0
     for example in dev:
-        got = tagger.tag_words(tags_model, example.words)
-        heads, relations = arcs.attach_words(arcs_model, example.words, got)
+        got = tag_words(tags_model, example.words)
+        heads, relations = parser.attach_words(arcs_model, example.words, got)
         for i in range(len(example.words)):
             total += 1
             tagged += got[i] == example.tags[i]

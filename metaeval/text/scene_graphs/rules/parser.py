@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from metaeval.text.scene_graphs.rules import function_words as fn
+from metaeval.text.scene_graphs.rules import tagger as fn
 from metaeval.text.scene_graphs.rules.tagger import Token, tag
 
 _MODIFIERS = ("DT", "PRP$", "CD", "JJ", "NN", "NNS")
@@ -202,7 +202,7 @@ class _Reader:
         elif token.tag == "BE" or (token.tag == "HAVE" and self._perfect()):
             self.at += 1
             self._be()
-        elif token.tag == "HAVE" or (token.tag == "DO" and not self._auxiliary()):
+        elif token.tag == "HAVE" or (token.tag == "DO" and self._peek(1).tag not in ("RB", "VB")):
             self.at += 1
             self._start_verb(_Verb(token.lemma, self.subjects, finite=True))
         elif token.is_verb:
@@ -270,9 +270,6 @@ class _Reader:
         while self._peek(offset).tag == "RB":
             offset += 1
         return self._peek(offset).tag in ("VBN", "VBD") or self._peek(offset).word == "been"
-
-    def _auxiliary(self) -> bool:
-        return self._peek(1).tag in ("RB", "VB")
 
     def _verb_word(self, token: Token) -> None:
         self.at += 1

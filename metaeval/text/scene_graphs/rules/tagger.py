@@ -9,10 +9,81 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from metaeval.text.scene_graphs.rules import function_words as fn
+
+def words(text: str) -> frozenset[str]:
+    """The words of a string, as a set."""
+    return frozenset(text.split())
+
+
+def pairs(text: str) -> dict[str, str]:
+    """The pairs of a string, as a dictionary; "_" stands for a space.
+
+    >>> pairs("big/small land/take_off")
+    {'big': 'small', 'land': 'take off'}
+    """
+    return dict(pair.replace("_", " ").split("/") for pair in text.split())
+
+
+DETERMINERS = words(
+    "a an the this these those some any no every each both all another either neither half"
+)
+POSSESSIVES = words("his her its their my your our")
+PRONOUNS = words("he she it they him them i we us you himself herself itself themselves")
+RELATIVE = words("who which that whose")
+CARDINALS = words(
+    "one two three four five six seven eight nine ten eleven twelve dozen hundred thousand"
+)
+PREPOSITIONS = words(
+    "of in on at with by from into onto for over under near behind beside between through across"
+    " around along against inside outside above below beneath underneath among amongst amid"
+    " during about toward towards upon off like within without past beyond atop alongside after"
+    " before until via per down up out as than"
+)
+# Written as one relation; their nouns ("front", "top") are objects all the same.
+PREPOSITION_PHRASES = {
+    ("in", "front", "of"): "front",
+    ("on", "top", "of"): "top",
+    ("in", "back", "of"): "back",
+    ("next", "to"): None,
+    ("close", "to"): None,
+    ("out", "of"): None,
+    ("off", "of"): None,
+    ("inside", "of"): None,
+    ("outside", "of"): None,
+    ("along", "with"): None,
+    ("away", "from"): None,
+    ("because", "of"): None,
+    ("instead", "of"): None,
+    ("across", "from"): None,
+    ("such", "as"): None,
+    ("together", "with"): None,
+    ("ahead", "of"): None,
+    ("due", "to"): None,
+    ("far", "from"): None,
+}
+SUBORDINATORS = words("while when where because if so whilst although though since")
+CONJUNCTIONS = words("and or but nor &")
+MODALS = words("can could will would may might must shall should ca wo")
+BE = words("is are was were be been being am 's 're")
+HAVE = words("has have had having")
+DO = words("does do did")
+ADVERBS = words(
+    "very there here not n't just also too only still almost well back away together outdoors"
+    " indoors upside apart nearby now then ever never always really quite rather already soon"
+    " forward backwards downhill uphill even yet maybe perhaps currently approximately else"
+    " alone ahead aside sideways inward outward somewhere instead again once how"
+)
+# "a couple of dogs" is about dogs …
+QUANTITIES = words(
+    "lot assortment number couple bunch handful dozen series variety multitude array string ton"
+    " range form kind type version bit pair sort mountain heap wave"
+)
+# … and so is "lots of dogs".
+PLURAL_QUANTITIES = words("lots many several plenty tons dozens loads pairs hundreds thousands")
+
 
 # The base and -s forms of these are verbs nearly always …
-VERBS = fn.words(
+VERBS = words(
     "add adjust advertise age aim allow appear approach arrange assemble attach attempt await"
     " bake balance bask bathe become beg begin belong blend boil bounce bring browse buckle build"
     " bury buy carry carve cater celebrate chew chop clean clear collect combine come compete"
@@ -36,7 +107,7 @@ VERBS = fn.words(
     " wait wander want wear whip wilt windsurf wipe write yell"
 )
 # … but these are nouns as often: in base and -s form they are verbs only where one is needed.
-NOUN_OR_VERB = fn.words(
+NOUN_OR_VERB = words(
     "bark bat beat bend bike bite block blow blur board boat bow box break brush burn call camp"
     " cast catch change chase check circle climb clutter coat comb commute control cook cool cover"
     " crash cross crowd cruise curl curve cut cycle dance design display dive dock draw dress"
@@ -58,12 +129,12 @@ NOUN_OR_VERB = fn.words(
 IRREGULAR_VERBS = {
     form: (base, tag)
     for tag, forms in {
-        "VBD": fn.pairs(
+        "VBD": pairs(
             "sat/sit stood/stand rode/ride wore/wear ate/eat flew/fly threw/throw ran/run "
             "swam/swim went/go came/come took/take gave/give saw/see drank/drink drove/drive "
             "fell/fall got/get slept/sleep knelt/kneel skied/ski"
         ),
-        "VBN": fn.pairs(
+        "VBN": pairs(
             "held/hold ridden/ride worn/wear eaten/eat laid/lay flown/fly thrown/throw hung/hang "
             "caught/catch fed/feed gone/go taken/take given/give made/make put/put set/set "
             "cut/cut hit/hit bitten/bite lit/light left/leave led/lead met/meet seen/see "
@@ -74,13 +145,13 @@ IRREGULAR_VERBS = {
             "frozen/freeze woven/weave wound/wind swept/sweep hidden/hide risen/rise "
             "upturned/upturn"
         ),
-        "VBG": fn.pairs("lying/lie tying/tie skiing/ski dying/die"),
-        "VBZ": fn.pairs("lies/lie"),
+        "VBG": pairs("lying/lie tying/tie skiing/ski dying/die"),
+        "VBZ": pairs("lies/lie"),
     }.items()
     for form, base in forms.items()
 }
 # End in -ing, and are things.
-ING_NOUNS = fn.words(
+ING_NOUNS = words(
     "awning bedding building ceiling clothing covering crossing dining drawing dressing duckling"
     " dumpling earring evening everything fencing filling flooring frosting gelding helping"
     " housing icing inning king lightning marking meeting morning nothing opening outing packing"
@@ -89,12 +160,12 @@ ING_NOUNS = fn.words(
     " thing topping wedding wing wiring"
 )
 # Before a noun these are its first half ("a parking lot"), not something that it does.
-ING_COMPOUNDS = fn.words(
+ING_COMPOUNDS = words(
     "baking bathing boxing building cooking cutting dining drinking fishing frying hiking ironing"
     " knitting landing mixing parking racing riding serving sewing shopping skiing surfing"
     " swimming training vending waiting walking washing wedding"
 )
-ADJECTIVES = fn.words(
+ADJECTIVES = words(
     "abandoned abstract adorable aerial african alert american ancient angry antique artistic"
     " asian asleep assorted available average awake awesome baby bad baked bald bare barefoot"
     " basic bearded beautiful beige best better big bigger black blond blonde blue blurry bottom"
@@ -129,17 +200,17 @@ ADJECTIVES = fn.words(
     " younger yummy"
 )
 # Look like plurals or verbs, and are singular nouns.
-S_NOUNS = fn.words(
+S_NOUNS = words(
     "address asparagus bass boss brass bus business cactus campus canvas chess circus citrus"
     " class cross darkness dress gas glass grass harness hibiscus hummus lens lettuce mattress"
     " mess moss news oasis octopus pass press princess ross tennis virus wii wilderness wireless"
 )
 # Plurals that have no singular, or are their own.
-PLURAL_LEMMAS = fn.words(
+PLURAL_LEMMAS = words(
     "binoculars cattle clothes deer electronics fish fries graffiti jeans pants people pliers"
     " police scissors series sheep shorts species tongs trousers"
 )
-IRREGULAR_PLURALS = fn.pairs(
+IRREGULAR_PLURALS = pairs(
     "men/man women/woman children/child teeth/tooth feet/foot mice/mouse geese/goose "
     "knives/knife shelves/shelf leaves/leaf loaves/loaf calves/calf wolves/wolf halves/half "
     "wives/wife lives/life scarves/scarf gentlemen/gentleman policemen/policeman firemen/fireman "
@@ -213,19 +284,19 @@ _FORMS: dict[str, tuple[str, str]] = {
 _FORMS |= IRREGULAR_VERBS
 
 _CLOSED = {
-    **dict.fromkeys(fn.ADVERBS, "RB"),
-    **dict.fromkeys(fn.PREPOSITIONS, "IN"),
-    **dict.fromkeys(fn.DETERMINERS, "DT"),
-    **dict.fromkeys(fn.POSSESSIVES, "PRP$"),
-    **dict.fromkeys(fn.PRONOUNS, "PRP"),
-    **dict.fromkeys(fn.CARDINALS, "CD"),
-    **dict.fromkeys(fn.SUBORDINATORS, "SUB"),
-    **dict.fromkeys(fn.CONJUNCTIONS, "CC"),
-    **dict.fromkeys(fn.MODALS, "MD"),
-    **dict.fromkeys(fn.RELATIVE, "WDT"),
-    **dict.fromkeys(fn.BE, "BE"),
-    **dict.fromkeys(fn.HAVE, "HAVE"),
-    **dict.fromkeys(fn.DO, "DO"),
+    **dict.fromkeys(ADVERBS, "RB"),
+    **dict.fromkeys(PREPOSITIONS, "IN"),
+    **dict.fromkeys(DETERMINERS, "DT"),
+    **dict.fromkeys(POSSESSIVES, "PRP$"),
+    **dict.fromkeys(PRONOUNS, "PRP"),
+    **dict.fromkeys(CARDINALS, "CD"),
+    **dict.fromkeys(SUBORDINATORS, "SUB"),
+    **dict.fromkeys(CONJUNCTIONS, "CC"),
+    **dict.fromkeys(MODALS, "MD"),
+    **dict.fromkeys(RELATIVE, "WDT"),
+    **dict.fromkeys(BE, "BE"),
+    **dict.fromkeys(HAVE, "HAVE"),
+    **dict.fromkeys(DO, "DO"),
     "to": "TO",
 }
 _PUNCTUATION = {**dict.fromkeys(".!?;", "."), **dict.fromkeys(",:", ",")}
@@ -276,7 +347,7 @@ def _tag_by_word(tokens: list[Token], i: int) -> str:
         return "POS" if before in ("NN", "NNS") and _may_be_noun(after) else "BE"
     if word == "other" and i and tokens[i - 1].word == "each":
         return "RB"  # "next to each other" names nothing
-    if word == "there" and after in fn.BE:
+    if word == "there" and after in BE:
         return "EX"
     if word == "that" and before not in ("NN", "NNS", ",", "RB"):
         return "DT"
@@ -296,7 +367,7 @@ def _tag_by_lexicon(tokens: list[Token], i: int) -> str:
         return "JJ"
     if word in ING_NOUNS:
         acts = word in _FORMS and before in ("NN", "NNS", "BE")  # "a man parking a car"
-        return "VBG" if acts and after in fn.DETERMINERS | fn.POSSESSIVES else "NN"
+        return "VBG" if acts and after in DETERMINERS | POSSESSIVES else "NN"
     if word in S_NOUNS:
         return "NN"
     if word in _FORMS:
@@ -308,7 +379,7 @@ def _tag_by_lexicon(tokens: list[Token], i: int) -> str:
 
 def _may_be_noun(word: str) -> bool:
     """Whether a noun phrase may go on with this word."""
-    return (word not in _CLOSED and word not in _PUNCTUATION) or word in fn.CARDINALS
+    return (word not in _CLOSED and word not in _PUNCTUATION) or word in CARDINALS
 
 
 def _verb_form(tokens: list[Token], i: int, form: str) -> str:
@@ -318,7 +389,7 @@ def _verb_form(tokens: list[Token], i: int, form: str) -> str:
     if form == "VBZ":
         if base not in NOUN_OR_VERB:
             return "NNS" if before in _CLOSES_NOUN else "VBZ"
-        opens = after in _CLOSED and after not in fn.CONJUNCTIONS and after not in fn.BE
+        opens = after in _CLOSED and after not in CONJUNCTIONS and after not in BE
         if before in ("NN", "WDT") and opens and after != "of":
             return "VBZ"
         return "NNS"
@@ -343,7 +414,7 @@ def _base_form(tokens: list[Token], i: int) -> str:
     plural = before.tag in ("NNS", "WDT", "PRP") or before.word == "people"
     if word not in NOUN_OR_VERB:
         return "VB" if plural or before.tag in ("CC", "RB") else "NN"
-    opens = after in _CLOSED and after not in fn.CONJUNCTIONS and after != "of"
+    opens = after in _CLOSED and after not in CONJUNCTIONS and after != "of"
     return "VB" if plural and (opens or after in ".,") else "NN"
 
 

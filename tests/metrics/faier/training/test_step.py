@@ -6,10 +6,10 @@ import torch
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier import training as step
+from metaeval.metrics.faier.metric import FaierSettings
 from metaeval.metrics.faier.network import NO_REFERENCE
 from metaeval.metrics.faier.training import FaierTask, Splits
-from metaeval.metrics.faier.variants import FaierSettings
-from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages
 from tests.metrics.faier import plain

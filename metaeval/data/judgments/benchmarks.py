@@ -1,0 +1,558 @@
+"""Benchmarks of judged captions in their official files: Composite, Flickr8k and THumB 1.0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, Unpack
+
+from metaeval.data.download import find_files
+from metaeval.data.fields import records, unique_ids
+from metaeval.data.identity import source_of_file
+from metaeval.data.judgments.judged import (
+    Choices,
+    JudgedCaption,
+    Judgments,
+    arrange,
+    own_captions_of,
+    protocol_for,
+)
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit, checked
+from metaeval.readers.files import TextFile, read_json, read_json_lines, read_text
+from metaeval.readers.tables import check_name, read_csv, read_fields, read_number
+from metaeval.runs.records import HUMAN
+
+# Composite (Aditya, Yang, Baral, Aloimonos, Fermüller 2015): captions of three image sets, rated.
+#
+# The official files are Mechanical Turk exports separated by `;`, one record per image:
+# `8k_correctness.csv`, `30k_correctness.csv` and `coco_correctness.csv` (and the same with
+# `_throughness`), with the columns `Input.image_url`, `Input.text1` … `Input.text4` (Flickr8k:
+# three) and `Answer.Q1Answer` … in the same order, ratings from 1 to 5. The first caption of each
+# image is one of its human captions, lower-cased and respaced; the second is of the captioner of
+# Karpathy and Fei-Fei (2015), the third of the authors' own scene description graphs (SDG). The
+# files do not hold references: those come from the image sets' own caption files.
+
+# subset → its caption file
+SUBSETS = {
+    "8k": "Flickr8k.token.txt",
+    "30k": "results_20130124.token",
+    "coco": "captions_val2014.json",
+}
+# dimension → the word in the file names (the second one is misspelt in the official names)
+_WORDS = {"correctness": "correctness", "thoroughness": "throughness"}
+_COMPOSITE = (
+    "https://imagesdg.wordpress.com/image-to-scene-description-graph/ (AMT evaluations), its "
+    "references from Flickr8k, Flickr30k and COCO 2014"
+)
+SYSTEMS = (HUMAN, "Karpathy", "SDG")  # who wrote the first, the second and the third caption
+_COLLECTIONS = {"8k": "flickr8k", "30k": "flickr30k", "coco": None}
+_LEAST_OWN = 0.9  # in Composite it is all of them
+_URL, _TEXT, _ANSWER = "Input.image_url", "Input.text{}", "Answer.Q{}Answer"
+
+
+@checked
+def load_composite(
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    instances: str | Path | None = None,
+    images: str | Path | None = None,
+    subsets: tuple[str, ...] | list[str] = ("8k", "30k", "coco"),
+    dimensions: tuple[str, ...] | list[str] = ("correctness",),
+    candidates: Literal[3, 4] = 3,
+    systems: tuple[str, ...] | list[str] | None = None,
+    limit: Limit = None,
+    protocol: str | None = "clipscore2021",
+    **choices: Unpack[Choices],
+) -> Judgments:
+    """Composite: 11,985 captions (three of each of 3,995 images), rated from 1 to 5.
+
+    Parameters
+    ----------
+    root
+        The folder of the csv files and of the three caption files; by default `composite` in the
+        data folder.
+    subsets, dimensions
+        Which of "8k", "30k", "coco" and of "correctness", "thoroughness".
+    candidates
+        How many captions of an image: 3 as in all published correlations, 4 for all there are.
+    systems
+        Only the captions of these: "Human", "Karpathy", "SDG".
+    instances
+        COCO's annotated objects, for the captions of COCO's images; by default those in the data
+        folder.
+    data, images, limit, protocol, choices
+        As in `load_expert`.
+
+    A record without an image's address (the exports end with such) is left out and counted in the
+    dataset's notes. Raises InputError for files that are not there or not as they should be, and
+    for captions among which the first ones are not: Composite's own references hold them all.
+    """
+    chosen = protocol_for("composite", protocol, **choices)
+    written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
+    for option, asked, known in (
+        ("subsets", subsets, list(SUBSETS)),
+        ("dimensions", dimensions, list(_WORDS)),
+        ("systems", systems or (), written_by[:candidates]),
+    ):
+        if unknown := [name for name in asked if name not in known]:
+            quoted = ", ".join(f"'{name}'" for name in unknown)
+            raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(known)}")
+    names = [f"{s}_{_WORDS[d]}.csv" for s in subsets for d in dimensions]
+    files = find_files(
+        [*names, *(SUBSETS[s] for s in subsets)],
+        folder="composite",
+        source=_COMPOSITE,
+        root=root,
+        data=data,
+    )
+    tidy, sources, empty, read = Tidy(), {}, 0, 0
+    judged: list[JudgedCaption] = []
+    for subset in subsets:
+        references, sha256 = _references_of(files[SUBSETS[subset]], tidy)
+        sources[SUBSETS[subset]] = sha256
+        rated: dict[tuple[str, int, str], dict[str, tuple[float, ...]]] = {}
+        for dimension in dimensions:
+            file = read_text(files[f"{subset}_{_WORDS[dimension]}.csv"])
+            sources[file.path.name] = file.sha256
+            for answer in _answers(file, candidates, tidy):
+                if answer is None:
+                    empty += 1
+                    continue
+                where, key, value = answer
+                if _stem(key[0]) not in references:
+                    raise InputError(
+                        f"no caption of '{key[0]}' is in {SUBSETS[subset]}",
+                        file=file.path,
+                        record=where,
+                        field=_URL,
+                    )
+                human = rated.setdefault(key, {})
+                human[dimension] = (*human.get(dimension, ()), value)
+        part = [
+            JudgedCaption(
+                f"{subset}/{name}",
+                caption,
+                references[_stem(name)],
+                human,
+                system=written_by[k - 1],
+                file=name,
+                subset=subset,
+                source=source_of_file(name, _COLLECTIONS[subset]),
+            )
+            for (name, k, caption), human in rated.items()
+        ]
+        _require_own_captions(part, files[SUBSETS[subset]])
+        read += len(part)
+        judged += [j for j in part if systems is None or j.system in systems]
+    notes = tidy.notes()
+    if empty:
+        notes.append(f"{empty} records without an image were left out.")
+    return arrange(
+        "composite",
+        "Composite",
+        judged,
+        chosen,
+        sources=sources,
+        notes=notes,
+        limit=limit,
+        read=read + empty,
+        instances=instances,
+        images=images,
+        data=data,
+    )
+
+
+def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> None:
+    """Refuse a caption file in which the first captions of most images are missing.
+
+    With it, a person's caption would be compared with itself in some images and not in others.
+    """
+    people = [j for j in judged if j.system == HUMAN]
+    has_caption = [caption is not None for caption in own_captions_of(people)]
+    if has_caption and sum(has_caption) < _LEAST_OWN * len(has_caption):
+        raise InputError(
+            f"holds the first caption of {sum(has_caption):,} of {len(has_caption):,} images only: "
+            "these are not the references of Composite, whose first captions are all among them",
+            file=captions,
+        )
+
+
+Answer = tuple[str, tuple[str, int, str], float]
+
+
+def _answers(file: TextFile, candidates: int, tidy: Tidy) -> Iterator[Answer | None]:
+    """Where, image, number and text of a caption, and its rating; `None` for an empty record."""
+    for where, record in read_csv(file, ";"):
+        if _URL not in record:
+            raise InputError("the column is missing", file=file.path, field=_URL)
+        name = PurePosixPath(record[_URL].strip()).name
+        if not name:
+            yield None
+            continue
+        for k in range(1, candidates + 1):
+            text, column = _TEXT.format(k), _ANSWER.format(k)
+            if caption := record.get(text, "").strip():
+                value = read_number(
+                    record.get(column), file.path, where, column, low=1, high=5, whole=True
+                )
+                caption = tidy.read(caption, file=file.path, record=where, field=text)
+                yield where, (name, k, caption), value
+
+
+def _references_of(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]], str]:
+    """An image set's captions by image (its file's stem), and the file's SHA-256."""
+    references: dict[str, list[str]] = {}
+    if path.suffix == ".json":
+        value, sha256 = read_json(path)
+        images = records(value, "images", path)
+        ids = unique_ids(images, "images", path)
+        names = {i: r.get("file_name") for i, r in zip(ids, images, strict=True)}
+        for i, record in enumerate(records(value, "annotations", path)):
+            where, image_id = f"annotations[{i}]", record.get("image_id")
+            known = isinstance(image_id, int | str) and not isinstance(image_id, bool)
+            name = names.get(image_id) if known else None  # type: ignore[arg-type]
+            if not isinstance(name, str) or not isinstance(record.get("caption"), str):
+                raise InputError("has no image or no caption", file=path, record=where)
+            caption = tidy.read(record["caption"], file=path, record=where, field="caption")
+            references.setdefault(_stem(name), []).append(caption)
+    else:
+        file = read_text(path)
+        sha256 = file.sha256
+        for where, (name, text) in read_fields(file, ("caption id", "caption")):
+            caption = tidy.read(text, file=path, record=where, field="caption")
+            references.setdefault(_stem(name.split("#")[0]), []).append(caption)
+    return {image: tuple(captions) for image, captions in references.items()}, sha256
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(name).stem
+
+
+# Flickr8k-Expert and Flickr8k-CF: the official files of Hodosh, Young and Hockenmaier (2013).
+#
+# `Flickr8k.token.txt` holds "IMAGE.jpg#K <tab> caption", five captions per image.
+# `ExpertAnnotations.txt` holds an image, the id of a caption, and three experts' ratings from 1 to
+# 4; `CrowdFlowerAnnotations.txt` an image, the id of a caption, the share of "yes" to "does the
+# caption describe the image?", and the numbers of yes and no.
+
+TOKENS = "Flickr8k.token.txt"
+EXPERT = "ExpertAnnotations.txt"
+CROWD = "CrowdFlowerAnnotations.txt"
+_MOST_PEOPLE = 1_000_000  # who said yes, or no
+_FLICKR8K = "Flickr8k_text.zip of the Flickr8k dataset (Hodosh, Young and Hockenmaier, 2013)"
+
+
+@checked
+def load_expert(
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    limit: Limit = None,
+    protocol: str | None = "clipscore2021",
+    **choices: Unpack[Choices],
+) -> Judgments:
+    """5,822 captions, each rated by three experts from 1 (unrelated) to 4 (describes the image).
+
+    Parameters
+    ----------
+    root
+        The folder of the three files; by default `flickr8k` in the data folder.
+    data
+        The data folder; by default METAEVAL_DATA.
+    images
+        The folder of the image files, for metrics that look at them.
+    limit
+        Only the first `limit` images by name.
+    protocol, choices
+        See `metaeval.data.judgments.judged`. "clipscore2021": own captions dropped (5,664
+        captions left), every rating as a row (16,992), every row a document, τ-c.
+
+    Raises InputError for files that are not there or not as they should be.
+    """
+    chosen = protocol_for("flickr8k_expert", protocol, **choices)
+    files = find_files([TOKENS, EXPERT], folder="flickr8k", source=_FLICKR8K, root=root, data=data)
+    tokens, expert = read_text(files[TOKENS]), read_text(files[EXPERT])
+    captions = Flickr8kCaptions(tokens)
+    judged = [
+        captions.judged(expert, where, ids, {"rating": tuple(ratings)})
+        for where, ids, ratings in _annotations(
+            expert, ("expert 1", "expert 2", "expert 3"), [(1, 4)] * 3
+        )
+    ]
+    return arrange(
+        "flickr8k_expert",
+        "Flickr8k-Expert",
+        judged,
+        chosen,
+        sources={TOKENS: tokens.sha256, EXPERT: expert.sha256},
+        notes=captions.tidy.notes(),
+        images=images,
+        data=data,
+        limit=limit,
+    )
+
+
+@checked
+def load_crowd(
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    limit: Limit = None,
+    protocol: str | None = "clipscore2021",
+    **choices: Unpack[Choices],
+) -> Judgments:
+    """47,830 captions with the share of at least three people who said that it fits the image.
+
+    Parameters as in `load_expert`. "clipscore2021": an image's own captions stay, but go out of
+    the image's references; every caption a document; τ-b.
+    """
+    chosen = protocol_for("flickr8k_cf", protocol, **choices)
+    files = find_files([TOKENS, CROWD], folder="flickr8k", source=_FLICKR8K, root=root, data=data)
+    tokens, crowd = read_text(files[TOKENS]), read_text(files[CROWD])
+    captions = Flickr8kCaptions(tokens)
+    judged = []
+    for where, ids, (share, yes, no) in _annotations(
+        crowd, ("share of yes", "yes", "no"), [(0, 1), (0, _MOST_PEOPLE), (0, _MOST_PEOPLE)]
+    ):
+        if yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
+            raise InputError(
+                f"{share:g} is not the share of {yes:g} yes and {no:g} no",
+                file=crowd.path,
+                record=where,
+                field="share of yes",
+            )
+        judged.append(captions.judged(crowd, where, ids, {"yes": (share,)}))
+    return arrange(
+        "flickr8k_cf",
+        "Flickr8k-CF",
+        judged,
+        chosen,
+        sources={TOKENS: tokens.sha256, CROWD: crowd.sha256},
+        notes=captions.tidy.notes(),
+        images=images,
+        data=data,
+        limit=limit,
+    )
+
+
+def _annotations(
+    file: TextFile, numbers: Sequence[str], scales: Sequence[tuple[int, int]]
+) -> Iterator[tuple[str, tuple[str, str], list[float]]]:
+    """The lines of an annotation file: where, the ids of image and caption, and three numbers.
+
+    Ratings are integers; proportions are in [0, 1].
+    """
+    for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *numbers)):
+        yield (
+            where,
+            (image, caption),
+            [
+                read_number(
+                    cell, file.path, where, name, low=low, high=high, whole=(low, high) != (0, 1)
+                )
+                for cell, name, (low, high) in zip(cells, numbers, scales, strict=True)
+            ],
+        )
+
+
+class Flickr8kCaptions:
+    """The captions of Flickr8k by id, and by image in the order of the file."""
+
+    def __init__(self, file: TextFile) -> None:
+        self.tidy = Tidy()
+        self._caption: dict[str, str] = {}
+        by_image: dict[str, list[str]] = {}
+        for where, (name, text) in read_fields(file, ("caption id", "caption")):
+            image, mark, _ = name.partition("#")
+            if not mark or name in self._caption:
+                problem = "occurs twice" if mark else "is not IMAGE#NUMBER"
+                raise InputError(
+                    f"'{name}' {problem}", file=file.path, record=where, field="caption id"
+                )
+            caption = self.tidy.read(text, file=file.path, record=where, field="caption")
+            self._caption[name] = caption
+            by_image.setdefault(image, []).append(caption)
+        self._references = {image: tuple(captions) for image, captions in by_image.items()}
+
+    def judged(
+        self,
+        file: TextFile,
+        where: str,
+        ids: tuple[str, str],
+        human: dict[str, tuple[float, ...]],
+    ) -> JudgedCaption:
+        """A line of an annotation file, its ids of image and caption resolved."""
+        image, caption = ids
+        if image not in self._references:
+            raise InputError(
+                f"no caption of '{image}' is in {TOKENS}",
+                file=file.path,
+                record=where,
+                field="image",
+            )
+        if caption not in self._caption:
+            raise InputError(
+                f"'{caption}' is not in {TOKENS}", file=file.path, record=where, field="caption id"
+            )
+        source = source_of_file(image, "flickr8k")
+        return JudgedCaption(
+            image, self._caption[caption], self._references[image], human, file=image, source=source
+        )
+
+
+# THumB 1.0 (Kasai et al. 2022): 500 COCO images, four captioners and a human caption, rated.
+#
+# `mscoco_THumB-1.0.jsonl` has one record per caption: `SYS`, `seg_id` (the COCO image id), `hyp`,
+# `image` (the file's name), `P` and `R` (1 to 5), the penalties `Fl`, `Con`, `Inc`, and
+# `human_score`
+# = (P + R)/2 + Fl + Con + Inc. `mscoco_references.json` (JSON Lines in spite of its name) has
+# `seg_id` and `refs`; the human caption that was rated is not among them.
+
+RATINGS = "mscoco_THumB-1.0.jsonl"
+REFERENCES = "mscoco_references.json"
+_THUMB = "https://github.com/jungokasai/THumB (folder mscoco)"
+THUMB_FIELDS = {
+    "total": "human_score",
+    "precision": "P",
+    "recall": "R",
+    "fluency": "Fl",
+    "conciseness": "Con",
+    "inclusive": "Inc",
+}
+
+
+# precision and recall are ratings, the others penalties; the total is at most the former's mean
+_SCALES: dict[str, tuple[float, float]] = {
+    "P": (1, 5),
+    "R": (1, 5),
+    "Fl": (-5, 0),
+    "Con": (-5, 0),
+    "Inc": (-5, 0),
+}
+
+
+@checked
+def load_thumb(
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    instances: str | Path | None = None,
+    images: str | Path | None = None,
+    dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
+    systems: tuple[str, ...] | list[str] | None = None,
+    human_reference: bool = False,
+    limit: Limit = None,
+    **choices: Unpack[Choices],
+) -> Judgments:
+    """THumB: 2,500 captions of 500 images by four captioners and people.
+
+    Parameters
+    ----------
+    root
+        The folder of the two files; by default `thumb` in the data folder.
+    dimensions
+        Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
+    systems
+        Only these; the paper reports correlations with and without "Human".
+    human_reference
+        Whether the rated caption of a person joins the references of the machines' captions, as in
+        the scores that the authors published.
+    instances
+        COCO's annotated objects; by default those in the data folder.
+    data, images, limit, choices
+        As in `load_expert`; the paper's statistic, Pearson's r, is the default.
+
+    Raises InputError for files that are not there or not as they should be.
+    """
+    choices.setdefault("statistic", "pearson")
+    chosen = protocol_for("thumb", None, **choices)
+    if wrong := [name for name in dimensions if name not in THUMB_FIELDS]:
+        names = ", ".join(f"'{name}'" for name in wrong)
+        raise ConfigError(f"dataset.dimensions: {names} not among {', '.join(THUMB_FIELDS)}")
+    files = find_files([RATINGS, REFERENCES], folder="thumb", source=_THUMB, root=root, data=data)
+    rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
+    tidy = Tidy()
+    references = _thumb_references(reference_file, tidy)
+    judged, written_by, read = [], set(), 0
+    for where, record in read_json_lines(rated):
+        read += 1
+        image = _image(record, rated.path, where)
+        for field in ("SYS", "hyp", "image"):
+            if not isinstance(record.get(field), str):
+                raise InputError("is not a string", file=rated.path, record=where, field=field)
+        if image not in references:
+            raise InputError(
+                f"'{image}' is not in {REFERENCES}", file=rated.path, record=where, field="seg_id"
+            )
+        check_name(record["SYS"], file=rated.path, record=where, field="SYS")
+        written_by.add(record["SYS"])
+        if systems is not None and record["SYS"] not in systems:
+            continue
+        human = {}
+        for name in dimensions:
+            field = THUMB_FIELDS[name]
+            low, high = _SCALES.get(field, (-math.inf, 5))
+            value = read_number(record.get(field), rated.path, where, field, low=low, high=high)
+            human[name] = (value,)
+        caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
+        file, source = record["image"], source_of_file(record["image"])
+        judged.append(
+            JudgedCaption(image, caption, references[image], human, record["SYS"], file, source)
+        )
+    if unknown := [name for name in systems or () if name not in written_by]:
+        names = ", ".join(f"'{name}'" for name in unknown)
+        raise ConfigError(f"dataset.systems: {names} not among {', '.join(sorted(written_by))}")
+    if human_reference:
+        judged = _with_human_reference(judged)
+    return arrange(
+        "thumb",
+        "THumB 1.0",
+        judged,
+        chosen,
+        sources={RATINGS: rated.sha256, REFERENCES: reference_file.sha256},
+        notes=tidy.notes(),
+        instances=instances,
+        images=images,
+        data=data,
+        limit=limit,
+        read=read,
+    )
+
+
+def _image(record: Mapping[str, Any], file: Path, where: str) -> str:
+    """The COCO id of a record's image, a number or a text."""
+    value = record.get("seg_id")
+    if type(value) not in (int, str) or not str(value).strip():
+        problem = "is missing" if "seg_id" not in record else f"{value!r:.60} is not an id"
+        raise InputError(problem, file=file, record=where, field="seg_id")
+    return str(value)
+
+
+def _with_human_reference(judged: list[JudgedCaption]) -> list[JudgedCaption]:
+    """The person's caption of each image behind the references of the machines' captions."""
+    people = {j.image: j.candidate for j in judged if j.system == HUMAN}
+    return [
+        j
+        if j.system == HUMAN or j.image not in people
+        else replace(j, references=(*j.references, people[j.image]))
+        for j in judged
+    ]
+
+
+def _thumb_references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
+    """Image id → the image's references."""
+    references: dict[str, tuple[str, ...]] = {}
+    for where, record in read_json_lines(file):
+        captions = record.get("refs")
+        if not isinstance(captions, list) or not all(isinstance(c, str) for c in captions):
+            raise InputError("is not a list of strings", file=file.path, record=where, field="refs")
+        image = _image(record, file.path, where)
+        if image in references:
+            raise InputError(f"{image} occurs twice", file=file.path, record=where, field="seg_id")
+        references[image] = tuple(
+            tidy.read(caption, file=file.path, record=where, field="refs") for caption in captions
+        )
+    return references
