@@ -1,7 +1,7 @@
 """The Python PTB tokeniser without Java: a table checked with Java when written, and invariants.
 
 `nasty.json` pairs odd strings with the tokens of the original jar, joined by spaces (a token can
-hold a no-break space). `test_ptb_and_java.py` checks the same table against the jar itself.
+hold a no-break space). The last tests compare the same table with the jar itself.
 """
 
 import json
