@@ -129,6 +129,8 @@ def comparisons(value):
             yield from comparisons(each)
 
 for file in sorted(pathlib.Path(sys.argv[1]).rglob("statistics.json")):
+    if not file.with_name("run.json").exists():
+        continue  # of an experiment that repeats another: its parts
     result = metaeval.load_run(file.parent).result
     values = {}
     for entry in result.metrics:
