@@ -9,12 +9,15 @@ import pytest
 from hypothesis import settings
 
 from metaeval.cores import core_count
-from metaeval.data.dataset import Absent
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
 
 # The same examples on every machine and every day; METAEVAL_EXAMPLES=200 looks at others, and more.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("others", max_examples=int(os.environ.get("METAEVAL_EXAMPLES", "100")))
+settings.register_profile("same", derandomize=True, max_examples=50, deadline=None)
+settings.register_profile(
+    "others", max_examples=int(os.environ.get("METAEVAL_EXAMPLES", "100")), deadline=None
+)
 settings.load_profile("others" if "METAEVAL_EXAMPLES" in os.environ else "same")
 
 # Workers share the cores: threads of torch's that wait for one another take the others' time.
@@ -53,3 +56,8 @@ def coco_root() -> Path:
     if root is None:
         pytest.skip(NO_DATA)
     return root
+
+
+@pytest.fixture(scope="session")
+def val2017(coco_root: Path) -> CaptionDataset:
+    return load_coco("coco_val2017", "val2017", data=coco_root)

@@ -533,11 +533,6 @@ def differing(one: Numbers, other: Numbers, tolerance: float = 0.0) -> list[str]
     return lines
 
 
-@cache
-def folder_of(factory: pytest.TempPathFactory, name: str) -> Path:
-    return factory.mktemp(name)
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Numbers]:
     """Experiment → the numbers on its input as it is."""

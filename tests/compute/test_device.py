@@ -105,9 +105,15 @@ SWITCHES = (
     "torch.backends.cudnn.rnn.fp32_precision = 'ieee'",
 )
 PRECISIONS = """
-import sys, torch
+import os, sys, torch
 from metaeval.compute.device import full_float32
-exec(sys.argv[1])
+for switch in sys.argv[1:]:
+    if not (child := os.fork()):
+        exec(switch)
+        break
+    assert os.waitpid(child, 0)[1] == 0, switch
+else:
+    sys.exit()
 backends = torch.backends
 parts = backends.cudnn.rnn, backends.cudnn.conv, backends.cuda.matmul
 kinds = lambda: [part.fp32_precision == "tf32" for part in parts]
@@ -126,11 +132,10 @@ assert kinds() == before, (before, kinds())
 
 
 @pytest.mark.skipif(not hasattr(torch.backends.cudnn, "rnn"), reason="torch before 2.9")
-@pytest.mark.parametrize("switch", SWITCHES)
-def test_full_float32_leaves_the_callers_switches_as_they_were(switch: str) -> None:
-    """Whichever of torch's two sets of switches the caller used; in a process of its own."""
+def test_full_float32_leaves_the_callers_switches_as_they_were() -> None:
+    """Whichever of torch's two sets of switches the caller used; in a process for each."""
     done = subprocess.run(
-        [sys.executable, "-c", PRECISIONS, switch], capture_output=True, text=True, check=False
+        [sys.executable, "-c", PRECISIONS, *SWITCHES], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -217,18 +222,6 @@ def test_rows_of_a_length_come_shortest_first() -> None:
 def test_a_batch_is_filled_up_with_its_first_row() -> None:
     assert fill_rows(np.array([4, 2]), 5).tolist() == [4, 2, 4, 4, 4]
     assert fill_rows(np.array([4, 2]), 2).tolist() == [4, 2]
-
-
-def test_rows_are_together_exactly_where_they_agree() -> None:
-    keys = np.random.default_rng(0).integers(0, 3, (3, 200))
-    groups = group_rows_by_keys(*keys)
-    assert sorted(np.concatenate(groups).tolist()) == list(range(200))
-    kinds = [keys[:, rows[0]].tolist() for rows in groups]
-    assert kinds == sorted(kinds)
-    for rows, kind in zip(groups, kinds, strict=True):
-        assert (kind == keys[:, rows].T).all()
-        assert (np.diff(rows) > 0).all()
-    assert len({tuple(kind) for kind in kinds}) == len(groups)
 
 
 def test_a_network_is_loaded_once_a_run() -> None:

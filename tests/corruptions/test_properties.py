@@ -85,7 +85,7 @@ def test_titles_are_unique():
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(text=TEXTS, seed=st.integers(0, 5))
 def test_any_text(name, text, seed):
     corruption = made(name)
@@ -129,7 +129,7 @@ def on_scenes(name: str) -> tuple[Corruption, dict]:
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(order=st.permutations(range(12)))
 def test_the_order_of_captions_does_not_matter(name, order):
     """Of those that know the truth, too."""

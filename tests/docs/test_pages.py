@@ -1,20 +1,25 @@
-"""The pages of docs/, README.md, CONTRIBUTING.md: links, anchors, menu, a page per metric."""
+"""The pages of docs/, README.md, CONTRIBUTING.md: links, anchors, menu, a page per metric; the
+tutorial's cells; constraints.txt."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from metaeval import installation
 from metaeval.reports.paper.citations import entries
 from tests.docs import generated
 from tests.docs.generated import unnamed_metrics
+from tests.docs.notebook import NOTEBOOK, executed
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -168,3 +173,43 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
 
     build(load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(tmp_path)))
     assert (tmp_path / "metrics" / "cider" / "index.html").is_file()
+
+
+BIGGEST = 100_000  # bytes: a report stored in it would be several times that
+
+
+def printed(cell: dict[str, Any]) -> list[str]:
+    """What a cell printed and showed as text, without spaces: tables' widths are pandas' affair."""
+    outputs = cell.get("outputs", [])
+    texts = [output.get("text") or output["data"]["text/plain"] for output in outputs]
+    return ["".join("".join(lines).split()) for lines in texts]
+
+
+@pytest.mark.slow
+def test_the_cells_run_and_say_what_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    stored = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    again = executed(stored, tmp_path)
+    for before, after in zip(stored["cells"], again["cells"], strict=True):
+        assert printed(before) == printed(after), "".join(before["source"])
+
+
+def test_every_cell_was_executed_in_order_and_the_file_is_small() -> None:
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    counts = [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"]
+    assert counts == list(range(1, len(counts) + 1))
+    assert NOTEBOOK.stat().st_size < BIGGEST
+
+
+def test_every_dependency_has_a_tested_version() -> None:
+    """constraints.txt has every dependency, in a version that pyproject.toml allows."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in pinned)  # no address of a host
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for dependency in map(Requirement, project["dependencies"]):
+        version = pinned[re.sub(r"[-_.]+", "-", dependency.name).lower()]
+        assert dependency.specifier.contains(version), f"{dependency} and {version}"
+    assert "pip install -c constraints.txt ." in (ROOT / "README.md").read_text(encoding="utf-8")

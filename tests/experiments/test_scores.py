@@ -1,9 +1,11 @@
-"""All metrics over a run's captions: their order, and which run in parallel."""
+"""All metrics over a run's captions: their order, which run in parallel, what is explained."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +14,18 @@ import pytest
 
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.scores import score_all
+from metaeval.experiments.graded.statistics import statistics
+from metaeval.experiments.graded.task import Graded
+from metaeval.experiments.scores import explanations, score_all, write_scores
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.results.graded import leading_column
+from metaeval.results.measured import MeasuredResult
+from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
-from metaeval.scoring import look_up
+from metaeval.scoring import MetricScores, look_up, score_captions
+from metaeval.stats.ordering.pairwise import worst_inversion
+from tests.reports.graded_results import graded_metric
 
 
 class Length(Metric):
@@ -98,3 +107,213 @@ def test_a_lookup_counts_what_is_to_be_done() -> None:
     lookup = look_up(Length("A", elsewhere=True), dataset, human, np.arange(2), MemoryStore())
     assert (lookup.title, lookup.runs_in_subprocess, lookup.todo) == ("A", True, [0, 1])
     assert lookup.usual_seconds == pytest.approx(2 * Scorer.usual_ms / 1000)
+
+
+SETS = ("Random", "Half", "Human")  # levels 0, 1, 2
+
+
+class Letters(Metric):
+    """The share of a caption's letters that its first reference has too; it can say which."""
+
+    name = "letters"
+    names = ("Letters", "Letters-first")
+    version = 1
+
+    def __init__(self, breaks: bool = False) -> None:
+        self.breaks = breaks
+        self.bound: list[LettersScorer] = []  # for the tests to look at
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return tuple(map(ScoreColumn, self.names))
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
+        self.bound.append(LettersScorer(self, dataset))
+        return self.bound[-1]
+
+
+class LettersScorer(ReferenceScorer):
+    def __init__(self, metric: Letters, dataset: CaptionDataset) -> None:
+        super().__init__(metric, {"v": metric.version}, dataset)
+        self.breaks = metric.breaks
+        self.prepared = self.closed = 0
+
+    def prepare(self) -> None:
+        self.prepared += 1
+        self._references = [set(group[0]) for group in self.dataset.references]
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        there = [
+            [x in self._references[i] for x in caption]
+            for caption, i in zip(captions, image_index, strict=True)
+        ]
+        return np.array([[np.mean(row), row[0]] for row in there], dtype=np.float64)
+
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        if self.breaks:
+            raise ValueError("no letters left")
+        if caption.startswith("x"):
+            return None
+        there = [[x, x in self._references[image_index]] for x in caption]
+        return {
+            "kind": "letters",
+            "letters": there,
+            "third": 1 / 3,
+            "row": np.array([-1e-9, 2 / 3]),
+        }
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Silent(Letters):
+    """The same scores, and not a word about them."""
+
+    name = "silent"
+    names = ("Silent", "Silent-first")
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
+        return SilentScorer(self, dataset)
+
+
+class SilentScorer(LettersScorer):
+    explain = Scorer.explain
+
+
+class Run(NamedTuple):
+    """The files of a run, and what explains them."""
+
+    out: Path
+    named: dict[str, tuple[Metric, MetricScores]]
+    dataset: CaptionDataset
+    result: MeasuredResult
+
+    def explained(self, n: int, store: Store | None = None) -> Any:
+        images = Graded().explained_images(self.result, n)
+        return explanations(self.out, self.named, self.dataset, images, n, store or MemoryStore())
+
+
+def _run(out: Path, metrics: Mapping[str, Metric], n: int = 30) -> Run:
+    """The files of a run of `n` images: random letters, and each metric's own scores."""
+    rng = np.random.default_rng(0)
+    word = lambda: "".join(rng.choice(list("abcdefgx"), 5))  # noqa: E731
+    ids, human = tuple(range(100, 100 + n)), tuple(word() for _ in range(n))
+    references = tuple((word(),) for _ in range(n))
+    dataset = CaptionDataset("letters", ids, human, references, ids, human)
+    frame = pd.DataFrame(
+        [
+            {"image_id": i, "set": name, "level": level, "source_caption": human[k],
+             "caption": human[k] if level == 2 else word(),
+             "applied": level == 2 or bool(rng.random() < 0.8), "expected": "lower",
+             "requested_rate": 0.5, "realised_rate": 0.5, "effect": None, "harm": None,
+             "severity": None, "edits": []}
+            for level, name in enumerate(SETS) for k, i in enumerate(ids)
+        ]
+    )  # fmt: skip
+    results.write_table(out / results.CAPTIONS, frame)
+    index, texts = frame["image_id"].to_numpy() - 100, frame["caption"].tolist()
+    scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics.values()]
+    write_scores(out, frame, scored)
+    config = compose_config(["stats.replicates=0", "stats.tie_seeds=2"])
+    named = dict(zip(metrics, zip(metrics.values(), scored, strict=True), strict=True))
+    return Run(out, named, dataset, statistics(out, scored, config, dataset))
+
+
+def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explained(
+    tmp_path: Path,
+) -> None:
+    letters = Letters()
+    # not always the class's own name
+    run = _run(tmp_path, {"silent": Silent(), "letters_neg": letters})
+    letters.bound.clear()
+    written = run.explained(4)
+    assert (written["schema"], written["images_per_column"]) == (1, 4)
+    assert list(written["metrics"]) == ["letters_neg"]
+    assert written["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
+    captions = results.read_table(tmp_path / results.CAPTIONS)
+    applied = captions["applied"].to_numpy().reshape(3, 30)
+    scores = results.read_table(tmp_path / results.SCORES)
+    expected = set()
+    for column in ("Letters", "Letters-first", leading_column(run.result.metrics)):
+        values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)
+        severity = worst_inversion(values, [0, 1, 2], applied)
+        order = sorted(range(30), key=lambda k: (-severity[k], k))
+        expected |= {100 + k for k in order[:4]}
+    images = written["metrics"]["letters_neg"]["images"]
+    assert [entry["image_id"] for entry in images] == sorted(expected)
+    assert 4 < len(images) < 12
+    (scorer,) = letters.bound
+    # on these images alone
+    assert (scorer.prepared, scorer.closed, len(scorer.dataset)) == (1, 1, len(images))
+    texts: dict[tuple[int, str], str] = captions.set_index(["image_id", "set"])["caption"].to_dict()
+    reference = dict(zip(run.dataset.image_ids, run.dataset.references, strict=True))
+    for entry in images:
+        image = entry["image_id"]
+        spoken = [name for name in SETS if not texts[image, name].startswith("x")]
+        assert list(entry["sets"]) == spoken
+        for name in spoken:
+            there = [[x, x in reference[image][0]] for x in texts[image, name]]
+            assert entry["sets"][name] == {
+                "kind": "letters", "letters": there, "third": 0.333333, "row": [0.0, 0.666667]
+            }  # fmt: skip
+
+
+def test_what_is_known_is_not_explained_again(tmp_path: Path) -> None:
+    letters, store = Letters(), MemoryStore()
+    run = _run(tmp_path, {"letters": letters})
+    fewer = run.explained(2, store)
+    first, warm = run.explained(4, store), run.explained(4, store)
+    assert first == warm == run.explained(4)
+    assert len(fewer["metrics"]["letters"]["images"]) < len(first["metrics"]["letters"]["images"])
+    # the first run scored; of the others, the third found all of it in the store
+    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1]
+
+
+def test_another_kind_of_explanation_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters, store = Letters(), MemoryStore()
+    run = _run(tmp_path, {"letters": letters})
+    for version in (1, 2, 2):
+        monkeypatch.setattr(LettersScorer, "explanation_version", version)
+        run.explained(2, store)
+    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0]
+
+
+def test_a_metric_that_cannot_explain_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = Letters(breaks=True)
+    run = _run(tmp_path, {"letters": broken})
+    broken.bound.clear()
+    assert run.explained(3)["metrics"] == {}
+    assert "no explanations of letters: ValueError: no letters left" in caplog.text
+    assert [scorer.closed for scorer in broken.bound] == [1]
+
+
+def test_another_metric_than_the_one_that_scored_explains_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Other(Letters):
+        version = 2
+
+    run = _run(tmp_path, {"letters": Letters()})
+    run.named["letters"] = (Other(), run.named["letters"][1])
+    assert run.explained(3)["metrics"] == {}
+    assert "its signature differs" in caplog.text
+
+
+def test_the_leading_column_is_a_result() -> None:
+    def metric(name: str, rho: float | None, **fields: Any) -> Any:
+        return graded_metric({"metric": name, "rank_order_rho": rho, **fields})
+
+    metrics = [
+        metric("TIGEr (x)", 0.6),
+        metric("TIGEr-WDS (x)", 0.9, part_of="TIGEr (x)"),
+        metric("BLEU-1", 0.7),
+        metric("X", None),
+        metric("CLIPScore (random)", 0.95, untrained=True),
+    ]
+    assert leading_column(metrics) == "BLEU-1"
+    assert leading_column(metrics[-1:]) == "CLIPScore (random)"
+    assert leading_column([metric("Y", 0.9, status="failed")]) is None

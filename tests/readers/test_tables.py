@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.io import loadmat
 
 from metaeval.data.coco.load import load_coco
@@ -183,7 +183,6 @@ def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.lists(cells, min_size=3, max_size=3), max_size=6), st.sampled_from([",", ";", "\t"])
 )
@@ -201,14 +200,12 @@ def test_csv_is_read_as_python_writes_it(rows: list[list[str]], delimiter: str) 
         assert any("\n" in cell or "\r" in cell for row in rows for cell in row)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(cells, max_size=5))
 def test_lists_are_read_as_json_and_python_write_them(values: list[str]) -> None:
     for text in (json.dumps(values), json.dumps(values, ensure_ascii=False), repr(values)):
         assert read_list(text, HERE, "", "x") == values
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.one_of(st.floats(), st.integers(), st.text(max_size=8)))
 def test_numbers_are_floats_in_ascii(value: float | int | str) -> None:
     try:
@@ -229,7 +226,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.dictionaries(cells, json_values, max_size=3), max_size=4))
 def test_json_lines_come_back(records: list[dict[str, Any]]) -> None:
     text = "\n".join(json.dumps(r, ensure_ascii=False) for r in records)

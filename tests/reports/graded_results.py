@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord, TrainingSpread
+from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
 from metaeval.results.graded import SWEEP_MEASURES
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs.records import ScoreColumn, Tally
@@ -15,13 +15,6 @@ COLUMN = tuple(f for f in ScoreColumn.__dataclass_fields__ if f != "name")
 
 def graded_metric(record: Mapping[str, Any]) -> MetricResult:
     """The metric of a flat record; what it leaves out is undefined."""
-    training, seeds = record.get("training"), record.get("training_seeds")
-    if training is not None or seeds is not None or record.get("versions_in_training"):
-        training = TrainingRecord(
-            **(training or {}),
-            versions=record.get("versions_in_training"),
-            seeds=None if seeds is None else TrainingSpread(**seeds),
-        )
     status = record.get("status", "ok")
     values = {}
     for measure in SWEEP_MEASURES:
@@ -31,12 +24,10 @@ def graded_metric(record: Mapping[str, Any]) -> MetricResult:
         column=ScoreColumn(record["metric"], **{k: record[k] for k in COLUMN if k in record}),
         family=record.get("family", record["metric"].lower()),
         citation=("paper",),
-        signature=record.get("signature"),
         status=status,
         reason=record.get("reason"),
-        remedy=record.get("remedy"),
         counts=tuple(Tally(**count) for count in record.get("counts") or ()),
-        training=training,
+        training=TrainingRecord(**record["training"]) if "training" in record else None,
         statistics=Measured(values=values) if status == "ok" else None,
     )
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metaeval.reports.__main__ import main
 from metaeval.runs import files
-from tests.reports.run_files import write_run
+from tests.reports.run_files import IMAGES, write_run
 
 
 def test_a_run_gets_its_report_and_a_sweep_is_gathered(
@@ -37,30 +39,63 @@ def test_an_option_that_the_page_does_not_have_is_refused(
     assert not (tmp_path / "sweep.html").exists()
 
 
-def test_what_is_no_run_is_one_clear_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path / "gone")]) == 2
-    assert "file not found; give the directory of a finished run" in capsys.readouterr().err
-    run = write_run(tmp_path / "0")
-    statistics = files.read_json(run / files.STATISTICS)
-    files.write_json(run / files.STATISTICS, statistics | {"experiment": 7})
-    assert main([str(run)]) == 2
-    assert "statistics.json, field 'experiment': " in capsys.readouterr().err
-    del statistics["metrics"][0]["family"]
-    files.write_json(run / files.STATISTICS, statistics)
-    assert main([str(run)]) == 2
-    error = capsys.readouterr().err
-    assert "field 'metrics.0.family': Field required" in error
+def _without(*path: Any) -> Callable[[Any], Any]:
+    """The change that removes the last key of a path into a JSON value."""
+
+    def change(value: Any) -> Any:
+        *within, last = path
+        inner = value
+        for key in within:
+            inner = inner[key]
+        del inner[last]
+        return value
+
+    return change
 
 
-def test_what_a_page_misses_in_a_run_is_one_clear_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "harm", "problem"),
+    [
+        ("statistics.json", lambda v: {**v, "metrics": 3}, ", field 'metrics': "),
+        ("statistics.json", lambda v: {**v, "extras": 3}, ", field 'extras': "),
+        ("statistics.json", lambda v: {**v, "experiment": 7}, ", field 'experiment': "),
+        ("statistics.json", lambda v: [], ": is not a file of a run"),
+        (
+            "statistics.json",
+            _without("metrics", 0, "family"),
+            ", field 'metrics.0.family': Field required",
+        ),
+        ("run.json", lambda v: [], ": is not a file of a run"),
+        ("run.json", lambda v: {**v, "dataset": 5}, ", field 'dataset': "),
+        (
+            "run.json",
+            _without("stages", 0, "seconds"),
+            ", field 'stages.0.seconds': Field required",
+        ),
+    ],
+)
+def test_a_damaged_run_is_one_clear_line(
+    name: str,
+    harm: Callable[[Any], Any],
+    problem: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = write_run(tmp_path / "0")
-    info = files.read_json(run / files.RUN)
-    del info["stages"][0]["seconds"]
-    files.write_json(run / files.RUN, info)
-    assert main([str(run)]) == 2
+    path = write_run(tmp_path, IMAGES[:4]) / name
+    files.write_json(path, harm(files.read_json(path)))
+    assert main([str(tmp_path), "--no-figures"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "field 'stages.0.seconds': Field required" in line
+    assert f"{path}{problem}" in line
+
+
+def test_a_run_without_its_files_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (write_run(tmp_path / "0", IMAGES[:4]) / files.SCORES).unlink()
+    for folder, problem in (
+        ("gone", "file not found; give the directory of a finished run"),
+        ("0", "scores.parquet: file not found"),
+    ):
+        assert main([str(tmp_path / folder)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert problem in line

@@ -10,7 +10,6 @@ import sacrebleu.tokenizers.tokenizer_char
 import sacrebleu.tokenizers.tokenizer_zh
 
 import metaeval
-import metaeval.data.coco.load
 from metaeval.config import build, compose_config, override_texts
 from metaeval.corruptions.base import Caption
 from metaeval.corruptions.graded.replace import Delete
@@ -22,6 +21,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.language import detect_language, language_of
 from metaeval.text.tokenizers.base import get
 from tests.forked import run_command, run_experiment
+from tests.shared import write_lines
 
 SETS = Path(__file__).parents[1] / "data/languages"
 NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
@@ -54,9 +54,8 @@ def test_the_language_is_detected(name: str, tmp_path: Path) -> None:
     assert language_of(load_own(table(name, tmp_path), language="en")) == "en"
 
 
-def test_english_and_what_cannot_be_told(coco_root: Path) -> None:
-    data = metaeval.data.coco.load.load_coco("coco_val2017", "val2017", data=coco_root)
-    assert (detect_language(data.human), detect_language(data.human[:60])) == ("en", "en")
+def test_english_and_what_cannot_be_told(val2017: CaptionDataset) -> None:
+    assert (detect_language(val2017.human), detect_language(val2017.human[:60])) == ("en", "en")
     assert detect_language(["ein Hund", "une vache"]) is None  # too few words
     assert (detect_language(["word word word"] * 100), detect_language([])) == (None, None)
 
@@ -162,8 +161,6 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     refused = run_command("metaeval", *overrides, *override_texts(options), cwd=tmp_path)
     assert refused.returncode == 2
     assert "changes text in en only" in refused.stderr
-    run_experiment("replace", report="none", out=tmp_path / "2", **options)
-    assert "captions in 'de'" in capsys.readouterr().out
     run = run_experiment(
         "graded", corruption="wrong_colour", dataset__language="en", out=tmp_path / "3", **options
     )
@@ -171,39 +168,24 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     page = (run.directory / "report.html").read_text(encoding="utf-8")
     assert "No corruption changed a caption" in page
     assert "best" not in page.split("No corruption changed a caption")[1][:300]
+    assert "<dt>Language</dt><dd>en (given)</dd>" in page
 
 
-def rated_table(folder: Path) -> Path:
-    path = folder / "rated.csv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = [(k, *pair, k % 5) for k, pair in enumerate(captions("german"))]
-        names = ("image_id", "candidate", "references", "human")
-        csv.writer(file).writerows([names, *rows])
-    return path
-
-
-@pytest.mark.parametrize(
-    ("experiment", "dataset", "language", "shown"),
-    [
-        ("replace", "own", None, "de (detected)"),
-        ("judgments", "table", "de", "de (given)"),
-        ("judgments", "few", None, "not detected"),
-    ],
-)
-def test_the_page_says_the_language_and_how_it_is_known(
-    tmp_path: Path, experiment: str, dataset: str, language: str | None, shown: str
+def test_a_run_says_the_language_it_detected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = table("german", tmp_path) if dataset == "own" else rated_table(tmp_path)
-    run = run_experiment(
-        experiment,
-        dataset="own" if dataset == "own" else "table",
-        dataset__file=str(file),
-        dataset__language=language,
-        metrics=["bleu"],
-        stats__replicates=10,
-        out=tmp_path / "OUT",
-        paths__cache=tmp_path / "cache",
-        **({"dataset__limit": 3} if dataset == "few" else {}),
-    )
-    page = (run.directory / "report.html").read_text(encoding="utf-8")
-    assert f"<dt>Language</dt><dd>{shown}</dd>" in page
+    found = captions("german")
+    for n, shown in ((30, "de (detected)"), (3, "not detected")):
+        rows = [
+            {"image_id": k, "candidate": pair[0], "references": pair[1:], "human": k % 5}
+            for k, pair in enumerate(found[:n])
+        ]
+        write_lines(tmp_path / "rated.jsonl", rows)
+        run = run_experiment(
+            "judgments", dataset="table", dataset__file=str(tmp_path / "rated.jsonl"),
+            metrics=["bleu"], stats__replicates=10, out=tmp_path / str(n),
+            paths__cache=tmp_path / "cache",
+        )  # fmt: skip
+        page = (run.directory / "report.html").read_text(encoding="utf-8")
+        assert f"<dt>Language</dt><dd>{shown}</dd>" in page
+        assert ("captions in 'de'" in capsys.readouterr().out) == (n == 30)

@@ -202,16 +202,17 @@ def test_parts_of_different_trainings_do_not_go_together(tmp_path: Path) -> None
 
 
 @pytest.mark.coco
-def test_the_593_images_that_two_files_share(coco_root: Path, tmp_path: Path) -> None:
-    val = load_coco("coco_val2017", "val2017", data=coco_root)
+def test_the_593_images_that_two_files_share(
+    val2017: CaptionDataset, coco_root: Path, tmp_path: Path
+) -> None:
     karpathy = load_coco("coco_karpathy_test", "karpathy_test", data=coco_root)
-    on_val, on_karpathy = weights(tmp_path / "v", val), weights(tmp_path / "k", karpathy)
-    assert on_val.overlap(karpathy).sum() == on_karpathy.overlap(val).sum() == 593
+    on_val, on_karpathy = weights(tmp_path / "v", val2017), weights(tmp_path / "k", karpathy)
+    assert on_val.overlap(karpathy).sum() == on_karpathy.overlap(val2017).sum() == 593
     shared = np.array(karpathy.image_ids)[on_val.overlap(karpathy)]
-    assert set(shared.tolist()) == set(val.image_ids) & set(karpathy.image_ids)
+    assert set(shared.tolist()) == set(val2017.image_ids) & set(karpathy.image_ids)
     rest = load_coco("rest", "karpathy_test", data=coco_root, exclude="val2017")
-    assert not weights(tmp_path / "r", rest).overlap(val).any()
-    assert isinstance(choose("scan", val, str(tmp_path / "v")), Absent)
+    assert not weights(tmp_path / "r", rest).overlap(val2017).any()
+    assert isinstance(choose("scan", val2017, str(tmp_path / "v")), Absent)
 
 
 def test_every_shipped_card_is_whole() -> None:

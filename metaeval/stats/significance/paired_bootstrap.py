@@ -123,18 +123,20 @@ def difference_of(
 ) -> Paired:
     """The result from two statistics and their replicates over the same `n_units` images.
 
+    Replicates that differ by the rounding of their sums alone (1e-12 of the greatest) are equal.
+
     >>> difference_of(0.5, 0.4, [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], 0.5, 30)
     Paired(difference=0.09999999999999998, low=0.05000000000000002, high=0.2, p_greater=0.5, \
 p_two_sided=1.0)
     """
-    gaps: Floats = np.asarray(a_replicates, np.float64) - np.asarray(b_replicates, np.float64)
-    gaps = defined_replicates(gaps, n_units)
+    replicates = np.array([a_replicates, b_replicates], np.float64)
+    gaps = defined_replicates(replicates[0] - replicates[1], n_units)
     low, high = percentile_interval(gaps, confidence, n_units)
     if np.isnan(a - b) or not len(gaps):
         return Paired(a - b, low, high, float("nan"), float("nan"))
-    n = 1 + len(gaps)
-    not_greater = (1 + int((gaps <= 0).sum())) / n
-    not_less = (1 + int((gaps >= 0).sum())) / n
+    n, rounding = 1 + len(gaps), 1e-12 * float(np.nanmax(np.abs(replicates)))
+    not_greater = (1 + int((gaps <= rounding).sum())) / n
+    not_less = (1 + int((gaps >= -rounding).sum())) / n
     return Paired(a - b, low, high, not_greater, min(1.0, 2 * min(not_greater, not_less)))
 
 

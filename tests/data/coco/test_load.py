@@ -12,16 +12,10 @@ import numpy as np
 import pytest
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from tests.shared import write_json
 
 pytestmark = pytest.mark.coco
-
-
-@pytest.fixture(scope="module")
-def val2017(coco_root) -> CaptionDataset:
-    return load_coco("coco_val2017", root=coco_root)
 
 
 def pycoco(path: Path):

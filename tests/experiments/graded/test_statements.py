@@ -102,7 +102,7 @@ def test_what_learned_from_the_test_and_parts_are_not_ranked() -> None:
             {"metric": "chosen", "rank_order_rho": 0.9, "training": {"chosen_on": ["replace"]}}
         ),
         graded_metric(
-            {"metric": "drew", "rank_order_rho": 0.8, "versions_in_training": {"Swap": "seen"}}
+            {"metric": "drew", "rank_order_rho": 0.8, "training": {"versions": {"Swap": "seen"}}}
         ),
         graded_metric(
             {"metric": "best", "rank_order_rho": 0.7, **rho, "training": {"chosen_on": ["shuffle"]}}

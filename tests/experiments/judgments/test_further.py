@@ -1,4 +1,6 @@
-"""The further statistics of a judgement table, against enumeration and closed forms."""
+"""The further statistics of a judgement table, against enumeration, closed forms, a benchmark."""
+
+from __future__ import annotations
 
 from itertools import permutations
 from pathlib import Path
@@ -8,11 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metaeval.experiments.judgments.agreement import rating_groups, score_groups
+from metaeval.experiments.judgments.sample import RankedScores, Ratings
+from metaeval.experiments.printout import printout
 from metaeval.reports.measured import write_report
 from metaeval.results.measured import MeasuredResult
 from metaeval.stats.agreement.ceiling import alt_test
 from metaeval.stats.preference.difference import to_rating_scale
-from tests.experiments.judgments.test_judgments import run_table
+from tests.experiments.judgments.test_judgments import run_in, run_table
 
 N, IMAGES = 120, 30
 
@@ -112,3 +117,103 @@ def test_without_identity_there_is_no_alt_test(tmp_path: Path) -> None:
     curve = curve[curve["panel"] == "Length"]
     assert curve["y"].to_numpy() == pytest.approx(1 / (1 + np.exp(-slope * curve["x"].to_numpy())))
     assert len(curve) == 13
+
+
+def ratings(means: np.ndarray) -> Ratings:
+    n = len(means)
+    return Ratings(np.arange(n), means, means, np.arange(n) % 12, 12)
+
+
+def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
+    rng = np.random.default_rng(1)
+    means = rng.integers(1, 6, 200).astype(np.float64)
+    scores = means + rng.normal(size=200)
+    scores[:9], means[9:12] = np.nan, np.nan
+    counts = np.ones((3, 12), dtype=np.int8)
+    groups = score_groups(RankedScores("M", scores), ratings(means), counts, 0.95)
+    assert [key for key in groups if key.startswith("mean")] == [f"mean_score_{k}" for k in "12345"]
+    known = ~np.isnan(scores) & ~np.isnan(means)
+    alike = [scores[known & (means == rating)] for rating in range(1, 6)]
+    for rating, of_rating in enumerate(alike, 1):
+        mean, value = groups[f"mean_score_{rating}"], of_rating.mean()
+        assert (mean.value, mean.n) == (pytest.approx(value), len(of_rating))
+        # every image once: a replicate is the mean itself
+        assert mean.interval == pytest.approx((value, value))
+    steps = [groups[f"step_{rating}"].value for rating in range(2, 6)]
+    assert steps == pytest.approx(np.diff([a.mean() for a in alike]) / scores[known].std())
+    assert "step_1" not in groups
+
+
+def test_halves_go_up_and_many_values_are_divided() -> None:
+    labels, group = rating_groups(np.array([1.0, 1.49, 1.5, np.nan, 2.5]))
+    assert (labels, group.tolist()) == (("1", "2", "3"), [0, 0, 1, -1, 2])
+    labels, group = rating_groups(np.linspace(0, 100, 101))
+    assert (labels[0], np.bincount(group).tolist()) == ("0 to 20", [20, 20, 20, 20, 21])
+    # one integer: divided, too
+    assert len(rating_groups(np.linspace(0.1, 0.4, 30))[0]) == 5
+    assert rating_groups(np.array([2.0, 2.0]))[0] == ()
+
+
+FAST = ("stats.replicates=50", "task.permutations=50", "task.fitted=false")
+
+
+def test_hat_gives_the_published_average_precision(coco_root: Path, tmp_path: Path) -> None:
+    """HAT (ALOHa, Table 2): "contains a hallucination" has 33.8, BLEU-4 53.3, CIDEr 48.0.
+
+    Printed with one decimal, so the tolerance is half of the last digit.
+    """
+    path = coco_root / "hat/hat-trainval.json"
+    if not path.is_file():
+        pytest.skip("METAEVAL_DATA has no HAT")
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.human=contains_hallucination",
+        "dataset.higher_is_better=false", "metrics=[bleu,cider]", *FAST,
+    )  # fmt: skip
+    for metric, published in {"BLEU-4": 53.3, "CIDEr": 48.0}.items():
+        numbers = result.metric(metric).numbers
+        assert 100 * (numbers.value("positive") or 0) == pytest.approx(33.75)
+        precision = 100 * (numbers.value("average_precision") or 0)
+        assert precision == pytest.approx(published, abs=0.05)
+    assert "by chance" in printout(result, tmp_path / "statistics.json")
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_label_true_is_the_positive_one(higher: bool, tmp_path: Path) -> None:
+    """With higher_is_better=false the captions labelled true are expected to score lowest."""
+    labels = [True, True, False, False, False]
+    texts = ["a dog", "a dog runs", "a dog runs fast", "a dog runs very fast", "a"]
+    rows = [
+        {"image_id": f"i{k}", "candidate": text, "references": ["a"], "human": label}
+        for k, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+    numbers = (
+        run_table(tmp_path, rows, f"dataset.higher_is_better={higher}", "metrics=[length]", *FAST)
+        .metric("Length")
+        .numbers
+    )
+    # lengths 2 and 3 against 4, 5 and 1: of the six pairs the positive is longer in two
+    assert numbers.value("auroc") == pytest.approx(2 / 6 if higher else 4 / 6)
+    assert numbers.value("positive") == pytest.approx(0.4)
+
+
+def test_ratings_of_more_than_two_values_have_none(tmp_path: Path) -> None:
+    rows = [
+        {"image_id": f"i{k}", "candidate": "a " * (k + 1), "references": ["a"], "human": k}
+        for k in range(5)
+    ]
+    result = run_table(tmp_path, rows, "metrics=[length]", *FAST)
+    assert "auroc" not in result.metric("Length").numbers.values
+
+
+@pytest.mark.parametrize(("words", "said"), [(3, False), (12, True)])
+def test_captions_much_longer_than_references_are_said(
+    words: int, said: bool, tmp_path: Path
+) -> None:
+    rows = [
+        {"image_id": f"i{k}", "candidate": "long " * (words - 1) + f"w{k}",
+         "references": ["a b c"], "human": k % 3}
+        for k in range(6)
+    ]  # fmt: skip
+    result = run_table(tmp_path, rows, "metrics=[rouge_l]", *FAST)
+    line = f"Captions have {words:.1f} words on average, {words / 3:.1f} times as many"
+    assert (line in printout(result, tmp_path / "statistics.json")) == said

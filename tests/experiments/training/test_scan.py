@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,14 @@ import torch
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
+from metaeval.experiments.training.dev import LEVELS, captions_in_turns, measure
 from metaeval.experiments.training.scan import TrainScan, filled_in
-from metaeval.metrics.scan.metric import Tiger
+from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.training import ScanLosses, ScanTask
+from metaeval.reports.trust.page import cards
 from metaeval.runs.store import MemoryStore
+from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
 from metaeval.training.caption_similarity import start_embedding
@@ -31,8 +35,10 @@ from metaeval.training.dataset import CaptionedImages
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.vision.regions.augment import flipped
 from metaeval.vision.regions.bottomup import BottomUpRegions
-from metaeval.vision.regions.gold import GoldRegions
+from metaeval.vision.regions.gold import GoldRegions, add_grid
 from metaeval.weights import pretrained
+from tests.metrics.metric_cases import ready
+from tests.metrics.scan.scan_cases import dataset, weights
 from tests.text.transformers.lettered import Lettered
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
@@ -99,7 +105,7 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     assert card["dev"]["rsum"] > 190
     assert card["human_cosine"] > 0
     assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (3, "", False)
-    assert json.loads((out / pretrained.CARD).read_text())["dev"] == card["dev"]
+    assert json.loads((out / cards.CARD).read_text())["dev"] == card["dev"]
     assert not (out / "checkpoint.safetensors").exists()
 
     learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)
@@ -287,3 +293,37 @@ def test_shipped_weights_are_what_their_cards_say(weights: Any) -> None:
     assert len(weights.seen) == card["data"]["n_train"] + card["data"]["n_dev"]
     measured = card["training"]["history"][card["training"]["best_epoch"] - 1]["rsum"]
     assert card["dev"]["rsum"] == pytest.approx(measured, abs=3)  # float16 since then
+
+
+GRID = 2
+
+
+def test_cards_report_what_the_metrics_give(tmp_path: Path) -> None:
+    data, folder = dataset(), weights(tmp_path, grid=GRID)
+    stored = pretrained.read(folder)
+    model = Scan(ScanShape.of_json(stored.card["shape"]))
+    model.load_state_dict(stored.state())
+    images = CaptionedImages.of(data, GoldRegions())
+    seen = replace(images, regions=add_grid(images.regions, GRID))
+    measured = measure(model, stored.vocabulary(), seen, data, 9.0, "cpu")
+    texts = captions_in_turns(images, data, turns=3)
+    found: dict[str, list[np.ndarray]] = {name: [] for name in texts}
+    for turn in range(3):
+        human = tuple(own[turn] for own in images.captions)
+        others = tuple(own[:turn] + own[turn + 1 :] for own in images.captions)
+        mine = replace(data, human=human, references=others, _loaded={})
+        assert texts["Human"][turn::3] == list(human)
+        scorers = [
+            ready(kind(GoldRegions(), weights=str(folder)), mine)
+            for kind in (Tiger, ScanSimilarity)
+        ]
+        for name, own in texts.items():
+            scores = [scorer.score(own[turn::3], np.arange(len(data))) for scorer in scorers]
+            found[name].append(np.hstack(scores))
+    columns = (*Tiger.plain_columns, *ScanSimilarity.plain_columns)
+    assert list(measured) == [column.name for column in columns]
+    for which, levels in LEVELS.items():
+        for k, column in enumerate(measured):
+            scores = np.stack([np.concatenate(found[name])[:, k] for name in levels], axis=1)
+            expected = rank_order(scores, np.arange(4)).rho
+            assert measured[column][which] == pytest.approx(expected, abs=1e-4)  # four digits

@@ -307,9 +307,8 @@ def test_a_metric_that_depends_on_its_batch_is_marked(
         assert done.note == ("depends on the captions scored with it" if depends else None)
 
 
-@pytest.mark.parametrize("name", ["batched", "fair"])
 def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
-    name: str, workplace: Path, capsys: pytest.CaptureFixture[str]
+    workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (workplace / "timed_metric.py").write_text(
         "import random, time\n"
@@ -331,7 +330,8 @@ def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
     ]
     (workplace / "rated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     values = []
-    for out in (workplace / "1", workplace / "2"):
+    for k, name in enumerate(("batched", "batched", "fair")):
+        out = workplace / str(k)
         config = compose_config(
             [
                 "experiment=judgments",

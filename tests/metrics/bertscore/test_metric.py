@@ -18,7 +18,6 @@ from metaeval.compute.networks import keep_networks
 from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
@@ -160,30 +159,17 @@ def test_explanation_is_what_bert_score_computes() -> None:
     bert.close()
 
 
-def replace_sets(root: Path, n: int) -> tuple[CaptionDataset, list[tuple[str, int]]]:
+def replace_sets(val2017: CaptionDataset, n: int) -> tuple[CaptionDataset, list[tuple[str, int]]]:
     """n images of COCO val2017 and their four Replace sets."""
-    dataset = load_coco("coco_val2017", data=root, limit=n)
+    dataset = val2017.limited(n)
     spoilt = [c.apply(dataset, seed=0) for c in (Replace(0.25), Replace(0.5), Random())]
     sets = [list(dataset.human), *([each.text for each in one] for one in spoilt)]
     return dataset, [(text, i) for texts in sets for i, text in enumerate(texts)]
 
 
 @pytest.mark.coco
-def test_a_score_does_not_depend_on_other_captions(coco_root: Path) -> None:
-    dataset, captions = replace_sets(coco_root, 10)
-    together = ours(dataset, captions)
-    order = np.random.default_rng(0).permutation(len(captions))
-    assert_same_scores(ours(dataset, [captions[j] for j in order]), together[order])
-    assert_same_scores(ours(dataset, captions, memory_gib=1e-6), together)
-    few = dataset.limited(3)
-    own = [j for j, (_, i) in enumerate(captions) if i < 3]
-    assert_same_scores(ours(few, [captions[j] for j in own]), together[own])
-    assert_same_scores(ours(few, [captions[own[1]]]), together[own[1:2]])
-
-
-@pytest.mark.coco
-def test_vectors_of_a_batch_are_forgotten_and_scores_stay(coco_root: Path) -> None:
-    dataset, captions = replace_sets(coco_root, 10)
+def test_vectors_of_a_batch_are_forgotten_and_scores_stay(val2017: CaptionDataset) -> None:
+    dataset, captions = replace_sets(val2017, 10)
     texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
     scorer = bound(dataset, model="all-MiniLM-L6-v2", device="cpu", memory_gib=1e-4)
     scorer.prepare()
@@ -198,10 +184,10 @@ def test_vectors_of_a_batch_are_forgotten_and_scores_stay(coco_root: Path) -> No
 
 
 @pytest.mark.coco
-def test_scorers_of_a_network_share_the_vectors_of_sentences(coco_root: Path) -> None:
+def test_scorers_of_a_network_share_the_vectors_of_sentences(val2017: CaptionDataset) -> None:
     """A second dataset's captions are not encoded again, and score as on their own; a scorer whose
     sentences another one has cleared scores as before."""
-    dataset, captions = replace_sets(coco_root, 10)
+    dataset, captions = replace_sets(val2017, 10)
     texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
     alone = ours(dataset, captions)
     one_reference = dataclasses.replace(
@@ -229,8 +215,8 @@ def test_scorers_of_a_network_share_the_vectors_of_sentences(coco_root: Path) ->
 
 @pytest.mark.coco
 @pytest.mark.parametrize("n", [20, pytest.param(500, marks=pytest.mark.slow)])
-def test_equals_bert_score_on_coco(coco_root: Path, n: int) -> None:
-    dataset, captions = replace_sets(coco_root, n)
+def test_equals_bert_score_on_coco(val2017: CaptionDataset, n: int) -> None:
+    dataset, captions = replace_sets(val2017, n)
     captions[7], captions[11] = ("", 7), ("dog", 11)
     np.testing.assert_allclose(
         ours(dataset, captions), theirs(dataset, captions, 5), rtol=0, atol=TOLERANCE
@@ -377,12 +363,6 @@ def test_equals_pot() -> None:
     assert mine[2] == pytest.approx(1, abs=1e-3)  # word for word the reference
     assert np.isnan(mine).tolist() == [False, False, False, False, True, False]
     assert mine[[3, 5]].tolist() == [-1, -1]
-
-
-def test_what_it_says_of_itself() -> None:
-    metric = MoverScore(device="cpu")
-    scorer = metric.bind(TOY)
-    assert metric.columns[0].name == "MoverScore (MiniLM)"
     assert scorer.signatures[0].startswith("moverscore (minilm)|model:all-MiniLM-L6-v2|weights:")
     assert scorer.training is not None  # MiniLM has learned from captions of COCO
 

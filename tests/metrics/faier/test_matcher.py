@@ -4,18 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.metrics.faier.matcher import Explainer, UnionMatcher, score_matrix
+from metaeval.metrics.faier.matcher import UnionMatcher, score_matrix
 from metaeval.metrics.faier.network import (
-    FaierNetwork,
-    FaierShape,
-    ParsedCaptions,
     build_vocabulary,
     level_score,
 )
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.base import Regions
 from tests.metrics.faier import plain
-from tests.metrics.faier.faier_cases import NONE, TEXTS, VOCABULARY, Loops, captions, model, regions
+from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
 from tests.precision import assert_same_scores
 
 # float32 against float64 loops; scores are of the order of 1, and 1e-5 is some forty roundings
@@ -47,33 +44,6 @@ def test_scores_are_those_of_the_loops(options: dict[str, bool]) -> None:
         assert table[k, i] == pytest.approx(sum(slow), **CLOSE)
 
 
-@pytest.mark.parametrize("sees", [True, False])
-def test_a_score_does_not_depend_on_what_else_is_scored(sees: bool) -> None:
-    rng = np.random.default_rng(0)
-    words = VOCABULARY.words[4:]
-    texts = [" ".join(rng.choice(words, rng.integers(1, 14))) for _ in range(300)]
-    parsed = TripletParser()(texts)
-    torch.manual_seed(0)
-    net = FaierNetwork(FaierShape(5, len(VOCABULARY), width=32, d=48, seen=sees)).eval()
-    seen = regions(tuple(int(n) for n in rng.integers(1, 8, size=40)))
-    rows = [rng.permutation(300)[: 1 + i % 4].tolist() for i in range(40)]
-    whole = UnionMatcher(net)
-    every = ParsedCaptions.of(texts, parsed, VOCABULARY)
-    whole.prepare(seen, every, rows)
-    image = rng.integers(0, 40, size=300)
-    expected = whole.score(every, image)
-    order = rng.permutation(300)[:77]
-    some = ParsedCaptions.of([texts[k] for k in order], [parsed[k] for k in order], VOCABULARY)
-    assert_same_scores(whole.score(some, image[order]), expected[order])
-    part = UnionMatcher(net)
-    few = np.array([3, 17, 5])
-    part.prepare(seen.subset(few), every, [rows[i] for i in few])
-    for k, i in enumerate(few):
-        mine = np.flatnonzero(image == i)
-        alone = ParsedCaptions.of([texts[j] for j in mine], [parsed[j] for j in mine], VOCABULARY)
-        assert_same_scores(part.score(alone, np.full(len(mine), k)), expected[mine])
-
-
 def test_an_image_without_regions_breaks_nothing() -> None:
     seen = regions()
     empty = Regions(
@@ -95,29 +65,6 @@ def test_the_number_of_threads_changes_nothing() -> None:
         torch.set_num_threads(before)
     for other in found[1:]:
         assert_same_scores(found[0], other)
-
-
-def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
-    own = matcher()
-    text = "a man rides a horse near two cats"
-    references = [[], [], ["a dog", "a man on a horse"]]
-    explainer = Explainer(own, TripletParser(), VOCABULARY, references, regions())
-    ((explanation, levels),) = explainer.explain([text], [2])
-    encoded = ParsedCaptions.of([text], TripletParser()([text]), VOCABULARY)
-    score = own.score(encoded, np.array([2]))[0]
-    assert levels == pytest.approx(score.tolist(), **CLOSE)
-    assert explanation["words"] == ["<start>", *text.split(), "<end>"]
-    assert np.array(explanation["matches"]).shape == (len(explanation["words"]), 4)
-    # rounded to four digits
-    assert np.array(explanation["matches"]).max(axis=1).mean() == pytest.approx(score[0], abs=1e-4)
-    assert explanation["relations"][0] == "(sentence)"
-    assert "man ride horse" in explanation["relations"]
-    assert np.array(explanation["relation_matches"]).max(axis=1).mean() == pytest.approx(
-        score[1], abs=1e-4
-    )
-    assert [len(r["words"]) for r in explanation["references"]] == [4, 7]
-    assert [len(r["matches"][0]) for r in explanation["references"]] == [4, 4]
-    assert len(explanation["regions"]) == 4
 
 
 def test_the_vocabulary_contains_the_lemmas_of_triplets() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import pickle
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -204,6 +203,10 @@ def test_explanations_can_be_written_and_add_up(
     best = np.array(explanation["matches"]).max(axis=1)
     object_level = explanation["values"]["FAIEr-object (gold objects)"]
     assert best.mean() == pytest.approx(object_level, abs=2e-4)
+    assert explanation["relations"][0] == "(sentence)"
+    best = np.array(explanation["relation_matches"]).max(axis=1)
+    relation_level = explanation["values"]["FAIEr-relation (gold objects)"]
+    assert best.mean() == pytest.approx(relation_level, abs=2e-4)
     assert len(explanation["references"]) == 4
     assert explanation["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
     assert own.explain(scenes.human[0], 0) is None
@@ -227,11 +230,3 @@ def test_weights_for_other_regions_are_refused(
 ) -> None:
     absent = Faier(GoldRegions(most=10), weights=str(weights["r"])).bind(scenes)
     assert "trained on gold-v1 regions, and these are gold-v1-10" in absent.reason
-
-
-def test_a_parser_travels_and_use_does_not_change_it() -> None:
-    parser = TripletParser("lexicon")
-    before = pickle.dumps(parser)
-    assert parser(["a man rides a horse"]) == [[("man", "ride", "horse")]]
-    assert pickle.dumps(parser) == before
-    assert pickle.loads(before)(["a dog on a bed"]) == parser(["a dog on a bed"])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from metaeval.config import build_all, compose_config, selected
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset, Objects
 from metaeval.errors import InputError
 from metaeval.metrics.base import Metric
@@ -112,8 +111,8 @@ def test_cocos_ontology_has_cocos_categories() -> None:
 
 
 @pytest.mark.coco
-def test_people_seldom_see_what_is_not_there(coco_root: Path) -> None:
-    dataset = load_coco("coco_val2017", root=coco_root, split="val2017").limited(1000)
+def test_people_seldom_see_what_is_not_there(val2017: CaptionDataset) -> None:
+    dataset = val2017.limited(1000)
     scorer = ready(Chair(), dataset)
     own = scorer.statistics(dataset.human, np.arange(1000))
     other = scorer.statistics(dataset.human, np.roll(np.arange(1000), 1))
@@ -169,8 +168,8 @@ def test_it_is_a_control_of_every_run() -> None:
 
 
 @pytest.mark.coco
-def test_a_caption_without_a_hallucination_has_full_precision(coco_root: Path) -> None:
-    data = load_coco("coco_val2017", root=coco_root, split="val2017").limited(500)
+def test_a_caption_without_a_hallucination_has_full_precision(val2017: CaptionDataset) -> None:
+    data = val2017.limited(500)
     index = np.arange(500)
     wrong = scores_of(Chair(truth=("objects",)), data, data.human, index)[:, 0]
     f1, recall = scores_of(GoldLabels(), data, data.human, index).T

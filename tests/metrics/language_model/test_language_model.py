@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.language_model.metric import LanguageModel
 from metaeval.metrics.language_model.train import (
@@ -82,8 +82,8 @@ def test_scores_from_the_networks_own_numbers() -> None:
 
 
 @pytest.mark.coco
-def test_no_image_that_was_learned_from_is_scored(coco_root: Path) -> None:
-    val = load_coco("coco_val2017", root=coco_root, split="val2017").limited(300)
+def test_no_image_that_was_learned_from_is_scored(val2017: CaptionDataset, coco_root: Path) -> None:
+    val = val2017.limited(300)
     scorer = ready(LanguageModel(), val)
     assert scorer.settings["weights"].startswith("lm_karpathy_test-")
     scores = scorer.score(val.human, np.arange(300))

@@ -10,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
@@ -137,8 +136,8 @@ def test_what_it_says_of_itself() -> None:
 
 @pytest.mark.coco
 @pytest.mark.parametrize("variant", ["", "text"])
-def test_no_image_that_was_learned_from_is_scored(coco_root: Path, variant: str) -> None:
-    val = load_coco("coco_val2017", root=coco_root, split="val2017").limited(200)
+def test_no_image_that_was_learned_from_is_scored(val2017: CaptionDataset, variant: str) -> None:
+    val = val2017.limited(200)
     scorer = ready(val, variant=variant)
     assert scorer.settings["weights"].startswith("learn_to_eval_karpathy_test-")
     own = scorer.score(val.human, np.arange(200))[:, 0]
@@ -198,7 +197,7 @@ def encoded(texts: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
     return tokens, lengths
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(captions, st.integers(0, 2**31))
 def test_shuffling_keeps_the_words_and_changes_the_order(texts: list[list[str]], seed: int) -> None:
     tokens, lengths = encoded(texts)
@@ -212,7 +211,7 @@ def test_shuffling_keeps_the_words_and_changes_the_order(texts: list[list[str]],
         assert (old != new).any() == (len(set(text)) > 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(captions, st.integers(0, 2**31), st.floats(0.05, 1.0))
 def test_replacing_changes_the_requested_number_of_words(
     texts: list[list[str]], seed: int, rate: float

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from nltk.translate.meteor_score import meteor_score
 
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.meteor import nltk_metric
@@ -88,11 +87,11 @@ def test_the_mean_over_references_is_that_of_nltks_scores(cache: Path) -> None:
 
 
 @pytest.mark.coco
-def test_real_captions_with_all_of_wordnet(coco_root: Path) -> None:
+def test_real_captions_with_all_of_wordnet(val2017: CaptionDataset) -> None:
     folder = find_wordnet()
     if isinstance(folder, Absent):
         pytest.skip(str(folder))
-    coco = load_coco("coco_val2017", root=coco_root, limit=50)
+    coco = val2017.limited(50)
     scores = scores_of(MeteorNltk(), coco, coco.human, range(50))[:, 0]
     reader = read_wordnet(folder)
     for score, caption, texts in zip(scores, coco.human, coco.references, strict=True):
@@ -111,10 +110,6 @@ def test_tokens_and_files_are_in_the_signature(cache: Path, small: Path, tmp_pat
         file.write("\n")
     install(tmp_path / "other", small)
     assert bound(data, tmp_path / "other").signatures[0] != signature
-
-
-def test_an_image_without_reference_has_no_score(cache: Path) -> None:
-    assert np.isnan(bound(images([[], ["a"]]), cache).score(["a"], np.zeros(1, np.intp))).all()
 
 
 def test_without_wordnet_it_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

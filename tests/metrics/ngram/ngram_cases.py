@@ -166,21 +166,6 @@ def oracle(scorer: Any, case: Case) -> Scores:
     return np.concatenate(columns)
 
 
-def assert_alone_as_together(metric: Metric, case: Case) -> None:
-    """Bit by bit the same score, whether captions are scored in one call, in another order, one by
-    one, or by a newly bound scorer."""
-    scorer = prepared(metric, case)
-    together = scorer.score(case.captions, case.index)
-    backwards = scorer.score(case.captions[::-1], case.index[::-1])[::-1]
-    alone = [
-        scorer.score([caption], case.index[j : j + 1]) for j, caption in enumerate(case.captions)
-    ]
-    assert backwards.tobytes() == together.tobytes()
-    assert np.concatenate(alone).tobytes() == together.tobytes()
-    assert scores(metric, case).tobytes() == together.tobytes()
-    assert np.unique(together).size > 4  # it was about something
-
-
 def configured(name: str, **options: Any) -> Metric:
     path = Path(__file__).parents[3] / "conf/metric" / f"{name}.yaml"
     assert path.read_text(encoding="utf-8").startswith(f"# @package metric.{name}\n")

@@ -1,18 +1,33 @@
-"""CIDEr; CIDEr (not D) and CIDEr-R against their authors' programs; Self-CIDEr by hand."""
+"""CIDEr; CIDEr (not D) and CIDEr-R against their authors' programs; Self-CIDEr by hand; document
+frequencies that grow, against Python's counters, and their files."""
+
+from __future__ import annotations
 
 import json
 import logging
 import math
+from collections import Counter
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
 from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
 from metaeval.metrics.ngram.diversity import count_idf, diversity, main, self_cider
+from metaeval.metrics.ngram.ngrams import (
+    ORDERS,
+    CountedCorpus,
+    DocumentFrequencies,
+    Edges,
+    distinct_ngrams,
+    read_corpus,
+)
 from tests.metrics.metric_cases import bound
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
@@ -278,3 +293,109 @@ def test_the_command(coco_root: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "| dull | 50 | 0 % | 4 | 5.0 | 0.016 | 0.020 | – |"
     assert lines[2].startswith("| people, all references | 2")
+
+
+Gram = tuple[str, ...]
+
+
+def test_edges_keep_large_numbers_apart() -> None:
+    """Neither a node nor a word runs into the other's half of the key."""
+    above = np.array([0, 1, 2**31 - 1, 2**31 - 1, 1])
+    words = np.array([2**31 - 1, 0, 2**31 - 1, 0, 0])
+    edges, nodes = Edges.of(above, words)
+    assert len(edges) == 4
+    assert nodes.tolist() == [0, 1, 3, 2, 1]
+    assert edges.find(above, words).tolist() == nodes.tolist()
+    assert edges.find(np.array([-1, 0, 2]), np.array([0, 0, 2**31 - 1])).tolist() == [-1, -1, -1]
+
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=7)
+DOCUMENT = st.lists(WORDS, max_size=3)
+
+
+def counted(documents: list[list[list[str]]], n: int) -> Counter[Gram]:
+    every: Counter[Gram] = Counter()
+    for texts in documents:
+        every.update({tuple(t[i : i + n]) for t in texts for i in range(len(t) - n + 1)})
+    return every
+
+
+def idf_of(frequencies: DocumentFrequencies, text: list[str], n: int) -> dict[Gram, float]:
+    ngrams = distinct_ngrams(copy(frequencies.words).encode([text]), ORDERS)
+    numbers = frequencies.find(ngrams)[n - 1]
+    grams = dict.fromkeys(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
+    return dict(zip(grams, frequencies.idf()[n - 1][numbers].tolist(), strict=True))
+
+
+@given(st.lists(st.lists(DOCUMENT, max_size=4), min_size=1, max_size=6), WORDS)
+def test_whatever_the_batches(batches: list[list[list[list[str]]]], asked: list[str]) -> None:
+    frequencies = DocumentFrequencies()
+    for batch in batches:
+        frequencies.add(batch)
+    documents = [document for batch in batches for document in batch]
+    assert frequencies.n == len(documents)
+    if not documents:
+        return
+    for n in range(1, ORDERS + 1):
+        df = counted(documents, n)
+        for gram, idf in idf_of(frequencies, [*asked, "e"], n).items():
+            assert idf == math.log(len(documents)) - math.log(max(1, df[gram]))
+
+
+@pytest.fixture
+def frequencies() -> DocumentFrequencies:
+    return DocumentFrequencies.of([[["a", "b", "c"], ["a", "b"]], [["b", "c", "d"]], [[]]])
+
+
+def test_a_file_gives_them_back_and_is_the_same_bytes(
+    tmp_path: Path, frequencies: DocumentFrequencies
+) -> None:
+    one, two = tmp_path / "one.npz", tmp_path / "two.npz"
+    corpus = CountedCorpus(3, "12345678", "ptb")
+    frequencies.save(one, corpus)
+    again = DocumentFrequencies.load(one)
+    again.save(two, read_corpus(one))
+    assert one.read_bytes() == two.read_bytes()
+    assert read_corpus(one) == corpus
+    for n in range(1, ORDERS + 1):
+        text = ["a", "b", "c", "d", "e"]
+        assert idf_of(again, text, n) == idf_of(frequencies, text, n)
+    nothing = tmp_path / "nothing.npz"
+    DocumentFrequencies().save(nothing, CountedCorpus(0, "", "ptb"))
+    assert DocumentFrequencies.load(nothing).n == 0
+
+
+def test_a_damaged_file_is_refused_with_its_name(
+    tmp_path: Path, frequencies: DocumentFrequencies
+) -> None:
+    file = tmp_path / "idf.npz"
+    frequencies.save(file, CountedCorpus(3, "12345678", "ptb"))
+    whole = dict(np.load(file))
+
+    def refusal(**changes: object) -> str:
+        np.savez(file, **{**whole, **changes})  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"idf\.npz") as error:
+            DocumentFrequencies.load(file)
+        return str(error.value)
+
+    assert "do not fit together" in refusal(df1=whole["df1"][:-1])
+    assert "counts or their order are wrong" in refusal(df1=whole["df1"] + 3)
+    assert "counts or their order are wrong" in refusal(keys2=whole["keys2"][::-1])
+    assert "holds no document frequencies" in refusal(told=np.array(["another"]))
+    assert "a word occurs twice" in refusal(words=np.frombuffer(b"a\na", dtype=np.uint8))
+    assert "not UTF-8" in refusal(words=np.frombuffer(b"\xff\xfe", dtype=np.uint8))
+    file.write_bytes(b"PK nothing")
+    with pytest.raises(InputError, match=r"idf\.npz"):
+        read_corpus(file)
+
+
+def test_another_tokenizers_words_are_not_taken(
+    tmp_path: Path, frequencies: DocumentFrequencies
+) -> None:
+    file = tmp_path / "idf.npz"
+    frequencies.save(
+        file, CountedCorpus(3, "12345678", Cider(tokenizer="whitespace").tokenizer.signature)
+    )
+    same = Cider(tokenizer="whitespace", idf=file).bind(BASEBALL.dataset)
+    assert "|df:3-images-12345678|" in same.signatures[0]
+    assert "another tokenizer" in Cider(idf=file).bind(BASEBALL.dataset).reason

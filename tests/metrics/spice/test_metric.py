@@ -391,32 +391,6 @@ def random_tuples(rng: np.random.Generator) -> Tuples:
     return made
 
 
-def brute_force(candidate: Graph, references: Graph) -> float:
-    mine, theirs = candidate.tuples(), references.tuples()
-    right = sum(
-        any(
-            len(t) == len(r) and all(a.similar(b) for a, b in zip(t, r, strict=True))
-            for r in theirs
-        )
-        for t in mine
-    )
-    if not right:
-        return 0.0
-    precision, recall = right / len(mine), right / len(theirs)
-    return 2 * precision * recall / (precision + recall)
-
-
-def test_equals_the_definition(synonyms: Synonyms) -> None:
-    rng = np.random.default_rng(0)
-    scores = []
-    for _ in range(300):
-        candidate = Graph(random_tuples(rng), synonyms)
-        references = Graph(random_tuples(rng), synonyms)
-        scores.append(f_scores(candidate, references)[0])
-        assert scores[-1] == pytest.approx(brute_force(candidate, references), abs=1e-15)
-    assert 50 < sum(s > 0 for s in scores) < 300
-
-
 @pytest.mark.java
 def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     """All seven scores of 2,000 random items, to the last bit except for the order of two factors.

@@ -27,7 +27,6 @@ from torchvision.models import detection
 
 from metaeval.compute import device as devices, transport, transport_device
 from metaeval.corruptions.graded.replace import Replace
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.base import Metric
@@ -167,11 +166,6 @@ def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None
         )
 
 
-def test_no_call_gives_an_empty_array(tmp_path: Path) -> None:
-    data = dataset([LABELS], [REFERENCES])
-    assert scores_of(Vifidel(vector_file(tmp_path)), data, []).shape == (0, 2)
-
-
 def test_presence_counts_every_object_word_once(tmp_path: Path) -> None:
     data = dataset([["dog"] * 5 + ["cat"]], [REFERENCES])
     for objects, expected in (("presence", 1), ("counts", pytest.approx(math.exp(-2 / 3)))):
@@ -213,25 +207,6 @@ def test_refuses_a_labels_file_that_is_none(tmp_path: Path, content: str, messag
         metric.bind(dataset([LABELS], [REFERENCES]))
 
 
-def test_a_score_does_not_depend_on_the_others_in_the_call(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    names = [f"w{i}" for i in range(60)]
-    vectors = vector_file(tmp_path, {name: rng.normal(size=37) for name in names})
-    pick = lambda low, high: rng.choice(names, rng.integers(low, high)).tolist()  # noqa: E731
-    data = dataset(
-        [pick(1, 9) for _ in range(40)],
-        [[" ".join(pick(2, 12)) for _ in range(4)] for _ in range(40)],
-    )
-    captions = [" ".join(pick(1, 14)) for _ in range(40)]
-    for p in (1, 2):
-        together = ready(Vifidel(vectors, p=p), data).score(captions, np.arange(40))
-        scorer = ready(Vifidel(vectors, p=p), data)
-        alone = [scorer.score([captions[k]], np.array([k]))[0] for k in reversed(range(40))]
-        assert_same_scores(together, alone[::-1])
-        half = ready(Vifidel(vectors, p=p), data).score(captions[::2], np.arange(0, 40, 2))
-        assert_same_scores(together[::2], half)
-
-
 def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
     data = dataset([LABELS], [REFERENCES])
     other = tmp_path / "other"
@@ -267,15 +242,6 @@ def test_missing_parts_are_reported_with_a_remedy(
     vectors.path.unlink()
     monkeypatch.undo()
     assert f"word vectors {vectors.path} not found" in str(Vifidel(vectors).bind(data))
-
-
-def test_no_column_is_a_part_of_the_other(tmp_path: Path) -> None:
-    columns = Vifidel(vector_file(tmp_path)).columns
-    assert [column.name for column in columns] == [
-        "VIFIDEL (gold objects)",
-        "VIFIDEL-ref (gold objects)",
-    ]
-    assert {(column.part_of, column.bounds) for column in columns} == {(None, (0.0, 1.0))}
 
 
 def test_the_stop_words_are_scikit_learns_though_it_is_not_imported() -> None:
@@ -477,8 +443,8 @@ Table = dict[str, npt.NDArray[np.float64]]
 
 
 @pytest.fixture(scope="module")
-def coco(coco_root: Path) -> CaptionDataset:
-    return load_coco("coco_val2017", data=coco_root, limit=150)
+def coco(val2017: CaptionDataset) -> CaptionDataset:
+    return val2017.limited(40)
 
 
 @pytest.fixture(scope="module")

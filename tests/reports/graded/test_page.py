@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
-from metaeval.reports.__main__ import main
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.results.sentences import leaders, text_of
@@ -287,15 +286,6 @@ def test_photos_only_on_request(tmp_path: Path) -> None:
     assert all(p.startswith("data:image/jpeg;base64,") for p in photos.values())
 
 
-def test_broken_runs_are_one_clear_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(run), "--no-figures"]) == 0
-    (run / "scores.parquet").unlink()
-    with pytest.raises(InputError, match=r"scores\.parquet.*file not found"):
-        write_report(run)
-    assert main([str(run)]) == 2
-    assert capsys.readouterr().err.startswith("error: ")
-
-
 def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
     scores = results.read_table(run / "scores.parquet")
     scores.loc[5, "image_id"] = 999
@@ -359,30 +349,3 @@ def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:
     rows = {row[0]: row[3] for row in json.loads(unpacked(page.data["data-captions"]))}
     assert rows["im-09"][0] is None
     assert all(text is not None for text in rows["im-25"])
-
-
-@pytest.mark.parametrize(
-    ("name", "harm"),
-    [
-        ("statistics.json", lambda v: {**v, "metrics": 3}),
-        ("statistics.json", lambda v: {**v, "extras": 3}),
-        ("statistics.json", lambda v: {**v, "metrics": [{**v["metrics"][0], "n": "x"}]}),
-        ("statistics.json", lambda v: []),
-        ("run.json", lambda v: []),
-        ("run.json", lambda v: {**v, "dataset": 5}),
-    ],
-)
-def test_a_damaged_run_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, harm: Any
-) -> None:
-    write_run(tmp_path, IMAGES[:4])
-    path = tmp_path / name
-    path.write_text(json.dumps(harm(json.loads(path.read_text()))))
-    code = main([str(tmp_path), "--no-figures", "--explanations", "0"])
-    said = capsys.readouterr()
-    if code == 0:
-        assert said.out.strip().endswith("report.html")
-        return
-    assert code == 2
-    assert said.err.count("\n") == 1
-    assert str(tmp_path) in said.err

@@ -13,7 +13,7 @@ from scipy import stats
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import spearman
 from metaeval.stats.ordering.detection import detection, falls, sign_test
-from metaeval.stats.ordering.graded import GradedRecord, graded_statistics, summary, variance_parts
+from metaeval.stats.ordering.graded import GradedRecord, graded_statistics, variance_parts
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 ESTIMATES = {
@@ -152,32 +152,6 @@ def test_bad_input_is_refused() -> None:
         graded_statistics(np.empty((0, 4)), LEVELS, NAMES)
 
 
-def test_a_standard_deviation_needs_two_scores() -> None:
-    two = summary(0, np.array([1.0, np.nan, 3.0]))
-    assert (two.n, two.mean, two.std) == (2, 2, pytest.approx(np.sqrt(2)))
-    assert np.isnan(summary(0, np.array([1.0])).std)
-
-
-def test_a_table_worked_by_hand() -> None:
-    # means of images 1, 4, 7; of sets 3, 4, 5; grand mean 4. image = 3 (9 + 0 + 9) = 54,
-    # level = 3 (1 + 0 + 1) = 6; every row is its mean −1, 0, +1 but the last, which is 0, +1, −1:
-    # its residuals are +1, +1, −2, and each column's mean moves with it
-    table = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0], [7.0, 8.0, 6.0]])
-    grand = 4.0
-    image = 3 * ((1 - grand) ** 2 + 0 + (7 - grand) ** 2)
-    sets = np.array([10 / 3, 13 / 3, 13 / 3])
-    level = 3 * ((sets - grand) ** 2).sum()
-    total = ((table - grand) ** 2).sum()  # 16 + 9 + 4 + 1 + 0 + 1 + 9 + 16 + 4 = 60
-    assert total == 60
-    parts = variance_parts(table, [0, 1, 2])
-    # both sides are sums of nine float64 products
-    assert parts.image == pytest.approx(54 / 60, abs=1e-12)
-    assert image == 54
-    assert parts.level == pytest.approx(2 / 60, abs=1e-12)
-    assert level == pytest.approx(2, abs=1e-12)
-    assert parts.rest == pytest.approx(4 / 60, abs=1e-12)
-
-
 def test_the_parts_are_those_of_a_least_squares_fit() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(30, 4)) + rng.normal(size=(30, 1)) * 2 + np.arange(4) * 0.3
@@ -196,14 +170,6 @@ def test_the_parts_are_those_of_a_least_squares_fit() -> None:
     assert parts.level == pytest.approx(1 - residual(level) / total, abs=1e-10)
     assert parts.rest == pytest.approx(residual(image, level) / total, abs=1e-10)
     assert parts.image + parts.level + parts.rest == pytest.approx(1, abs=1e-12)
-
-
-def test_offset_moves_the_image_part_and_nothing_within() -> None:
-    rng = np.random.default_rng(1)
-    scores = rng.normal(size=(200, 3)) + np.arange(3)
-    moved = scores + 10 * rng.normal(size=(200, 1))
-    assert variance_parts(moved, [0, 1, 2]).image > 0.9
-    assert variance_parts(scores, [0, 1, 2]).image < 0.5
 
 
 def test_incomplete_images_are_left_out_and_constant_scores_have_no_parts() -> None:

@@ -18,23 +18,13 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 
-def scores(seed: int = 0, holes: bool = True) -> Floats:
+def scores() -> Floats:
     """Four metrics, five systems, thirty images: with ties, and with holes."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     values = rng.integers(0, 6, size=(4, 5, 30)).astype(float)
     values[1] = values[0] + rng.normal(0, 0.5, (5, 30)).round(1)
-    if holes:
-        values[rng.random(values.shape) < 0.07] = np.nan
+    values[rng.random(values.shape) < 0.07] = np.nan
     return values
-
-
-def test_systems_agreement_is_scipys_tau_b() -> None:
-    values = scores(holes=False)[:, :, :1]
-    found = answers(values).tau()
-    for a, b in combinations(range(4), 2):
-        expected = kendalltau(values[a, :, 0], values[b, :, 0]).statistic
-        assert found[a, b] == pytest.approx(expected, abs=1e-12)
-        assert found[b, a] == found[a, b]
 
 
 def test_each_case_is_scipys_tau_b_with_holes() -> None:
@@ -243,22 +233,6 @@ def _cases() -> list[tuple[list[float], list[bool]]]:
         scores = rng.integers(levels, size=60).astype(float)
         cases.append((scores.tolist(), (rng.random(60) < 0.3).tolist()))
     return cases
-
-
-@pytest.mark.parametrize(("scores", "positive"), _cases())
-def test_both_follow_their_definitions(scores: list[float], positive: list[bool]) -> None:
-    """AUROC over all pairs, average precision over thresholds: plain loops."""
-    up = [s for s, p in zip(scores, positive, strict=True) if p]
-    down = [s for s, p in zip(scores, positive, strict=True) if not p]
-    auroc = sum((a > b) + (a == b) / 2 for a in up for b in down) / (len(up) * len(down))
-    precision = 0.0
-    for own in up:
-        passed = [p for s, p in zip(scores, positive, strict=True) if s >= own]
-        precision += sum(passed) / len(passed) / len(up)
-    found = classification(scores, positive, range(60), NO_REPLICATES)
-    assert found.auroc == pytest.approx(auroc, abs=1e-12)
-    assert found.average_precision == pytest.approx(precision, abs=1e-12)
-    assert (found.n, found.n_positive) == (60, len(up))
 
 
 @pytest.mark.parametrize(("scores", "positive"), _cases())

@@ -89,7 +89,7 @@ def test_rank_order_alone_is_that_of_all_statistics(kind) -> None:
 
 
 @given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_weighting_equals_resampling_on_tiny_tables(n, k, seed) -> None:
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 5, size=(n, k)).astype(float)

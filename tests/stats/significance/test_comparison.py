@@ -110,17 +110,6 @@ def test_rows_missing_in_one_column_are_dropped_for_both():
     assert full._replace(low=0, high=0) == kept._replace(low=0, high=0)
 
 
-def test_gap_differences_agree_with_the_permutation_of_means():
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(0.3, 1, (2, 40))
-    (gaps,) = gap_differences((a - b)[:, None] / 40, replicates=4000)
-    means = permutation_of_means(a, b, replicates=4000)
-    assert gaps.difference == pytest.approx(means.difference, abs=1e-12)
-    assert gaps.p == pytest.approx(means.p_two_sided, abs=0.03)
-    assert np.isnan(gaps.low)
-    assert gaps.n == 40
-
-
 def test_resampled_difference_floors():
     rng = np.random.default_rng(2)
     x = rng.normal(5, 0.1, 199)
@@ -368,3 +357,19 @@ def test_wrong_shapes_are_refused() -> None:
         compared(parts, parts[:3], mean_of_sums, bootstrap_counts(4, 10, 0))
     with pytest.raises(InputError, match="do not fit"):
         compared(parts, parts, mean_of_sums, bootstrap_counts(5, 10, 0))
+
+
+def test_replicates_that_are_equal_on_paper_are_neither_above_nor_below() -> None:
+    """Shares of tenths, summed in two orders; by hand: one replicate above, two equal."""
+    a = [0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, 0.9]
+    b = [0.3 + 0.2 + 0.1, 0.1 + 0.2 + 0.3, 0.1]
+    assert a[0] > b[0]
+    assert a[1] < b[1]
+    test = resampled_difference(0.7, 0.5, a, b, 50, method="bootstrap")
+    assert test.p == min(1.0, 2 * (1 + 2) / 4)
+    turned = resampled_difference(0.5, 0.7, b, a, 50, method="bootstrap")
+    assert turned.p == test.p
+    kept = resampled_difference(
+        0.9, 0.1, [*a[2:] * 7, *a[:2]], [*b[2:] * 7, *b[:2]], 50, method="bootstrap"
+    )
+    assert kept.p == 2 * (1 + 2) / 10

@@ -16,7 +16,6 @@ from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_t
 from metaeval.text.scene_graphs.dependencies.parser import (
     DependencyParser,
     Linear,
-    State,
     attach_words,
     lemma,
     split_sentences,
@@ -141,7 +140,7 @@ def test_any_text_is_parsed() -> None:
         " and or , . 's there it they who that while not very couple lots up é"
     )
     words = steering.split()
-    for _ in range(3000):
+    for _ in range(500):
         sentence = " ".join(rng.choice(words, int(rng.integers(1, 25))))
         graph = rules(sentence)
         named = set(graph.objects)
@@ -261,6 +260,7 @@ def test_words_are_split_as_corenlp_splits_them() -> None:
 @pytest.mark.parametrize(
     ("word", "tag", "expected"),
     [
+        ("geese", "NNS", "goose"),  # an exception, before the rules
         ("riding", "VBG", "ride"),
         ("sitting", "VBG", "sit"),
         ("carries", "VBZ", "carry"),
@@ -279,11 +279,7 @@ def test_words_are_split_as_corenlp_splits_them() -> None:
     ],
 )
 def test_lemmas(word: str, tag: str, expected: str) -> None:
-    assert lemma(word, tag, {}) == expected
-
-
-def test_an_exception_comes_before_the_rule() -> None:
-    assert lemma("geese", "NNS", {"geese N": "goose", "geese V": "geesen"}) == "goose"
+    assert lemma(word, tag, {"geese N": "goose", "geese V": "geesen"}) == expected
 
 
 def test_the_shipped_model_comes_close_to_corenlp() -> None:
@@ -309,7 +305,7 @@ def test_any_text_is_parsed_and_always_alike() -> None:
     words += " there who couple lots of some ? é 7 -"
     texts = ["", " ", "?!", "...", "a", "of", "NO WAY", "☃ 雪"]
     texts += [
-        " ".join(chance.choice(words.split(), int(chance.integers(1, 25)))) for _ in range(400)
+        " ".join(chance.choice(words.split(), int(chance.integers(1, 25)))) for _ in range(100)
     ]
     for text in texts:
         for sentence in parser.trees(text):
@@ -322,15 +318,6 @@ def test_any_text_is_parsed_and_always_alike() -> None:
     tuples = parser(texts)
     assert tuples == [DependencyParser()([text])[0] for text in texts]
     assert all(1 <= len(t) <= 3 for each in tuples for t in each or [])
-
-
-def test_a_right_sequence_of_actions_gives_the_tree_back() -> None:
-    """By hand: "a dog sits": a ← dog ← sits ← root."""
-    state = State.start(3)
-    for action in ("S", "Ldet", "S", "Lnsubj", "S", "Lroot"):
-        state.apply(action)
-    assert state.done
-    assert (state.heads, state.relations) == ([1, 2, 3], ["det", "nsubj", "root"])
 
 
 def test_what_is_trained_is_learned_and_survives_the_disk(tmp_path: Path) -> None:

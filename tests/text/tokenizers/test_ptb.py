@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError
@@ -30,7 +30,6 @@ FRAGMENTS = st.sampled_from(
         *("http://", "foo.com", "no. ", " The "),
     ]
 )
-slowly = settings(deadline=None)  # the first text has the rules compiled
 TEXTS = st.text() | st.lists(FRAGMENTS, max_size=12).map("".join)
 
 
@@ -39,7 +38,6 @@ def test_tokens_are_those_of_the_jar(text: str, expected: str) -> None:
     assert get("ptb")([text]) == [expected.split(" ") if expected else []]
 
 
-@slowly
 @given(TEXTS)
 def test_any_text_gives_tokens_that_are_not_empty(text: str) -> None:
     (tokens,) = ptb.PtbTokenizer().tokenize([text])
@@ -48,14 +46,12 @@ def test_any_text_gives_tokens_that_are_not_empty(text: str) -> None:
     assert not any(" " in token or "\n" in token for token in tokens)
 
 
-@slowly
 @given(st.lists(TEXTS, max_size=5), TEXTS)
 def test_a_text_does_not_depend_on_the_others(others: list[str], text: str) -> None:
     alone = ptb.PtbTokenizer().tokenize([text])
     assert ptb.PtbTokenizer().tokenize([*others, text, *others])[len(others)] == alone[0]
 
 
-@slowly
 @given(st.from_regex(re.compile(r"[A-Za-z]{0,8}(?:[,.]? [A-Za-z]{0,6}){0,6}[,.]?"), fullmatch=True))
 def test_the_easy_way_agrees_with_the_complete_one(text: str) -> None:
     easy = ptb._split_plain_text(text)
@@ -69,7 +65,6 @@ def test_the_fast_path_excludes_the_words_it_cannot_split(word: str) -> None:
         assert easy is None or easy == ptb._split_any_text(text)
 
 
-@slowly
 @given(TEXTS)
 def test_no_rule_begins_with_a_character_that_it_does_not_name(text: str) -> None:
     """Rules are tried by first character; one that left a character out would silently not run."""

@@ -10,7 +10,7 @@ import torch
 
 from metaeval.config import component, compose_config
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Objects
+from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.augment import mirrored, without_some
@@ -330,9 +330,9 @@ def test_regions_say_their_noise_and_suit_the_same_weights() -> None:
 
 
 @pytest.mark.coco
-def test_regions_of_coco_lose_what_is_dropped(coco_root: Path) -> None:
+def test_regions_of_coco_lose_what_is_dropped(val2017: CaptionDataset) -> None:
     """The whole image counts the objects that are left, and no more."""
-    data = load_coco("coco_val2017", root=coco_root, split="val2017").limited(300)
+    data = val2017.limited(300)
     clean, noisy = (GoldRegions(noise={"dropped": rate}).load(data) for rate in (0.0, 0.5))
     counts = [np.expm1(regions.features[:, 0, :80]).sum() for regions in (clean, noisy)]
     objects = data.part("objects")

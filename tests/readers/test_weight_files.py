@@ -1,11 +1,13 @@
-"""Weights that were made to do harm, one file a trick: each is refused in one line."""
+"""Weights and archives of others: good ones are read, broken and wicked ones are one line."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
 import pickle
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -21,6 +23,7 @@ from metaeval.readers.arrays import ArrayArchive, Hdf5File, map_array
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.matlab import native_errors
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
+from metaeval.readers.zips import member_bytes, open_zip
 from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.word_vectors.base import GensimTable
 
@@ -229,23 +232,6 @@ def test_a_pickle_of_vectors_does_nothing(tmp_path: Path, state: bytes, problem:
         GensimTable(tmp_path / "v.kv", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("value", "problem"),
-    [
-        (torch.ones(2, 3, dtype=torch.int64), "holds numbers of torch.int64 where the model has"),
-        (torch.ones(2, 3, dtype=torch.complex64), "holds numbers of torch.complex64"),
-        (torch.full((2, 3), 1e300, dtype=torch.float64), "not finite"),
-        (torch.full((2, 3), float("nan")), "not finite"),
-        ([1.0, 2.0], "is list, not a tensor"),
-    ],
-)
-def test_weights_are_numbers_of_the_model_s_kind(tmp_path: Path, value: Any, problem: str) -> None:
-    model = torch.nn.Linear(3, 2)
-    state = {**model.state_dict(), "weight": value}
-    with pytest.raises(InputError, match=rf"w, field 'weight': .*{problem}"):
-        load_weights(model, state, "w")
-
-
 def model_folder(folder: Path, **config: Any) -> TextModel:
     """A folder of a BERT with two small tensors."""
     plain = {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 2}
@@ -305,14 +291,6 @@ def test_a_panic_of_a_tokenizer_is_an_error_of_its_file(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
 
-def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.pt")
-    with pytest.raises(InputError, match=r"pipe\.pt: is not a regular file"):
-        load_torch_checkpoint(tmp_path / "pipe.pt")
-    with pytest.raises(InputError, match="is a folder"):
-        load_torch_checkpoint(tmp_path)
-
-
 def test_a_checkpoint_of_torch_is_read_as_torch_reads_it(tmp_path: Path) -> None:
     torch.manual_seed(0)
     base = torch.randn(6, 8)
@@ -349,14 +327,6 @@ def test_a_checkpoint_of_torch_is_read_as_torch_reads_it(tmp_path: Path) -> None
     assert {key: read[key] for key in rest} == {key: expected[key] for key in rest}
 
 
-def test_a_header_of_safetensors_is_not_believed(tmp_path: Path) -> None:
-    header = json.dumps({"w": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 16]}})
-    raw = struct.pack("<Q", len(header)) + header.encode() + b"\0" * 16
-    (tmp_path / "w.safetensors").write_bytes(raw)
-    with pytest.raises(InputError, match=r"w\.safetensors: is not a safetensors file"):
-        load_safetensors(tmp_path / "w.safetensors")
-
-
 def test_a_header_of_numpy_is_padded_by_blanks_alone(tmp_path: Path) -> None:
     """As NumPy reads it: a no-break space among the blanks is damage."""
     np.save(tmp_path / "a.npy", np.zeros(0, np.int64))
@@ -386,3 +356,155 @@ def test_a_tensor_of_the_device_meta_is_refused(tmp_path: Path) -> None:
     torch.save(value, path, _use_new_zipfile_serialization=False)
     with pytest.raises(InputError, match=r"field 'weight': is a tensor without numbers"):
         load_weights(torch.nn.Linear(2, 1), load_torch_checkpoint(path), path)
+
+
+class Wicked:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.folder),)
+
+
+@pytest.mark.parametrize("new_form", [True, False])
+def test_a_checkpoint_of_scans_form_is_read(tmp_path: Path, new_form: bool) -> None:
+    path = tmp_path / "model_best.pth.tar"
+    value = {
+        "epoch": 3,
+        "model": [{"fc.weight": torch.arange(6.0).view(2, 3)}, {"embed.weight": torch.ones(4)}],
+        "best_rsum": 500.5,
+        "opt": argparse.Namespace(margin=0.2, data_name="coco_precomp"),
+        "Eiters": 9,
+    }
+    torch.save(value, path, _use_new_zipfile_serialization=new_form)
+    found = load_torch_checkpoint(path)
+    assert found["model"][0]["fc.weight"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found["opt"] == value["opt"]
+    assert (found["epoch"], found["best_rsum"], found["Eiters"]) == (3, 500.5, 9)
+
+
+def refusal(path: Path) -> str:
+    """The one line with which a checkpoint is refused."""
+    with pytest.raises(InputError) as error:
+        load_torch_checkpoint(path)
+    assert str(path) in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    return str(error.value)
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy", "pickle", "pickle 0"])
+def test_nothing_in_a_file_is_run(tmp_path: Path, form: str) -> None:
+    path, harm = tmp_path / "model.pth.tar", tmp_path / "harm"
+    value = {"model": Wicked(harm)}
+    if form.startswith("pickle"):
+        path.write_bytes(pickle.dumps(value, protocol=0 if form.endswith("0") else 4))
+    else:
+        torch.save(value, path, _use_new_zipfile_serialization=form == "zip")
+    assert re.search("was not opened|is not a checkpoint", refusal(path))
+    assert not harm.exists()
+    pickle.loads(pickle.dumps(Wicked(harm)))  # it would have done harm
+    assert harm.is_dir()
+
+
+def test_a_whole_model_is_refused_by_name(tmp_path: Path) -> None:
+    torch.save({"model": torch.nn.Linear(2, 2)}, tmp_path / "model.pt")
+    line = refusal(tmp_path / "model.pt")
+    assert "contains code (torch.nn.modules.linear.Linear)" in line
+
+
+@pytest.mark.parametrize("new_form", [True, False])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_a_cut_file_is_one_line(tmp_path: Path, new_form: bool, share: float) -> None:
+    path = tmp_path / "model.pth.tar"
+    torch.save({"w": torch.randn(200)}, path, _use_new_zipfile_serialization=new_form)
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(share * len(raw))])
+    assert "is not a checkpoint of torch" in refusal(path)
+
+
+def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "model.pth.tar"
+    torch.save({"w": torch.full((1000,), 1.5)}, path)
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(b"\x00\x00\xc0\x3f" * 8) + 18] ^= 1
+    path.write_bytes(raw)
+    assert "checksum is wrong" in refusal(path)
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    save_file({"w": torch.arange(3.0)}, path)
+    assert load_safetensors(path)["w"].tolist() == [0, 1, 2]
+    raw = path.read_bytes()
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 16]}})
+    promising = struct.pack("<Q", len(header)) + header.encode() + b"\0" * 16
+    cut = (raw[:-2], raw[:20], raw[:4], b"")
+    for broken in (*cut, b"\xff" * 100, b"hello" * 20, promising):
+        path.write_bytes(broken)
+        with pytest.raises(InputError, match="not a safetensors file") as error:
+            load_safetensors(path)
+        assert len(str(error.value).splitlines()) == 1
+    with pytest.raises(InputError, match=r"none\.safetensors"):
+        load_safetensors(tmp_path / "none.safetensors")
+
+
+def test_an_archive_behind_other_bytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, a=np.arange(3))
+    with open_zip(path) as archive:
+        assert archive.namelist() == ["a.npy"]
+    path.write_bytes(b"other bytes" + path.read_bytes())
+    with pytest.raises(ValueError, match="pickled"):
+        np.load(path)
+    with pytest.raises(InputError, match="unexpected bytes before its first member"):
+        open_zip(path)
+
+
+def test_a_member_marked_as_a_folder_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("file", b"bytes")
+        marked = zipfile.ZipInfo("marked")
+        marked.external_attr = 0x10
+        archive.writestr(marked, b"bytes")
+    with open_zip(path) as archive:
+        assert member_bytes(archive, "file", path, 10) == b"bytes"
+        with pytest.raises(InputError, match="'marked': is a folder"):
+            member_bytes(archive, "marked", path, 10)
+
+
+GOOD = {"weight": torch.ones(2, 3), "bias": torch.zeros(2)}
+
+
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        ({"weight": GOOD["weight"]}, r"'bias': is missing \(1 of 2"),
+        ({**GOOD, "more": torch.ones(1)}, "'more': is not a weight"),
+        ({**GOOD, "bias": torch.zeros(4)}, r"'bias': has the shape \[4\] instead of \[2\]"),
+        ({**GOOD, "bias": [1.0, 2.0]}, "'bias': is list, not a tensor"),
+        ({**GOOD, "bias": torch.ones(2) * 1j}, "'bias': holds numbers of torch.complex64"),
+        ({**GOOD, "bias": torch.ones(2, dtype=torch.int64)}, "torch.int64 where the model has"),
+        ({**GOOD, "bias": torch.full((2,), float("nan"))}, "'bias': .*not finite"),
+        ({**GOOD, "bias": torch.full((2,), 1e300, dtype=torch.float64)}, "'bias': .*not finite"),
+        ([GOOD], "no weights by name"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(state: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=rf"^w.*{problem}"):
+        load_weights(torch.nn.Linear(3, 2), state, "w")
+
+
+def test_what_is_no_file_of_weights_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello world, these are not weights")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, problem in (
+        ("text", "is not a checkpoint"),
+        ("none", "file not found"),
+        ("pipe", "is not a regular file"),
+        ("folder", "is a folder"),
+    ):
+        assert problem in refusal(tmp_path / name)

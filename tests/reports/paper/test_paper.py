@@ -1,4 +1,5 @@
-"""What a run cites: its scores by signature, and BibTeX of its sources."""
+"""What a run cites: its scores by signature, and BibTeX of its sources; figures of the same bytes
+each time; links that save tables."""
 
 from __future__ import annotations
 
@@ -6,9 +7,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
+import matplotlib as mpl
 import pytest
 import yaml
+from matplotlib.figure import Figure
 
 import metaeval
 from metaeval.config import build, compose_config, metric_names
@@ -19,10 +24,15 @@ from metaeval.reports.paper.citations import (
     cite,
     entries,
     entry,
+    save_links,
     software,
 )
+from metaeval.reports.paper.figures import BLUE, inline, write_figure
+from metaeval.reports.shared.figure_style import STYLE
+from metaeval.reports.shared.print_tables import plain_table, write_tables
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.run import DatasetInfo
+from metaeval.runs import files
 from tests.reports.run_files import write_run
 
 ROOT = Path(__file__).parents[3]
@@ -157,3 +167,53 @@ def test_data_are_cited_by_the_beginning_of_their_name(
         "chen2015microsoft",
     }
     assert (key in found) if key else not found
+
+
+def test_links_hold_the_files(tmp_path: Path) -> None:
+    rows = [['A "quoted", #1 & 100%', "0.5"], ["ρ\n<script>", "–"]]
+    tables = [plain_table(name, "All <of> it.", ["Metric", "ρ"], rows) for name in ("t", "t-part")]
+    write_tables(tmp_path, tables)
+    whole, part = save_links(tables)
+    assert (whole.choice, part.choice) == ("", "part")
+    for group in (whole, part):
+        for link in group.links:
+            head, _, body = link.href.partition(",")
+            assert head.startswith("data:")
+            assert head.endswith(";charset=utf-8")
+            assert unquote(body) == (tmp_path / files.TABLES / link.name).read_text("utf-8")
+            assert not set(body) & set('"<> #&\n')  # nothing that ends an attribute or a link
+    assert [link.name for link in part.links] == ["t-part.csv", "t-part.tex", "t-part.md"]
+    assert save_links([]) == []
+
+
+def drawing() -> Figure:
+    """A name with markup, a line in the theme's blue."""
+    with mpl.rc_context(STYLE):
+        figure = Figure((3, 2))
+        axes = figure.add_subplot()
+        axes.plot([0, 1], [0, 0], color=BLUE)
+        axes.set_yticks([0, 1], ["CIDEr <b>", "Length"])
+    return figure
+
+
+def test_files_are_the_same_bytes_each_time(tmp_path: Path) -> None:
+    written = [write_figure(drawing(), tmp_path / str(k), "forest", "Title") for k in range(2)]
+    assert [p.name for p in written[0]] == ["forest.svg", "forest.pdf"]
+    for one, other in zip(*written, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert written[0][1].read_bytes().startswith(b"%PDF-")
+    root = ElementTree.parse(written[0][0]).getroot()
+    texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"CIDEr <b>", "Length"} <= set(texts)
+
+
+def test_inside_a_page_it_follows_the_theme_and_leaves_the_page_alone() -> None:
+    text = str(inline(drawing(), "a <label>"))
+    ElementTree.fromstring(re.sub(r"xlink:href", "href", text))  # is well formed
+    assert 'aria-label="a &lt;label&gt;"' in text
+    assert "CIDEr &lt;b&gt;" in text
+    assert "var(--link,#1f4f8f)" in text
+    assert not re.search(r"(?<!,)#1f4f8f", text)  # every colour can be changed by the theme
+    assert "<style" not in text  # matplotlib's would hold for the whole page
+    assert not re.search(r' id="[a-z]+2?d?_\d+"', text)
+    assert "http://www.w3.org/1999/xhtml" not in text

@@ -1,17 +1,13 @@
-"""Footnotes on training: said of the metrics that they are true of, and of no others."""
+"""What a metric's row is; footnotes on training, each of the metrics that it holds for."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from metaeval.reports.shared.formatting import kind_of
 from metaeval.reports.shared.provenance import training_footnotes
-from metaeval.results.base import (
-    MetricResult,
-    Spread,
-    Status,
-    TrainingRecord,
-    TrainingSpread,
-)
+from metaeval.results.base import MetricResult, Spread, Status, TrainingRecord, TrainingSpread
+from metaeval.results.measured import MeasuredResult
 from metaeval.runs.records import CaptionModel, ScoreColumn
 
 MINILM = CaptionModel("MiniLM", {"COCO": 828395, "Flickr30k": 317695})
@@ -77,3 +73,33 @@ def test_training_seeds_with_mean_and_deviation() -> None:
     two = TrainingSpread(seeds=(0, 1), rank_order_rho=Spread(mean=0.5, sd=0.1))
     ((text, _),) = texts(metric("FAIEr", {"seeds": seeds}), metric("SCAN", {"seeds": two}))
     assert text.endswith("FAIEr 0.804 ± 0.001 (3 seeds); SCAN 0.500 ± 0.100 (2 seeds).")
+
+
+def visible(metrics: list[MetricResult]) -> list[str]:
+    result = MeasuredResult(experiment="x", dataset="y", declared=(), metrics=metrics)
+    return [m.name for m in result.visible]
+
+
+def test_what_did_not_run_is_shown_once() -> None:
+    absent = [
+        metric("SPICE", status="skipped"),
+        metric("SPICE-object", status="skipped", part_of="SPICE"),
+        metric("SCAN-i2t", status="skipped"),
+    ]
+    assert visible(absent) == ["SPICE", "SCAN-i2t"]
+    there = [metric("TIGEr"), metric("TIGEr-RRS", part_of="TIGEr")]
+    assert visible(there) == ["TIGEr", "TIGEr-RRS"]
+
+
+def test_kinds_are_what_the_fields_say_and_not_what_names_look_like() -> None:
+    metrics = [
+        metric("a"),
+        metric("b", untrained=True),
+        metric("c", status="failed"),
+        metric("d-part", part_of="d"),
+        metric("VIFIDEL-ref"),
+        metric("e", control=True),
+    ]
+    assert [kind_of(m) for m in metrics] == [
+        "result", "random", "absent", "part", "result", "control",
+    ]  # fmt: skip
