@@ -25,7 +25,7 @@ _CLASSES = {
     "ja-mecab": "JapaneseTokenizer",
     "flores": "FloresTokenizer",
 }
-_PLACES = {"ptb": "ptb", "java": "java", "whitespace": "base"}  # the module; others: sacrebleu
+_PLACES = {"ptb": "ptb", "java": "java"}  # the module, where it is not this one
 
 _shared: list[Tokenizer] = []  # those that `get` has made
 
@@ -91,7 +91,7 @@ def get(name: str) -> Tokenizer:
     """
     if name not in _CLASSES:
         raise ConfigError(f"unknown tokenizer '{name}'; choose from {', '.join(_CLASSES)}")
-    module = import_module(f"metaeval.text.tokenizers.{_PLACES.get(name, 'sacrebleu')}")
+    module = import_module(f"metaeval.text.tokenizers.{_PLACES.get(name, 'base')}")
     tokenizer: Tokenizer = getattr(module, _CLASSES[name])()
     _shared.append(tokenizer)
     return tokenizer
