@@ -25,7 +25,6 @@ from metaeval.experiments.training.scan import TrainScan, filled_in
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.training import ScanLosses, ScanTask
-from metaeval.reports.trust.page import cards
 from metaeval.runs.store import MemoryStore
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
@@ -105,7 +104,7 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     assert card["dev"]["rsum"] > 190
     assert card["human_cosine"] > 0
     assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (3, "", False)
-    assert json.loads((out / cards.CARD).read_text())["dev"] == card["dev"]
+    assert json.loads((out / pretrained.CARD).read_text())["dev"] == card["dev"]
     assert not (out / "checkpoint.safetensors").exists()
 
     learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)
