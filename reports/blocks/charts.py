@@ -6,7 +6,7 @@ A chart is drawn twice, for wide and for narrow windows, so that nothing is cut 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
@@ -63,7 +63,8 @@ def ranking(run: LoadedRun, measure: Measure | None = None) -> Block:
             _draw_ranking(axes, estimates, pale, band, printed, scale)
             if (people := result.people.get(measure.key)) and people.value is not None:
                 axes.axvline(scale * people.value, color=INK, linestyle=":", linewidth=1)
-            axes.set_xlabel(measure.full_title + (", per cent" if measure.unit == "share" else ""))
+            unit = ", per cent" if measure.unit == "share" else ""
+            axes.set_xlabel(measure.full_title + unit, loc=_label_place(width))
         return figure
 
     legend = ["Interval of each metric"]
@@ -89,10 +90,15 @@ def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str
             figure = Figure((width, 0.55 + ROW * len(estimates)), layout="constrained")
             axes = figure.add_subplot()
             _draw_ranking(axes, estimates, (), None, {}, 1)
-            axes.set_xlabel(axis)
+            axes.set_xlabel(axis, loc=_label_place(width))
         return figure
 
     return _chart(key, title, draw, f"{axis}: {', '.join(estimates)}", "")
+
+
+def _label_place(width: float) -> Literal["center", "right"]:
+    """Where a long label of the x axis is not cut off: beside the names a narrow axis is short."""
+    return "center" if width > NARROW else "right"
 
 
 def _draw_ranking(
