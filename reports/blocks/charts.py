@@ -97,7 +97,7 @@ def intervals(key: str, title: str, estimates: Mapping[str, Estimate], axis: str
 
 
 def _label_place(width: float) -> Literal["center", "right"]:
-    """Where a long label of the x axis is not cut off: beside the names a narrow axis is short."""
+    """Where a long label of the x axis is not cut off: names leave a narrow axis little width."""
     return "center" if width > NARROW else "right"
 
 

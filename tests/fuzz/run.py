@@ -160,7 +160,7 @@ def _content(name: str, raw: bytes) -> Any:
     if not name.endswith((".json", ".jsonl")):
         return raw
     text = raw.decode("utf-8-sig")
-    truths = sorted(re.findall("true|false", text))  # `true` is no 1, though Python's True is
+    truths = sorted(re.findall("true|false", text))  # `true` is not 1 in JSON; in Python it is
     try:
         return [json.loads(text, object_pairs_hook=_members)], truths
     except ValueError:  # an object a line

@@ -408,9 +408,8 @@ class Flickr8kCaptions:
 #
 # `mscoco_THumB-1.0.jsonl` has one record per caption: `SYS`, `seg_id` (the COCO image id), `hyp`,
 # `image` (the file's name), `P` and `R` (1 to 5), the penalties `Fl`, `Con`, `Inc`, and
-# `human_score`
-# = (P + R)/2 + Fl + Con + Inc. `mscoco_references.json` (JSON Lines in spite of its name) has
-# `seg_id` and `refs`; the human caption that was rated is not among them.
+# `human_score` = (P + R)/2 + Fl + Con + Inc. `mscoco_references.json` (JSON Lines in spite of its
+# name) has `seg_id` and `refs`; the human caption that was rated is not among them.
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"

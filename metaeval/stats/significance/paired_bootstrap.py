@@ -134,9 +134,8 @@ p_two_sided=1.0)
     low, high = percentile_interval(gaps, confidence, n_units)
     if np.isnan(a - b) or not len(gaps):
         return Paired(a - b, low, high, float("nan"), float("nan"))
-    n, rounding = 1 + len(gaps), 1e-12 * float(np.nanmax(np.abs(replicates)))
-    not_greater = (1 + int((gaps <= rounding).sum())) / n
-    not_less = (1 + int((gaps >= -rounding).sum())) / n
+    gaps = gaps / (float(np.nanmax(np.abs(replicates))) or 1.0)
+    not_greater, not_less = share_as_extreme(0.0, -gaps), share_as_extreme(0.0, gaps)
     return Paired(a - b, low, high, not_greater, min(1.0, 2 * min(not_greater, not_less)))
 
 

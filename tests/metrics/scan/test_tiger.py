@@ -493,7 +493,7 @@ def _edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("damage", "message"),
     [
         (lambda path: path.write_bytes(path.read_bytes()[:200]), "cut short"),
         (lambda path: path.write_text("no checkpoint"), "checkpoint"),
@@ -508,10 +508,10 @@ def _edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
         (_edited(lambda c: vars(c["opt"]).update(raw_feature_norm="softmax")), "raw_feature_norm"),
     ],
 )
-def test_a_bad_checkpoint_is_one_line(tmp_path: Path, spoil: Any, said: str) -> None:
+def test_a_bad_checkpoint_is_one_line(tmp_path: Path, damage: Any, message: str) -> None:
     path, words = official(tmp_path, Scan(SMALL))
-    spoil(path)
-    with pytest.raises(InputError, match=said) as caught:
+    damage(path)
+    with pytest.raises(InputError, match=message) as caught:
         load_checkpoint(path, words)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
