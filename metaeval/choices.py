@@ -44,6 +44,12 @@ def installed() -> dict[str, dict[str, EntryPoint]]:
     }
 
 
+def stamp() -> tuple[Any, ...]:
+    """What changes with the choices: the files of the configuration, and the packages' plugins."""
+    files = [path for folder in installation.config_folders() for path in folder.rglob("*.yaml")]
+    return (*((path, path.stat().st_mtime_ns) for path in files), str(installed()))
+
+
 def register() -> None:
     """Make the plugins of packages choices of the configuration, as if each had a file there.
 

@@ -120,29 +120,41 @@ def override_value(value: Any) -> str:
     raise ConfigError(f"{value!r:.60} is not a value of an option")
 
 
-_composing = threading.Lock()
+_composing = threading.RLock()
+_MOST_COMPOSED = 64
+_composed: dict[Any, DictConfig] = {}
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
     """The configuration that the command would run with; ConfigError where it makes none.
 
     Also from within the command: Hydra's own state is as it was afterwards. It is one for all
-    threads, so they compose one after another.
+    threads, so they compose one after another. The same overrides are composed again only if a
+    file of the configuration has changed.
     """
+    with _composing:
+        key = (tuple(overrides), choices.stamp())
+        if key not in _composed:
+            if len(_composed) == _MOST_COMPOSED:
+                _composed.clear()
+            _composed[key] = _compose(overrides)
+        return copy.deepcopy(_composed[key])
+
+
+def _compose(overrides: Sequence[str]) -> DictConfig:
     own, *others = installation.config_folders()
     more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in others)}]"] if others else []
-    with _composing:
-        state = Singleton.get_state()
-        GlobalHydra.instance().clear()
-        choices.register()
-        try:
-            with initialize_config_dir(str(own), version_base="1.3"):
-                added = choices.metric_overrides(overrides)
-                return compose("config", overrides=[*overrides, *added, *more])
-        except COMPOSING as error:
-            problem = error
-        finally:
-            Singleton.set_state(state)
+    state = Singleton.get_state()
+    GlobalHydra.instance().clear()
+    choices.register()
+    try:
+        with initialize_config_dir(str(own), version_base="1.3"):
+            added = choices.metric_overrides(overrides)
+            return compose("config", overrides=[*overrides, *added, *more])
+    except COMPOSING as error:
+        problem = error
+    finally:
+        Singleton.set_state(state)
     raise no_config(problem, overrides) from None
 
 

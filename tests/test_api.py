@@ -277,6 +277,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_is_the_commands(folder: Path) -> None:
     options = {"dataset": "scenes", "dataset__limit": 20, "stats__replicates": 20}
     run = metaeval.run("shuffle", metrics=["rouge_l"], out="it's [here]", quiet=True, **options)
@@ -321,6 +322,7 @@ def test_scores_in_threads_are_those_of_one() -> None:
     assert scored == pytest.approx([math.exp(1 - 4 / 3) * 2 / 3] * 12, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_trust_tests_your_metric_next_to_others(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import metaeval
-from metaeval import choices
+from metaeval import choices, installation
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError
 from metaeval.weights import pretrained
@@ -30,6 +30,20 @@ def test_every_metric_can_be_added_by_an_option() -> None:
     names = [name for name in metric_names() if name not in ("wmd", "mean")]
     config = compose_config([f"metric.{name}._target_=a.b" for name in names])
     assert {name: config.metric[name]._target_ for name in names} == dict.fromkeys(names, "a.b")
+
+
+def test_a_configuration_is_composed_again_where_a_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "_added", [tmp_path])
+    (tmp_path / "metric").mkdir()
+    for k in range(2):
+        text = f"# @package metric.mine\n_target_: a.b\nk: {k}\n"
+        (tmp_path / "metric" / "mine.yaml").write_text(text)
+        for _ in range(2):
+            config = compose_config(["metric=[mine]"])
+            assert config.metric.mine.k == k
+            config.metric.mine.k = 7  # the caller's own
 
 
 def test_an_option_of_another_list_is_explained() -> None:

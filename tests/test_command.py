@@ -110,6 +110,7 @@ def test_the_same_command_gives_the_same_bytes_and_another_seed_does_not(tmp_pat
     assert runs["a"][results.SCORES] != runs["c"][results.SCORES]
 
 
+@pytest.mark.slow
 def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None:
     for out in ("cold", "warm"):
         arguments = ("experiment=replace", *SMALL, TEXT_ONLY, f"hydra.run.dir={out}")
@@ -186,6 +187,7 @@ def test_a_job_that_fails_elsewhere_sets_the_exit_code(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
 def test_a_terminal_with_few_letters_gets_their_names(encoding: str, tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "report=none")

@@ -883,6 +883,7 @@ def test_true_and_false_captions_can_be_exchanged(
 AS_GRADED = ("replace", "shuffle", "sample_size")  # they score corrupted captions in its way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", sorted({*MEASURING} - {"attack", *AS_GRADED}))
 def test_scores_made_elsewhere_are_those_of_the_run(experiment: str, tmp_path: Path) -> None:
     """A metric sees the images' own ids, and what `metaeval.score` and experiment=score make of
@@ -936,6 +937,7 @@ def test_an_alias_is_its_experiment(
     assert not differing(base(experiment), run(alias, INPUTS[experiment], tmp_path / "run"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", TRAININGS)
 def test_the_seed_alone_decides_a_training(
     experiment: str, base: Callable[[str], Numbers], tmp_path: Path
@@ -947,6 +949,7 @@ def test_the_seed_alone_decides_a_training(
     assert other[loss] != base(experiment)[loss]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", ["judgments", "score"])
 def test_the_command_gives_the_numbers_of_the_library(
     experiment: str, base: Callable[[str], Numbers], tmp_path: Path

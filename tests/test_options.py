@@ -208,6 +208,7 @@ def branches(value: Any, key: str = "") -> Iterator[str]:
             yield from branches(each, inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["replace", "pairs", "trust"])
 def test_any_value_at_any_node_is_taken_or_refused_in_a_line(name: str) -> None:
     """Null, a number, a list and a text in the place of every subtree, and of all leaves at once;

@@ -197,6 +197,7 @@ def test_lists_are_quick_and_complete(tmp_path: Path) -> None:
     command("metaeval", "list", "metric", cwd=tmp_path, code=2)
 
 
+@pytest.mark.slow
 def test_the_report_is_written_again_next_to_a_package_of_that_name(tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports/__init__.py").write_text("raise SystemExit('the wrong package')")

@@ -11,35 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.config import add_metric, build, compose_config, metric_names
+from metaeval.config import build, compose_config
 from metaeval.metrics.base import round_scores
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from tests.precision import assert_same_scores
 from tests.score_in_process import ColumnScores, in_process
-
-# How names begin of metrics whose scores pass through a network, or word vectors that one made.
-NETWORKS = (
-    "aier",
-    "bertscore",
-    "by_sentence",
-    "clipscore",
-    "faier",
-    "fier",
-    "learn_to_eval",
-    "lm",
-    "mean",
-    "moverscore",
-    "pacscore",
-    "refclipscore",
-    "refpacscore",
-    "scan",
-    "sentence_similarity",
-    "tiger",
-    "vifidel",
-    "wmd",
-)
-# declare nothing of themselves, or need an endpoint
-OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 
 ATEN, MKL, THREADS = "ATEN_CPU_CAPABILITY", "MKL_CBWR", "OMP_NUM_THREADS"
 KERNELS: Mapping[str, Mapping[str, str]] = {
@@ -83,14 +59,6 @@ def test_kernels_that_disagree_end_at_most_one_step_apart() -> None:
     assert_same_scores(one, two)
     # an error of e moves the share e / step of the scores over a boundary: 1.5 % on average here
     assert 0.005 < (one != two).mean() < 0.025
-
-
-@pytest.mark.parametrize("name", [name for name in metric_names() if name not in OWN])
-def test_networks_and_they_alone_declare_a_precision(name: str) -> None:
-    config = compose_config(["offline=true", "device=cpu"])
-    add_metric(config, name)
-    expected = NETWORK_PRECISION if name.startswith(NETWORKS) else None
-    assert {column.precision for column in build(name, config).columns} == {expected}
 
 
 def test_the_precision_follows_the_networks_type() -> None:

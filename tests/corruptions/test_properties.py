@@ -240,6 +240,7 @@ def digest() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_another_process_gives_the_same(hash_seed):
     code = (

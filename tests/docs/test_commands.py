@@ -63,6 +63,7 @@ def check(command: str) -> None:
     check_config(config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if commands(p)], ids=lambda p: str(p.relative_to(ROOT))
 )
@@ -93,6 +94,7 @@ def test_a_wrong_command_is_found(tmp_path: Path) -> None:
             check(command)
 
 
+@pytest.mark.slow
 def test_every_metric_can_be_named() -> None:
     """With a number of it where it has one, also of metrics outside the default list."""
     given = {}

@@ -159,7 +159,7 @@ def test_an_image_keeps_its_id(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("METAEVAL_DATA", str(data))
     shared = [
         f"dataset={name.split()[0]}", *(option.replace("{}", str(data)) for option in options),
-        "cache.enabled=false", f"paths.data={data}", "stats.replicates=5",
+        "cache.enabled=false", f"paths.data={data}", "stats.replicates=5", "report.figures=false",
     ]  # fmt: skip
     own = [
         "metric=[callable,length]", f"metric.callable.function={__name__}.note_ids",

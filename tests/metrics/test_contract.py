@@ -29,6 +29,7 @@ from metaeval.metrics.ngram.sacrebleu import SacreBleu
 from metaeval.metrics.scan.metric import Tiger
 from metaeval.metrics.spice.metric import Spice
 from metaeval.metrics.vifidel.metric import Vifidel, Wmd
+from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
 from metaeval.text.word_vectors.base import MiniLmVectors
@@ -39,6 +40,27 @@ from tests.precision import assert_same_scores
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 NAMES = [name for name in metric_names() if name not in OWN]
 OFFLINE = ("offline=true", "device=cpu")
+# How names begin of metrics whose scores pass through a network, or word vectors that one made.
+NETWORKS = (
+    "aier",
+    "bertscore",
+    "by_sentence",
+    "clipscore",
+    "faier",
+    "fier",
+    "learn_to_eval",
+    "lm",
+    "mean",
+    "moverscore",
+    "pacscore",
+    "refclipscore",
+    "refpacscore",
+    "scan",
+    "sentence_similarity",
+    "tiger",
+    "vifidel",
+    "wmd",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -150,6 +172,12 @@ def test_columns_say_what_they_are(name: str, scenes: CaptionDataset) -> None:
         if column.model is not None:
             assert column.name == f"{column.variant_of} ({column.model})"
     assert any(column.headline and column.part_of is None for column in bound.columns)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_networks_and_they_alone_declare_a_precision(name: str) -> None:
+    expected = NETWORK_PRECISION if name.startswith(NETWORKS) else None
+    assert {column.precision for column in offline(name).columns} == {expected}
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_bleu_of_a_captioner_equals_pycocoevalcap(updown: Case, tokens: Tokens) 
     np.testing.assert_allclose(both[4:], expected[1:], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_rouge_and_cider_of_a_captioner_equal_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
     assert mean(RougeL(), updown) == pytest.approx(CocoRouge().compute_score(*tokens)[0], rel=1e-12)

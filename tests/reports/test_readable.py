@@ -129,6 +129,7 @@ def page() -> Iterator[Page]:
         yield browser
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [*LARGE, *SMALL], ids=lambda f: f.__name__)
 def test_nothing_is_cut_off_or_too_small(
     make: Maker, page: Page, written: Callable[[Maker], Path]
@@ -144,6 +145,7 @@ def test_nothing_is_cut_off_or_too_small(
         assert width != WIDTHS[0] or page.run(SCROLLED) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [*LARGE, *SMALL], ids=lambda f: f.__name__)
 def test_what_a_paper_needs_is_there(
     make: Maker, page: Page, written: Callable[[Maker], Path]

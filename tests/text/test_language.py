@@ -171,6 +171,7 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     assert "<dt>Language</dt><dd>en (given)</dd>" in page
 
 
+@pytest.mark.slow
 def test_a_run_says_the_language_it_detected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

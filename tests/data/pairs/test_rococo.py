@@ -64,6 +64,7 @@ def test_errors_name_the_record(folder: Path) -> None:
         load_rococo(data=folder, kinds=[ROCOCO[3]])
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_cider_prefers_the_true_caption_on_the_real_files(coco_root: Path) -> None:
     """About nine times in ten (no value is published): far from half, and from always."""

@@ -261,6 +261,7 @@ def test_audiocaps_eval_as_battles_has_the_published_values(tmp_path: Path) -> N
     assert [round(100 * values[m].value(key), 1) for m, key in of] == [71.0, 64.9, 74.4]
 
 
+@pytest.mark.slow
 @needs_data
 def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
     options = ("dataset=pascal50s", "dataset.labels=direct", "dataset.limit=100",

@@ -145,6 +145,7 @@ def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> No
         assert n >= 10
 
 
+@pytest.mark.slow
 def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: Path) -> None:
     def run(name: str, cache: str) -> Path:
         config = compose_config(

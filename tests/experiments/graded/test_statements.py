@@ -137,6 +137,7 @@ def test_what_learned_from_the_test_and_parts_are_not_ranked() -> None:
     assert bold_names(result, result.declared[0]) == {"best"}
 
 
+@pytest.mark.slow
 def test_metrics_at_the_ceiling_are_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -207,6 +207,7 @@ def test_every_pair_of_metrics_is_tested(run: Path) -> None:
     assert williams.p_adjusted == pytest.approx(min(1, 15 * williams.p))
 
 
+@pytest.mark.slow
 def test_a_stored_result_is_that_of_the_same_data_scores_and_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

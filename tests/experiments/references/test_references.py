@@ -35,6 +35,7 @@ def measures_of(out: Path, name: str) -> dict[str, Estimate]:
     return {measure.key: estimate for measure, estimate in result.measures(result.metric(name))}
 
 
+@pytest.mark.slow
 def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     """With 4 references every number is that of experiment=replace; BLEU has nothing with none,
     and what counts words needs none."""

@@ -91,7 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def arguments() -> list[str]:
     return [
         "captions=tables", "dataset=scenes", "dataset.limit=30", f"metrics=[{','.join(METRICS)}]",
-        "task.block=32",
+        "task.block=32", "report=none",
     ]  # fmt: skip
 
 
@@ -103,6 +103,7 @@ def scores(run: Path) -> pd.DataFrame:
     return pd.concat([pd.read_parquet(p) for p in sorted((run / "scores").glob("*.parquet"))])
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> None:
     ours = scores(folder / "one")
     theirs = pd.read_parquet(folder / "replace/scores.parquet")

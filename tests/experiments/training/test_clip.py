@@ -55,6 +55,7 @@ def config(cache: Path) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_tiny_run_learns_and_can_be_loaded(tmp_path: Path) -> None:
     out = tmp_path / "out"
     facts = TrainClip(**TINY).train(config(tmp_path), out)

@@ -52,6 +52,7 @@ def config(cache: Path) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["r", "aier"])
 def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     out = tmp_path / "out"
@@ -74,6 +75,7 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     assert not done.columns[0].learned_from_corruptions
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     sums = []
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):

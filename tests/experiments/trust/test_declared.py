@@ -19,6 +19,7 @@ uses: [{id: a, title: x, shows: y, evidence: {pairs.kinds: [k], judgments.pairs:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("battery", BATTERIES)
 def test_every_item_of_a_battery_is_a_configuration_that_can_be_run(battery: str) -> None:
     items = read_battery(battery)

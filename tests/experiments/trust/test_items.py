@@ -65,6 +65,7 @@ def number(of: dict[str, tuple[int, Any]], item: str, name: str) -> Any:
     return statistics["values"][name]["value"]
 
 
+@pytest.mark.slow
 def test_an_item_runs_again_after_its_code_or_its_data_were_edited(tmp_path: Path) -> None:
     (tmp_path / "battery.yaml").write_text(BATTERY)
     (tmp_path / "edited.py").write_text(CONSTANT)

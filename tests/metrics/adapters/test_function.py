@@ -307,6 +307,7 @@ def test_a_metric_that_depends_on_its_batch_is_marked(
         assert done.note == ("depends on the captions scored with it" if depends else None)
 
 
+@pytest.mark.slow
 def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

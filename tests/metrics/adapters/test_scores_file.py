@@ -281,6 +281,7 @@ def test_the_scores_that_fleur_published_join_whole(
         assert value is None or 100 * tau == pytest.approx(value, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_fleurs_scores_of_pascal50s_join_whole(coco_root: Path) -> None:
     """8,000 captions, for any references that are drawn; HC and HI as the authors count them."""

@@ -550,6 +550,7 @@ def test_doctor_lists_them_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert "licence: see its card" in by_name["EVA02-L-14 merged2b_s4b_b131k"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sigmoid", "eva"])
 def test_other_architectures_score_as_the_library_has_it(name: str, tmp_path: Path) -> None:
     """Random weights of a small one, from a file, against open_clip's forward, a caption at a time.

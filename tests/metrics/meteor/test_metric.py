@@ -142,11 +142,13 @@ def ours(reference: Reference) -> Iterator[MeteorScorer]:
         yield scorer
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_the_formula_is_that_of_the_jar(reference: Reference) -> None:
     assert np.abs(scores(reference.statistics) - reference.scores).max() < TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_the_corpus_score_is_the_jars_aggregate(reference: Reference) -> None:
     sums = make_summable(reference.statistics).sum(axis=0, keepdims=True)
@@ -158,6 +160,7 @@ def test_the_corpus_score_is_the_jars_aggregate(reference: Reference) -> None:
     assert np.array_equal(scores(make_summable(reference.statistics)), scores(reference.statistics))
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_statistics_are_the_jars_although_the_table_is_cut(
     ours: MeteorScorer, reference: Reference
@@ -171,6 +174,7 @@ def test_statistics_are_the_jars_although_the_table_is_cut(
     assert synonyms.sum() > 100
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_words_that_come_later_are_looked_up_too(reference: Reference) -> None:
     # the first batch knows none of the second's words: the table has to be read again
@@ -228,6 +232,7 @@ def test_hostile_captions_stay_in_step(hostile: npt.NDArray[np.float64]) -> None
     assert np.isnan(hostile[3]).all()
 
 
+@pytest.mark.slow
 def test_hostile_captions_score_as_in_the_jar(hostile: npt.NDArray[np.float64]) -> None:
     groups = [group for group in HOSTILE_REFERENCES if group for _ in HOSTILE]
     theirs = scores(statistics_by_the_jar(HOSTILE * 3, groups))
@@ -284,6 +289,7 @@ def test_the_signature_names_the_files() -> None:
     assert signature == f"meteor|tok:none|norm:yes|lang:en|jar:{jar}|table:{table}|v:1"
 
 
+@pytest.mark.slow
 def test_texts_of_thousands_of_words_cost_no_other_score(caplog: pytest.LogCaptureFixture) -> None:
     """20,000 words ended the JVM for want of heap, and with it every score."""
     words = ["a", "dog", "runs", "on", "the", "grass"]

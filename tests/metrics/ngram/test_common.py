@@ -236,6 +236,7 @@ def copies(dataset: CaptionDataset) -> np.ndarray:
     return np.array([[plain_copy(*pair)] for pair in pairs])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [

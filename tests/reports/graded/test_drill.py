@@ -120,6 +120,7 @@ def shown(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
+@pytest.mark.slow
 def test_every_flow_of_a_real_plan_is_drawn_and_labelled(page: Page, transport: Path) -> None:
     payloads = visit(page, transport, "VIFIDEL (gold objects)")
     assert texts(page, ".switch span") == ["Human", "Replace 25%", "Replace 50%", "Random"]
