@@ -164,6 +164,8 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
         "source": "S",
         "item": "t1",
         "title": "Table 1",
+        "table": "Table 1",
+        "part": "",
         "note": "A note",
         "axis": "",
         "command": "python -m metaeval",
@@ -171,7 +173,11 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
     }
     extras = (
         Extra.of("items", "", [of_item]),
-        Extra.of("values", "", [value._asdict() for value in values]),
+        Extra.of(
+            "values",
+            "",
+            [{**value._asdict(), "row": value.metric, "column": value.cell} for value in values],
+        ),
     )
     result = MeasuredResult(
         experiment="reproduce", dataset="several", metrics=(), declared=(), extras=extras
@@ -188,20 +194,20 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
     formula = ReproducedValue("p", "i", "=cmd()|A0", "@x", -1.5, reason="+1 metric")
     write_tables(tmp_path, [*values, formula])
     texts = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    assert "4 values: 1 within, 1 not published, 2 not run" in texts[".txt"]
+    assert "4 values: 1 within, 1 not published, 2 not run; 3 printed" in texts[".txt"]
     lines = list(csv.DictReader(texts[".csv"].splitlines()))
     assert float(lines[0]["ours"]) == 13.0
     assert lines[1]["reason"] == "no data; get it at a < b"
     assert lines[2]["published"] == ""
-    expected = ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "'+1 metric"]
+    expected = ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "", "'+1 metric"]
     assert list(lines[3].values()) == expected, "no cell is a formula"
     assert r"\bottomrule" in texts[".tex"]
     values += not_run("p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both")
     page = page_of(tmp_path / "run", values)
-    assert page.count("one reason for both") == 1
+    assert page.count("one reason for both") == 2, "once for the page, once for its table"
     for part in ("A &lt;paper&gt;", "a &lt; b", "python -m metaeval"):
         assert part in page
-    assert page.count('class="not-run"') == 3
+    assert page.count('<div class="not-run">') == 3
 
 
 def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
@@ -270,7 +276,7 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
     assert "2 values: 1 equal, 1 not run" in capsys.readouterr().out
     table = (tmp_path / "out" / "tables" / "reproduction.csv").read_text()
-    assert "mine,one,CIDEr,,2.0,,,not run" in table
+    assert "mine,one,CIDEr,,2.0,,,not run,compared" in table
     assert "Table 1" in (tmp_path / "out" / "report.html").read_text()
 
 
