@@ -144,6 +144,21 @@ def test_a_value_is_a_measure_a_fact_or_the_score_of_a_system(
     assert (row.reason if row.ours is None else row.ours) == pytest.approx(ours)
 
 
+def test_a_value_of_several_draws_is_their_mean() -> None:
+    draws = [
+        RESULT.model_copy(update={"metrics": (metric(ScoreColumn("Far"), value),)})
+        for value in (0.2, 0.26)
+    ]
+    (row,) = compare_run("p", item(cells={"Far": 23.0}, uncertainty=None), *draws)
+    assert (row.verdict, row.ours) == ("equal", pytest.approx(23.0))
+    (row,) = compare_run("p", item(cells={"Far": 1}, value="values.undefined"), *draws)
+    assert row.reason == "the value is undefined"
+    one = item(draws=3, run={"experiment": "judgments", "dataset.n_references": 1})
+    command = Reproduction(Path()).command(one)
+    assert command.startswith("python -m metaeval -m experiment=judgments ")
+    assert command.endswith(" dataset.draw=0,1,2")
+
+
 def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
     values = {"A": {"x": 0.5}, "SPICE (rules)": {"x": 0.25}}
     cells = {"A": {"x": 50, "y": 1}, "SPICE": {"x": 25}, "B": {"x": 1}}
@@ -381,14 +396,17 @@ def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
     config = compose_config(
         [
             "experiment=reproduce",
-            "reproduce.items=[wang2021faier/figure5,wang2021faier/reo]",
+            "reproduce.items=[wang2021faier/figure5,wang2021faier/figure5-faier,wang2021faier/reo]",
             f"paths.cache={tmp_path / 'cache'}",
         ]
     )
     run_configured(config, tmp_path / "run")
     read = load_run(tmp_path / "run").result
     table = read.extra("values").frame()
-    assert list(table["verdict"]) == ["equal"] * 8 + ["not run"]
+    assert list(table["verdict"]) == ["equal"] * 8 + ["not run"] * 9
+    assert list(table["of"]) == ["compared"] * 8 + ["own"] * 8 + ["compared"]
+    meteor, rouge = [0.38877, 0.17538, 0.18800, 0.25778], [0.79664, 0.19902, 0.21670, 0.62500]
+    assert list(table["ours"][:8]) == pytest.approx([*meteor, *rouge], abs=5e-6), "pycocoevalcap's"
     pages = []
     for _ in range(2):
         assert write_again([str(tmp_path / "run")]) == 0

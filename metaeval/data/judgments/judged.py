@@ -30,7 +30,7 @@ from metaeval.data.dataset import (
 )
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import NonNegativeInt, PositiveInt, is_unicode
+from metaeval.options import Limit, NonNegativeInt, is_unicode, problems
 from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
 
@@ -49,7 +49,7 @@ class Choices(TypedDict, total=False):
     ratings: str | None
     documents: str | None
     statistic: str | None
-    n_references: PositiveInt | None
+    n_references: Limit
     draw: NonNegativeInt
 
 
@@ -96,6 +96,11 @@ class Protocol:
             value = getattr(self, key)
             if value not in allowed:
                 raise ConfigError(f"dataset.{key}: '{value}' is not one of {', '.join(allowed)}")
+        for line in (
+            *problems(self.n_references, Limit, "dataset.n_references"),
+            *problems(self.draw, NonNegativeInt, "dataset.draw"),
+        ):
+            raise ConfigError(line)
 
 
 # J. Hessel, A. Holtzman, M. Forbes, R. Le Bras, Y. Choi (2021), CLIPScore, EMNLP, appendix A and
