@@ -15,7 +15,6 @@ from metaeval.reports.blocks import charts, texts
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.reproduce.compare import COMPARED, OWN
 from metaeval.results.measured import Extra
 
 MEANING = {
@@ -47,7 +46,7 @@ def _summary(values: Sequence[Record], items: Sequence[Record]) -> Markup:
     counts = {
         name: [
             sum(name in ("printed", v["verdict"]) and v["of"] in whose for v in printed)
-            for whose in ((OWN, COMPARED, ""), (OWN,), (COMPARED,))
+            for whose in (("own", "compared", ""), ("own",), ("compared",))
         ]
         for name in rows
     }
