@@ -53,8 +53,8 @@ def test_an_option_is_the_files_value_and_comment_and_the_annotation(
     (tmp_path / "metric").mkdir()
     (tmp_path / "metric" / "mine.yaml").write_text(
         "# @package metric.mine\n# of mine\n_target_: metaeval.metrics.vifidel.metric.Vifidel\n"
-        "vectors: ${vectors}\nfrequency: false  # how | often\nnoise:\n  dropped: 0.5   # a share,\n"
-        "                 # of all\n"
+        "vectors: ${vectors}\nfrequency: false  # how | often\nnoise:\n"
+        "  dropped: 0.5   # a share,\n                 # of all\n"
     )
     (tmp_path / "metric" / "more.yaml").write_text(
         "defaults:\n  - mine@_here_\n  - _self_\nfrequency: true\n"
