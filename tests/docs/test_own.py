@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from metaeval.runs import files
+from tests.forked import run_command
 
 PAGE = Path(__file__).parents[2] / "docs/own.md"
 # the same commands on a few scenes, so that they take seconds
@@ -53,20 +54,9 @@ def _shell(line: str, folder: Path, runs: int) -> Path:
             arguments.append(f"hydra.run.dir={out}")
     else:
         arguments.append("--images=3")
-    done = subprocess.run(
-        [sys.executable, "-m", words[2], *arguments],
-        cwd=folder,
-        env=_environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = run_command(words[2], *arguments, cwd=folder)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     return out
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    return {**os.environ, "METAEVAL_CACHE": str(folder / "cache")}
 
 
 def _columns(out: Path) -> dict[str, str]:
@@ -94,7 +84,7 @@ def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
             done = subprocess.run(
                 [sys.executable, "-c", block.text],
                 cwd=tmp_path,
-                env=_environment(tmp_path),
+                env={**os.environ, "METAEVAL_CACHE": str(tmp_path / "cache")},
                 capture_output=True,
                 text=True,
             )

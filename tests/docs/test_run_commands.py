@@ -269,7 +269,7 @@ def small_config(page: str, command: str, folder: Path) -> DictConfig:
     words = [re.sub(r"=(DATA|\$METAEVAL_DATA)/", f"={data}/", word) for word in overrides(command)]
     attacks = "experiment=attack" in words  # a search scores thousands of captions
     if (page != "README.md" or attacks) and not re.search(r"\b(metrics?|regions)\b", command):
-        words.append("metrics=[cider,bleu]")
+        words.append("metrics=[cider,bleu]" if attacks else "metrics=[cider,bleu,controls]")
     words.append(f"paths.cache={folder / 'cache'}")
     config = compose_config(words)
     for option, value in SMALL.items():

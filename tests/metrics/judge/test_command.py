@@ -134,7 +134,7 @@ def test_the_checker_passes_a_deterministic_judge() -> None:
 
 
 ROOT = Path(__file__).parents[3]
-N, KILLS, CONCURRENCY = 400, 20, 4
+N, KILLS, CONCURRENCY = 400, 8, 4
 
 
 def _start(
@@ -171,7 +171,7 @@ def _saved(folder: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cached", [True, False])
-def test_twenty_kills_of_the_command(tmp_path: Path, cached: bool) -> None:
+def test_killed_at_any_moment_the_command_continues(tmp_path: Path, cached: bool) -> None:
     """Requests = distinct captions + those in flight at each kill; the final scores are those of a
     run that was never killed, byte for byte. Each caption is there twice, under two systems.
     Without the cache the run's folder alone holds the answers."""
