@@ -53,17 +53,17 @@ def test_an_option_is_the_files_value_and_comment_and_the_annotation(
     (tmp_path / "metric").mkdir()
     (tmp_path / "metric" / "mine.yaml").write_text(
         "# @package metric.mine\n# of mine\n_target_: metaeval.metrics.vifidel.metric.Vifidel\n"
-        "vectors: ${vectors}\nobjects: counts  # how | often\nnoise:\n  dropped: 0.5   # a share,\n"
-        "                 # of all\n"
+        "vectors: ${vectors}\nfrequency: false  # how | often\nnoise:\n"
+        "  dropped: 0.5   # a share,\n                 # of all\n"
     )
     (tmp_path / "metric" / "more.yaml").write_text(
-        "defaults:\n  - mine@_here_\n  - _self_\nobjects: presence\n"
+        "defaults:\n  - mine@_here_\n  - _self_\nfrequency: true\n"
     )
     monkeypatch.setattr(installation, "config_folders", lambda: [tmp_path])
     assert [tuple(option) for option in options("metric/mine").values()] == [
         ("metric.mine.vectors", "${vectors}", "", "as `vectors`"),
-        ("metric.mine.objects", "counts", "one of counts, presence", "how | often"),
+        ("metric.mine.frequency", "false", "true or false", "how | often"),
         ("metric.mine.noise.dropped", "0.5", "a number in [0, 1]", "a share, of all"),
     ]
-    row = options_of_files("metric/more:metric.more.objects").splitlines()[-1]
-    assert row == "| `metric.more.objects` | `presence` | one of counts, presence | how \\| often |"
+    row = options_of_files("metric/more:metric.more.frequency").splitlines()[-1]
+    assert row == "| `metric.more.frequency` | `true` | true or false | how \\| often |"

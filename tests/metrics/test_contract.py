@@ -286,7 +286,7 @@ OBJECTS, VECTORS = {"regions": GoldRegions()}, {"vectors": MiniLmVectors()}
         (BertScore, {"dtype": "int8"}, "dtype"),
         (BertScore, {"memory_gib": 0}, "memory_gib"),
         (Vifidel, {**VECTORS, "p": 3}, r"p: 3 is not in \[1, 2\]"),
-        (Vifidel, {**VECTORS, "objects": "some"}, "is not one of counts, presence"),
+        (Vifidel, {**VECTORS, "frequency": "some"}, "frequency: 'some' is not true or false"),
         (Vifidel, {**VECTORS, "sources": "gold"}, "'gold' is not a list of text"),
         (Vifidel, {**VECTORS, "sources": []}, "must be a list"),
         (Wmd, {**VECTORS, "p": 3}, r"Wmd\.p: 3 is not"),

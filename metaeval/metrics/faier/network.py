@@ -1,9 +1,9 @@
 """FAIEr (Wang et al., CVPR 2021): fidelity and adequacy of a caption by matching it with the union
 of an image and its references.
 
-The authors published no code. This follows the paper's section 3; where that leaves a choice,
-`docs/metrics/faier.md` says what was chosen. The union vectors of an image depend on the image and
-its references alone: they are computed once and serve every caption.
+This follows the paper's section 3; where that leaves a choice, `docs/metrics/faier.md` says what
+was chosen. The union vectors of an image depend on the image and its references alone: they are
+computed once and serve every caption.
 
 Captions as the numbers that FAIEr reads: words and triplets, encoded once, picked by row.
 """

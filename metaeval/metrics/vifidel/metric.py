@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -281,8 +281,9 @@ class Vifidel(Metric):
     p
         The price of moving a word: the distance (1, the authors' code) or its square (2, the
         paper).
-    objects
-        "counts": a label counts as often as there are such objects. "presence": once each.
+    frequency
+        Whether a label counts as often as there are such objects. `False` (the paper's metric;
+        its Table 3 has both): each label of the united sources counts once.
     sources
         Where the objects come from: "gold" (the dataset's annotations), "detector" (see
         `detector.py`), files of labels (see `ObjectSources`); united.
@@ -303,7 +304,7 @@ class Vifidel(Metric):
         self,
         vectors: WordVectors,
         p: Annotated[int, Interval(ge=1, le=2)] = 2,
-        objects: Literal["counts", "presence"] = "counts",
+        frequency: bool = False,
         sources: Sequence[str] = ("gold",),
         detector: Annotated[
             Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.metric.Detector")
@@ -313,7 +314,7 @@ class Vifidel(Metric):
         noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
         | None = None,
     ) -> None:
-        self.vectors, self.p, self.objects = vectors, p, objects
+        self.vectors, self.p, self.frequency = vectors, p, frequency
         self.device = device
         self.sources = ObjectSources(sources, Detector(**(detector or {})), BoxNoise.of(noise))
 
@@ -364,7 +365,7 @@ class VifidelScorer(Scorer):
         settings = {
             "vec": metric.vectors.identity(store),
             "p": metric.p,
-            "obj": metric.objects,
+            "freq": "yes" if metric.frequency else "no",
             "src": metric.sources.identity(store),
             "stop": stop_words_identity(),
             "v": 1,  # raised when this comes to give another number for the same caption
@@ -376,8 +377,9 @@ class VifidelScorer(Scorer):
 
     @cached_property
     def labels(self) -> list[Labels]:
-        """Per image its objects' labels and how often each."""
-        return self.metric.sources.labels(self.dataset, self._store)
+        """Per image its objects' labels and how often each counts."""
+        labels = self.metric.sources.labels(self.dataset, self._store)
+        return labels if self.metric.frequency else [Labels(counts.keys()) for counts in labels]
 
     def context(self, index: int) -> bytes:
         labels = [f"{n} {label}" for label, n in sorted(self.labels[index].items())]
@@ -389,8 +391,6 @@ class VifidelScorer(Scorer):
         lexicon.learn(label for labels in self.labels for label in labels)
         lexicon.learn(text for group in references for text in group)
         self._object_words = [lexicon.count_labels(labels) for labels in self.labels]
-        if self.metric.objects == "presence":
-            self._object_words = [dict.fromkeys(words, 1) for words in self._object_words]
         self.object_bags = [lexicon.bag(words) for words in self._object_words]
         bags = [[lexicon.bag(lexicon.count(text)) for text in group] for group in references]
         device = devices.transport_device(self.metric.device)

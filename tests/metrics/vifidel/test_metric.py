@@ -11,7 +11,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,30 +64,38 @@ def dataset(labels: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
     return images(references, labels=labels)
 
 
-# dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best is: 1/2 stays
-# dog, 1/6 goes from dog to man, 1/3 from cat to man. |dog - man|² = .16 + .64, |cat - man|² = .4.
+# With frequency: dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best
+# is: 1/2 stays dog, 1/6 goes from dog to man, 1/3 from cat to man. Without: 1/2 stays dog, 1/2 goes
+# from cat to man. |dog - man|² = .16 + .64, |cat - man|² = .4.
 LABELS = ["dog", "cat", "dog"]
 CAPTION = "A Man and the dog!"
 # The references "a dog" and "Man" give dog the weight (0 + .2) / 2, man (.2 + 0) / 2, cat
 # (.5 + .1) / 2. |.1 dog - .1 man|² = .008, |.3 cat - .1 man|² = .06² + .22² = .052.
 REFERENCES = ["a dog", "Man."]
-BY_HAND = {
-    1: (math.sqrt(0.8) / 6 + math.sqrt(0.4) / 3, math.sqrt(0.008) / 6 + math.sqrt(0.052) / 3),
-    2: (0.8 / 6 + 0.4 / 3, 0.008 / 6 + 0.052 / 3),
+BY_HAND = {  # p, frequency → the distances of VIFIDEL and VIFIDEL-ref
+    (1, True): (
+        math.sqrt(0.8) / 6 + math.sqrt(0.4) / 3,
+        math.sqrt(0.008) / 6 + math.sqrt(0.052) / 3,
+    ),
+    (2, True): (0.8 / 6 + 0.4 / 3, 0.008 / 6 + 0.052 / 3),
+    (1, False): (math.sqrt(0.4) / 2, math.sqrt(0.052) / 2),
+    (2, False): (0.4 / 2, 0.052 / 2),
 }
 
 
-@pytest.mark.parametrize("p", [1, 2])
-def test_worked_by_hand(tmp_path: Path, p: int) -> None:
+@pytest.mark.parametrize(("p", "frequency"), BY_HAND)
+def test_worked_by_hand(tmp_path: Path, p: int, frequency: bool) -> None:
     data = dataset([LABELS], [REFERENCES])
-    scores = scores_of(Vifidel(vector_file(tmp_path), p=p), data, [CAPTION])
+    metric = Vifidel(vector_file(tmp_path), p=p, frequency=frequency)
+    scores = scores_of(metric, data, [CAPTION])
     # float64 throughout: a few units in the last place
-    assert scores == pytest.approx(np.exp(-np.array([BY_HAND[p]])), abs=1e-12, rel=0)
+    assert scores == pytest.approx(np.exp(-np.array([BY_HAND[p, frequency]])), abs=1e-12, rel=0)
 
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
-    scorer = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
+    metric = Vifidel(vector_file(tmp_path), p=p, frequency=True)
+    scorer = ready(metric, dataset([LABELS], [REFERENCES]))
     explanation = scorer.explain(CAPTION + " quux", 0)
     assert json.loads(json.dumps(explanation)) == explanation
     assert (explanation["kind"], explanation["p"]) == ("transport", p)
@@ -98,7 +106,7 @@ def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
         {("dog", "dog"): 1 / 2, ("dog", "man"): 1 / 6, ("cat", "man"): 1 / 3}
     )
     scores = scorer.score([CAPTION + " quux"], np.array([0]))[0]
-    for column, score, distance in zip(scorer.columns, scores, BY_HAND[p], strict=True):
+    for column, score, distance in zip(scorer.columns, scores, BY_HAND[p, True], strict=True):
         plan = plans[column.name]
         assert plan["score"] == score
         assert sum(f["cost"] for f in plan["flows"]) == pytest.approx(distance, abs=1e-12)
@@ -166,26 +174,46 @@ def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None
         )
 
 
-def test_presence_counts_every_object_word_once(tmp_path: Path) -> None:
-    data = dataset([["dog"] * 5 + ["cat"]], [REFERENCES])
-    for objects, expected in (("presence", 1), ("counts", pytest.approx(math.exp(-2 / 3)))):
-        metric = Vifidel(vector_file(tmp_path), objects=objects)
-        assert scores_of(metric, data, ["dog cat"])[0, 0] == expected
+@pytest.mark.parametrize(
+    ("labels", "caption", "frequency", "expected"),
+    [
+        (["dog"] * 5 + ["cat"], "dog cat", False, 1),
+        (["dog"] * 5 + ["cat"], "dog cat", True, math.exp(-2 / 3)),  # 1/3 goes from dog to cat
+        (["dining table", "table"] * 2, "dining table table", False, 1),  # labels, not words
+    ],
+)
+def test_without_frequency_each_label_counts_once(
+    tmp_path: Path, labels: list[str], caption: str, frequency: bool, expected: float
+) -> None:
+    metric = Vifidel(vector_file(tmp_path), frequency=frequency)
+    scores = scores_of(metric, dataset([labels], [REFERENCES]), [caption])
+    assert scores[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_sources_are_united_as_multisets(tmp_path: Path) -> None:
+def test_scores_with_and_without_frequency_are_cached_apart(tmp_path: Path) -> None:
+    store, index = MemoryStore(), np.array([0])
+    for frequency in (False, True, False):
+        metric = Vifidel(vector_file(tmp_path), frequency=frequency)
+        data = dataset([LABELS], [REFERENCES])
+        scores = score_captions(metric, data, [CAPTION], index, store).scores
+        assert scores is not None
+        assert scores[0] == pytest.approx(np.exp(-np.array(BY_HAND[2, frequency])), abs=1e-5)
+
+
+def test_sources_are_united(tmp_path: Path) -> None:
     file = tmp_path / "labels.json"
     file.write_text(json.dumps({"0": ["dog", "dog", "man"], "7": ["ball"]}))
     data = dataset([["dog", "cat"], ["ball"]], [REFERENCES] * 2)
     vectors = vector_file(tmp_path)
-    both = ready(Vifidel(vectors, sources=["gold", str(file)]), data)
-    captions, index = ["dog dog cat man", "ball"], np.array([0, 1])
-    assert (both.score(captions, index)[:, 0] == 1).all()
-    alone = ready(Vifidel(vectors, sources=[str(file)]), data)
+    index, united = np.array([0, 1]), ["gold", str(file)]
+    for frequency, caption in ((False, "dog cat man"), (True, "dog dog cat man")):
+        both = ready(Vifidel(vectors, sources=united, frequency=frequency), data)
+        assert (both.score([caption, "ball"], index)[:, 0] == 1).all()
+    alone = ready(Vifidel(vectors, sources=[str(file)], frequency=True), data)
     scores = alone.score(["dog dog man", "ball"], index)
     assert scores[0, 0] == 1
     assert np.isnan(scores[1]).all()  # the file does not name the image
-    gold = ready(Vifidel(vectors), data)
+    gold = ready(Vifidel(vectors, frequency=True), data)
     assert len({scorer.signatures[0] for scorer in (both, alone, gold)}) == 3
     assert both.context(0) != gold.context(0)
 
@@ -214,12 +242,12 @@ def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
     metrics = [
         Vifidel(vector_file(tmp_path)),
         Vifidel(vector_file(tmp_path), p=1),
-        Vifidel(vector_file(tmp_path), objects="presence"),
+        Vifidel(vector_file(tmp_path), frequency=True),
         Vifidel(vector_file(other, VECTORS | {"dog": (1.0, 1.0)})),
     ]
     signatures = [bound(metric, data).signatures[0] for metric in metrics]
     assert len(set(signatures)) == 4
-    assert "|p:2|obj:counts|src:gold|stop:sklearn-318-" in signatures[0]
+    assert "|p:2|freq:no|src:gold|stop:sklearn-318-" in signatures[0]
     assert "vec:vectors.txt:" in signatures[0]
 
 
@@ -454,7 +482,7 @@ def spoilt_captions(coco: CaptionDataset) -> list[str]:
 
 
 def distances_by_definition(
-    table: Table, labels: list[str], caption: str, references: list[str], p: int
+    table: Table, labels: Collection[str], caption: str, references: list[str], p: int
 ) -> list[float]:
     """Without references, and with."""
     counter = text.CountVectorizer(stop_words="english")
@@ -474,11 +502,12 @@ def distances_by_definition(
 
 
 @pytest.mark.coco
-@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize(("p", "frequency"), [(1, True), (2, False)])
 def test_equals_the_definition_on_coco(
-    coco: CaptionDataset, spoilt_captions: list[str], p: int
+    coco: CaptionDataset, spoilt_captions: list[str], p: int, frequency: bool
 ) -> None:
-    scorer = ready(Vifidel(MiniLmVectors(device="cpu"), p=p), coco)
+    metric = Vifidel(MiniLmVectors(device="cpu"), p=p, frequency=frequency)
+    scorer = ready(metric, coco)
     index = np.tile(np.arange(len(coco)), 2)
     scores = scorer.score(spoilt_captions, index)
     table = dict(zip(scorer.lexicon.words, scorer.lexicon.rows, strict=True))
@@ -487,7 +516,7 @@ def test_equals_the_definition_on_coco(
         [
             distances_by_definition(
                 table,
-                list(objects[coco.image_ids[i]].labels),
+                (list if frequency else set)(objects[coco.image_ids[i]].labels),
                 caption,
                 list(coco.references[i]),
                 p,
