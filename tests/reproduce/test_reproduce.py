@@ -155,7 +155,7 @@ def test_a_value_of_several_draws_is_their_mean() -> None:
     assert row.reason == "the value is undefined"
     one = item(draws=3, run={"experiment": "judgments", "dataset.n_references": 1})
     command = Reproduction(Path()).command(one)
-    assert command.startswith("python -m metaeval -m experiment=judgments ")
+    assert command.startswith("python -m metaeval -m ")
     assert command.endswith(" dataset.draw=0,1,2")
 
 
