@@ -30,6 +30,7 @@ from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.experiments.trust.result import NAMED, SHOWN as VERDICTS
+from metaeval.papers.expected import cells_of
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_of
 from metaeval.results.measured import SETS, MeasuredResult
@@ -684,13 +685,39 @@ def with_count(key: str) -> Cell:
     return lambda _, m: f"{three(m.numbers.value(key))} ({m.numbers[key].n:,})"
 
 
+def printed_by(paper: str, *places: tuple[str, str]) -> dict[str, float]:
+    """Name of a system → the value that the paper prints for it; places are items and cells, and
+    the first that has a system counts."""
+    values: dict[str, float] = {}
+    for item, cell in places:
+        for name, cells in cells_of(paper, item).items():
+            if cell in cells:
+                values.setdefault(name, cells[cell])
+    return values
+
+
+PRINTED_MM = printed_by("madhyastha2019vifidel", ("table1", "5"), ("table1", "0"))
+PRINTED_COMPOSITE = {
+    **printed_by(
+        "madhyastha2019vifidel", ("table2", "5"), ("table2", "0"), ("table3-detected", "Relevance")
+    ),
+    **printed_by(
+        "wang2021faier",
+        *(
+            (item, "spearman")
+            for item in ("table1-composite", "table1-composite-regions", "table4")
+        ),
+    ),
+}
+
+
 def systems(results: Sequence[Result]) -> str:
-    """Each system: ρ on both experiments with the published values, accuracy on PASCAL-50S, and
-    agreement with people on Composite's COCO images."""
+    """Each system: ρ on both experiments, accuracy on PASCAL-50S and agreement with people on
+    Composite's COCO images, with the published values."""
     runs = [result.read() for result in results]
     lines = head(
         "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
-        "PASCAL-50S MM", "Composite-COCO ρ (captions)", "note",
+        "PASCAL-50S MM", "published", "Composite-COCO ρ (captions)", "published", "note",
     )  # fmt: skip
 
     def shown(run: MeasuredResult, column: str, cell: Callable[..., str]) -> str:
@@ -703,8 +730,12 @@ def systems(results: Sequence[Result]) -> str:
         for run, papers in zip(runs, (REPLACE, SHUFFLE), strict=False):
             cells.append(shown(run, column, value(POOLED)))
             cells.append(three(papers[name]) if name in papers else "none")
+        printed = system.get("printed", column.partition(" (")[0])
         cells.append(shown(runs[2], system.get("pascal", column), chosen("MM")))
+        cells.append(f"{100 * PRINTED_MM[printed]:.0f}" if printed in PRINTED_MM else "none")
         cells.append(shown(runs[3], column, with_count("spearman")))
+        published = PRINTED_COMPOSITE.get(printed)
+        cells.append("none" if published is None else three(published))
         lines.append(row(*cells, system.get("note", "")))
     return "\n".join(lines)
 

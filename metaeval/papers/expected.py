@@ -91,6 +91,15 @@ class PaperItem(Model):
         What the cells are, where they are numbers: the page then draws the item as lines.
     data
         In what the data here differs from the paper's; "" where it is the same.
+    draws
+        How often the run is repeated, with `dataset.draw` 0, 1, …; a value is the mean.
+    table, part
+        The table that the item is of, by default one of its own, and the heading of its columns
+        there: the page puts the items of one table together.
+    labels
+        Column or cell → what the paper prints for it, where that differs.
+    unpublished
+        Why cells without a value have none.
     quick
         Whether it takes less than a minute.
     note
@@ -114,6 +123,11 @@ class PaperItem(Model):
     absent: Mapping[str, str] = {}
     axis: str = ""
     data: str = ""
+    draws: Annotated[int, Field(ge=1)] = 1
+    table: str = ""
+    part: str = ""
+    labels: Annotated[Mapping[str, str], BeforeValidator(_text_keys)] = {}
+    unpublished: str = "the published value is not available"
     quick: bool = False
     note: str = ""
 
@@ -148,11 +162,16 @@ class PaperItem(Model):
 
 
 class Paper(Model):
-    """A paper and its items. `paper` is its short name, `source` where it was published."""
+    """A paper and its items.
+
+    `paper` is its short name, `source` where it was published; the names in `own` begin those of
+    the metrics that it proposes, all others are metrics that it compares.
+    """
 
     paper: Annotated[str, Field(pattern="^[a-z0-9_]+$")]
     title: str
     source: str
+    own: tuple[str, ...] = ()
     items: tuple[PaperItem, ...]
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ Verdict = Literal[
     "equal", "within", "differs", "other model", "other data", "not published", "not run"
 ]
 
+OWN, COMPARED = "own", "compared"  # metrics of a paper
 _ROUNDING = 1e-9  # of a printed decimal number as a binary one
 # column → cell → value; the cell is "" where a column has one value
 Values = Mapping[str, Mapping[str, float | None]]
@@ -35,6 +36,8 @@ class ReproducedValue(NamedTuple):
         "equal": the same printed digits. "within": inside the declared uncertainty. "differs":
         outside. "other model": the metric ran with another model than the paper's. "other data":
         on other images or references. "not published": no printed value is known. "not run".
+    of
+        "own": the metric is the paper's. "compared": the paper compares it.
     reason
         Why the value differs or was not computed, and what would help.
     """
@@ -47,6 +50,7 @@ class ReproducedValue(NamedTuple):
     ours: float | None = None
     difference: float | None = None
     verdict: Verdict = "not run"
+    of: str = ""
     reason: str = ""
 
 
@@ -56,15 +60,28 @@ def counted(values: Sequence[ReproducedValue]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in get_args(Verdict) if counts[verdict]}
 
 
-def compare_run(paper: str, item: PaperItem, result: MeasuredResult) -> list[ReproducedValue]:
-    """The rows of an item, from the result of its run."""
+def compare_run(paper: str, item: PaperItem, *results: MeasuredResult) -> list[ReproducedValue]:
+    """The rows of an item, from the result of its run; of several, with the means of the values."""
     keys = {cell: item.value.replace("{cell}", cell) for _, cell, _ in item.printed()}
-    values = {}
-    for metric in result.metrics:
-        if metric.ok:
-            numbers = numbers_of(result, metric)
-            values[metric.name] = {c: numbers[key] for c, key in keys.items() if key in numbers}
-    return compare_values(paper, item, values, reasons(result))
+    of_runs: dict[str, dict[str, list[float | None]]] = {}
+    for result in results:
+        for metric in result.metrics:
+            if metric.ok:
+                numbers = numbers_of(result, metric)
+                of_metric = of_runs.setdefault(metric.name, {})
+                for cell, key in keys.items():
+                    if key in numbers:
+                        of_metric.setdefault(cell, []).append(numbers[key])
+    values = {
+        name: {cell: _mean(numbers) for cell, numbers in of_metric.items()}
+        for name, of_metric in of_runs.items()
+    }
+    return compare_values(paper, item, values, reasons(results[0]))
+
+
+def _mean(numbers: Sequence[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) / len(known) if len(known) == len(numbers) else None
 
 
 def numbers_of(result: MeasuredResult, metric: MetricResult) -> dict[str, float | None]:
@@ -151,8 +168,7 @@ def _judged(row: ReproducedValue, item: PaperItem, ours: float) -> ReproducedVal
     """The row with our value: its verdict, and the difference in units of the uncertainty."""
     row = row._replace(ours=ours)
     if row.published is None:
-        reason = "the published value is not available"
-        return row._replace(verdict="not published", reason=reason)
+        return row._replace(verdict="not published", reason=item.unpublished)
     gap, allowed = ours - row.published, item.rounding + _ROUNDING
     uncertainty = item.uncertainties.get(row.metric, item.uncertainty)
     unit = uncertainty.value if uncertainty is not None else item.rounding

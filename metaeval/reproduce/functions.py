@@ -249,9 +249,9 @@ def faier_object_words(overrides: Sequence[str]) -> Values:
     dataset = _val2017([*overrides, f"dataset.limit={WORD_IMAGES}"])
     model, vocabulary, _ = load(dataset, pretrained.AUTO)
     with torch.inference_mode():
-        rows = table(model, vocabulary, dataset)
+        rows = table(model, vocabulary, dataset, (0, 1, 2, 3, 4))
     return {
-        f"{k} references": {
+        f"{k} reference{'' if k == 1 else 's'}": {
             "ground truth": row.gold,
             "others": row.other,
             "ground truth above others": row.wins,

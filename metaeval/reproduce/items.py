@@ -81,6 +81,9 @@ class Reproduction:
             if not item.run:
                 function = _function(OF_DATA, item)
                 return compare_values(paper, item, function(override_texts(self.shared)))
+            if item.draws > 1:
+                folders = [self._run(paper, _with_draw(item, k)) for k in range(item.draws)]
+                return compare_run(paper, item, *(load_run(folder).result for folder in folders))
             folder = self._run(paper, item)
             result = load_run(folder).result
             if item.function:
@@ -106,7 +109,10 @@ class Reproduction:
         if not item.run:
             return ""
         options = {k: v for k, v in self.options(item).items() if k not in _ALWAYS}
-        return f"python -m metaeval {' '.join(map(shlex.quote, override_texts(options)))}"
+        words = override_texts(options)
+        if item.draws > 1:
+            words = ["-m", *words, f"dataset.draw={','.join(map(str, range(item.draws)))}"]
+        return f"python -m metaeval {' '.join(map(shlex.quote, words))}"
 
     def _run(self, paper: str, item: PaperItem) -> Path:
         """The folder of the item's finished run; items with the same options share one."""
@@ -154,6 +160,12 @@ class Reproduction:
             for column in build(name, config).columns
         }
         return compare_values(paper, item, values, skipped)
+
+
+def _with_draw(item: PaperItem, draw: int) -> PaperItem:
+    """The item with the run of one draw, which has a folder of its own."""
+    run = {**item.run, "dataset.draw": draw}
+    return item.model_copy(update={"item": f"{item.item}-draw{draw}", "run": run})
 
 
 def _function(known: Mapping[str, Function], item: PaperItem) -> Function:

@@ -17,7 +17,7 @@ from metaeval.metrics.base import Metric
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
 from metaeval.reports.paper.latex_layout import latex
-from metaeval.reproduce.compare import ReproducedValue, counted
+from metaeval.reproduce.compare import COMPARED, OWN, ReproducedValue, counted
 from metaeval.reproduce.items import Reproduction
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
@@ -68,14 +68,26 @@ class Reproduce(Streaming):
         shared = {name: OmegaConf.select(record.config, name) for name in _SHARED}
         computed = Reproduction(record.out / ITEMS, self.captioners, shared)
         values: list[ReproducedValue] = []
+        records: list[dict[str, object]] = []
         with shared_java_services():
             for paper, item in chosen:
                 name = f"{paper.paper}/{item.item}"
                 with record.stage(name):
-                    of_item = computed.values(paper.paper, item)
+                    of_item = [
+                        value._replace(of=OWN if value.metric.startswith(paper.own) else COMPARED)
+                        for value in computed.values(paper.paper, item)
+                    ]
                 seconds = record.info.stages[-1].seconds
                 print(f"{name}: {_summary(of_item)} ({seconds:.0f} s)", flush=True)
                 values += of_item
+                records += [
+                    {
+                        **value._asdict(),
+                        "row": item.labels.get(value.metric, value.metric),
+                        "column": item.labels.get(value.cell, value.cell),
+                    }
+                    for value in of_item
+                ]
                 write_tables(record.out / files.TABLES, values)
         items = [
             {
@@ -84,6 +96,8 @@ class Reproduce(Streaming):
                 "source": paper.source,
                 "item": item.item,
                 "title": item.title,
+                "table": item.table or item.title,
+                "part": item.part,
                 "note": item.note or (item.missing if not item.cells else ""),
                 "axis": item.axis,
                 "command": computed.command(item),
@@ -98,12 +112,16 @@ class Reproduce(Streaming):
             facts=counted(values),
             extras=(
                 Extra.of("items", "Tables and figures of papers", items),
-                Extra.of("values", "Printed and computed values", [v._asdict() for v in values]),
+                Extra.of("values", "Printed and computed values", records),
             ),
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        values = [ReproducedValue(**row) for row in summary.extra("values").records]
+        records = summary.extra("values").records
+        values = [
+            ReproducedValue(**{name: row[name] for name in ReproducedValue._fields})
+            for row in records
+        ]
         return f"{to_text(values)}{file.stem}: {file}"
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
@@ -150,14 +168,18 @@ def to_text(values: Sequence[ReproducedValue]) -> str:
     lines = [ReproducedValue._fields, *map(_printed, values)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = ["  ".join(v.ljust(w) for v, w in zip(line, widths, strict=True)) for line in lines]
-    return "\n".join([*(line.rstrip() for line in text), _summary(values), ""])
+    kinds = [
+        f"metrics {whose}: {_summary([v for v in values if v.of == kind])}"
+        for kind, whose in {OWN: "that a paper proposes", COMPARED: "that it compares"}.items()
+    ]
+    return "\n".join([*(line.rstrip() for line in text), _summary(values), *kinds, ""])
 
 
 def to_latex(values: Sequence[ReproducedValue]) -> str:
     """A longtable with booktabs' rules; reasons are left out."""
     lines = [
         r"% needs \usepackage{booktabs,longtable}",
-        r"\begin{longtable}{llllrrrl}",
+        r"\begin{longtable}{llllrrrll}",
         r"\toprule",
         " & ".join(ReproducedValue._fields[:-1]) + r" \\",
         r"\midrule",
@@ -174,10 +196,15 @@ def _printed(value: ReproducedValue) -> tuple[str, ...]:
         "" if value.ours is None else f"{value.ours:.6g}",
         "" if value.difference is None else f"{value.difference:+.1f}",
         value.verdict,
+        value.of,
         value.reason,
     )
 
 
 def _summary(values: Sequence[ReproducedValue]) -> str:
     named = [f"{n:,} {verdict}" for verdict, n in counted(values).items()]
-    return f"{len(values):,} value{'s' * (len(values) != 1)}: {', '.join(named) or 'none'}"
+    n_printed = sum(value.published is not None for value in values)
+    return (
+        f"{len(values):,} value{'s' * (len(values) != 1)}: {', '.join(named) or 'none'}; "
+        f"{n_printed:,} printed"
+    )

@@ -1,4 +1,5 @@
-"""The page of experiment=reproduce: printed values next to computed ones, a section a paper."""
+"""The page of experiment=reproduce: how many printed values come out, then each paper's tables with
+ours under theirs."""
 
 from __future__ import annotations
 
@@ -19,41 +20,92 @@ from metaeval.results.measured import Extra
 MEANING = {
     "equal": "the same value, to the printed digits",
     "within": "inside the declared uncertainty",
-    "differs": "outside; the reason stands next to it",
+    "differs": "outside; the cause, or what is suspected, is listed below",
     "other model": "the metric ran with another model than the paper's",
     "other data": "on other images or references than the paper's",
-    "not published": "no printed value is known",
-    "not run": "something is missing; the reason says what helps",
+    "not run": "a model or data is not there; listed below with the command that needs it",
 }
 Record = Mapping[str, Any]
 
 
 def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
-    """The items with their verdicts, then a block for each paper."""
-    values = defaultdict(list)
-    for value in run.result.extra("values").records:
-        values[value["paper"], value["item"]].append(value)
+    """The counts, the values that differ or are missing, then a block for each paper."""
+    values: list[Record] = list(run.result.extra("values").records)
     items = run.result.extra("items").records
-    summary = rendered("reproduce_items.html.j2", items=items, values=values, meaning=MEANING)
     papers = groupby(items, lambda item: str(item["paper"]))
     return [
-        Block("summary", "Items", summary),
+        Block("summary", "What comes out", _summary(values, items)),
         *(_paper(name, list(group), values) for name, group in papers),
         texts.reproduce(run, run.result.settings, ["tables/reproduction.csv"]),
     ]
 
 
-def _paper(
-    name: str, items: Sequence[Record], values: Mapping[tuple[str, str], Sequence[Record]]
-) -> Block:
+def _summary(values: Sequence[Record], items: Sequence[Record]) -> Markup:
+    printed = [value for value in values if value["published"] is not None]
+    rows = {"printed": "values that the papers print", **MEANING}
+    counts = {
+        name: [
+            sum(name in ("printed", v["verdict"]) and v["of"] in whose for v in printed)
+            for whose in (("own", "compared", ""), ("own",), ("compared",))
+        ]
+        for name in rows
+    }
+    missing: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    for value in printed:
+        if value["verdict"] == "not run":
+            missing[value["paper"], value["item"], value["reason"]].append(value)
+    return rendered(
+        "reproduce_items.html.j2",
+        meaning=rows,
+        counts=counts,
+        n_alone=len(values) - len(printed),
+        differing=[value for value in printed if value["verdict"] == "differs"],
+        missing=missing,
+        items={(item["paper"], item["item"]): item for item in items},
+    )
+
+
+def _paper(name: str, items: Sequence[Record], values: Sequence[Record]) -> Block:
+    of_item: dict[str, list[Record]] = {item["item"]: [] for item in items}
+    for value in values:
+        if value["paper"] == name and value["item"] in of_item:
+            of_item[value["item"]].append(value)
     drawn: dict[str, Markup] = {}
     figures: dict[str, Figure] = {}
     for item in items:
-        chart = _chart(item, values[name, item["item"]])
+        chart = _chart(item, of_item[item["item"]])
         drawn[item["item"]] = chart.html
         figures |= chart.figures
-    html = rendered("reproduce_paper.html.j2", items=items, values=values, charts=drawn)
+    grouped: dict[str, list[Record]] = {}
+    for item in items:
+        grouped.setdefault(item["table"], []).append(item)
+    tables = [_table(title, group, of_item) for title, group in grouped.items()]
+    html = rendered("reproduce_paper.html.j2", paper=items[0], tables=tables, charts=drawn)
     return Block(name, name, html, figures=figures)
+
+
+def _table(
+    title: str, items: Sequence[Record], of_item: Mapping[str, Sequence[Record]]
+) -> dict[str, Any]:
+    """A table as the paper has it: `cells` are (row, part, column) → values, `reasons` are
+    (verdict, reason) → rows."""
+    cells: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    reasons: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for item in items:
+        for value in of_item[item["item"]]:
+            cells[value["row"], item["part"], value["column"]].append(value)
+            if value["reason"]:
+                reasons[value["verdict"], value["reason"]][value["row"]] = None
+    columns = list(dict.fromkeys((part, column) for _, part, column in cells))
+    parts = list(dict.fromkeys(part for part, _ in columns))
+    return {
+        "title": items[0]["title"] if len(items) == 1 else title,
+        "items": items,
+        "rows": list(dict.fromkeys(row for row, _, _ in cells)),
+        "parts": {part: [column for of, column in columns if of == part] for part in parts},
+        "cells": cells,
+        "reasons": {key: ", ".join(rows) for key, rows in reasons.items()},
+    }
 
 
 def _chart(item: Record, values: Sequence[Record]) -> Block:

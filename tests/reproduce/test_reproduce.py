@@ -144,6 +144,21 @@ def test_a_value_is_a_measure_a_fact_or_the_score_of_a_system(
     assert (row.reason if row.ours is None else row.ours) == pytest.approx(ours)
 
 
+def test_a_value_of_several_draws_is_their_mean() -> None:
+    draws = [
+        RESULT.model_copy(update={"metrics": (metric(ScoreColumn("Far"), value),)})
+        for value in (0.2, 0.26)
+    ]
+    (row,) = compare_run("p", item(cells={"Far": 23.0}, uncertainty=None), *draws)
+    assert (row.verdict, row.ours) == ("equal", pytest.approx(23.0))
+    (row,) = compare_run("p", item(cells={"Far": 1}, value="values.undefined"), *draws)
+    assert row.reason == "the value is undefined"
+    one = item(draws=3, run={"experiment": "judgments", "dataset.n_references": 1})
+    command = Reproduction(Path()).command(one)
+    assert command.startswith("python -m metaeval -m experiment=judgments ")
+    assert command.endswith(" dataset.draw=0,1,2")
+
+
 def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
     values = {"A": {"x": 0.5}, "SPICE (rules)": {"x": 0.25}}
     cells = {"A": {"x": 50, "y": 1}, "SPICE": {"x": 25}, "B": {"x": 1}}
@@ -164,6 +179,8 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
         "source": "S",
         "item": "t1",
         "title": "Table 1",
+        "table": "Table 1",
+        "part": "",
         "note": "A note",
         "axis": "",
         "command": "python -m metaeval",
@@ -171,7 +188,11 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
     }
     extras = (
         Extra.of("items", "", [of_item]),
-        Extra.of("values", "", [value._asdict() for value in values]),
+        Extra.of(
+            "values",
+            "",
+            [{**value._asdict(), "row": value.metric, "column": value.cell} for value in values],
+        ),
     )
     result = MeasuredResult(
         experiment="reproduce", dataset="several", metrics=(), declared=(), extras=extras
@@ -188,20 +209,20 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
     formula = ReproducedValue("p", "i", "=cmd()|A0", "@x", -1.5, reason="+1 metric")
     write_tables(tmp_path, [*values, formula])
     texts = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    assert "4 values: 1 within, 1 not published, 2 not run" in texts[".txt"]
+    assert "4 values: 1 within, 1 not published, 2 not run; 3 printed" in texts[".txt"]
     lines = list(csv.DictReader(texts[".csv"].splitlines()))
     assert float(lines[0]["ours"]) == 13.0
     assert lines[1]["reason"] == "no data; get it at a < b"
     assert lines[2]["published"] == ""
-    expected = ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "'+1 metric"]
+    expected = ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "", "'+1 metric"]
     assert list(lines[3].values()) == expected, "no cell is a formula"
     assert r"\bottomrule" in texts[".tex"]
     values += not_run("p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both")
     page = page_of(tmp_path / "run", values)
-    assert page.count("one reason for both") == 1
+    assert page.count("one reason for both") == 2, "once for the page, once for its table"
     for part in ("A &lt;paper&gt;", "a &lt; b", "python -m metaeval"):
         assert part in page
-    assert page.count('class="not-run"') == 3
+    assert page.count('<div class="not-run">') == 3
 
 
 def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
@@ -270,7 +291,7 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
     assert "2 values: 1 equal, 1 not run" in capsys.readouterr().out
     table = (tmp_path / "out" / "tables" / "reproduction.csv").read_text()
-    assert "mine,one,CIDEr,,2.0,,,not run" in table
+    assert "mine,one,CIDEr,,2.0,,,not run,compared" in table
     assert "Table 1" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -375,14 +396,17 @@ def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
     config = compose_config(
         [
             "experiment=reproduce",
-            "reproduce.items=[wang2021faier/figure5,wang2021faier/reo]",
+            "reproduce.items=[wang2021faier/figure5,wang2021faier/figure5-faier,wang2021faier/reo]",
             f"paths.cache={tmp_path / 'cache'}",
         ]
     )
     run_configured(config, tmp_path / "run")
     read = load_run(tmp_path / "run").result
     table = read.extra("values").frame()
-    assert list(table["verdict"]) == ["equal"] * 8 + ["not run"]
+    assert list(table["verdict"]) == ["equal"] * 8 + ["not run"] * 9
+    assert list(table["of"]) == ["compared"] * 8 + ["own"] * 8 + ["compared"]
+    meteor, rouge = [0.38877, 0.17538, 0.18800, 0.25778], [0.79664, 0.19902, 0.21670, 0.62500]
+    assert list(table["ours"][:8]) == pytest.approx([*meteor, *rouge], abs=5e-6), "pycocoevalcap's"
     pages = []
     for _ in range(2):
         assert write_again([str(tmp_path / "run")]) == 0

@@ -30,7 +30,7 @@ from metaeval.data.dataset import (
 )
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import is_unicode
+from metaeval.options import Limit, NonNegativeInt, is_unicode, problems
 from metaeval.runs.records import HUMAN
 from metaeval.stats.resampling.items import without_rounding
 
@@ -49,6 +49,8 @@ class Choices(TypedDict, total=False):
     ratings: str | None
     documents: str | None
     statistic: str | None
+    n_references: Limit
+    draw: NonNegativeInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,11 @@ class Protocol:
         "pair" (every judged caption with its references), "image".
     statistic
         The correlation that the protocol is quoted by.
+    n_references
+        How many references of a caption metrics see, drawn at random; `None` is all.
+    draw
+        The number of the draw. Captions of an image get the same references, and fewer
+        references are the first of more.
     """
 
     name: str
@@ -81,12 +88,19 @@ class Protocol:
     ratings: str
     documents: str
     statistic: str
+    n_references: int | None = None
+    draw: int = 0
 
     def __post_init__(self) -> None:
         for key, allowed in CHOICES.items():
             value = getattr(self, key)
             if value not in allowed:
                 raise ConfigError(f"dataset.{key}: '{value}' is not one of {', '.join(allowed)}")
+        for line in (
+            *problems(self.n_references, Limit, "dataset.n_references"),
+            *problems(self.draw, NonNegativeInt, "dataset.draw"),
+        ):
+            raise ConfigError(line)
 
 
 # J. Hessel, A. Holtzman, M. Forbes, R. Le Bras, Y. Choi (2021), CLIPScore, EMNLP, appendix A and
@@ -115,7 +129,7 @@ def protocol_for(dataset: str, name: str | None, **choices: Unpack[Choices]) -> 
 
     Raises ConfigError for a name that is not known for the dataset, and for an unknown choice.
     """
-    if unknown := [key for key in choices if key not in CHOICES]:
+    if unknown := [key for key in choices if key not in Choices.__annotations__]:
         raise ConfigError(f"dataset.{unknown[0]}: unknown option")
     if name in (None, "plain"):
         made = Protocol("plain", *_PLAIN)
@@ -275,6 +289,8 @@ def arrange(
         chosen = _unreferenced(chosen, own_captions)
     elif protocol.own_captions == "leave_out":
         chosen = [_left_out(j, own) for j, own in zip(chosen, own_captions, strict=True)]
+    if protocol.n_references is not None:
+        chosen = [_with_drawn_references(j, protocol.n_references, protocol.draw) for j in chosen]
     if not chosen:
         raise InputError(f"no judged caption is left ({name})", file=", ".join(sources) or None)
     dimensions = tuple(dict.fromkeys(d for j in chosen for d in j.human))
@@ -355,6 +371,13 @@ def _left_out(judged: JudgedCaption, caption: str | None) -> JudgedCaption:
     place = list(map(letters_and_digits, judged.references)).index(caption)
     others = judged.references[:place] + judged.references[place + 1 :]
     return replace(judged, references=others)
+
+
+def _with_drawn_references(judged: JudgedCaption, n: int, draw: int) -> JudgedCaption:
+    """The caption with n of its references, drawn at random."""
+    rng = np.random.default_rng([draw, *judged.image.encode()])
+    order = rng.permutation(len(judged.references))[:n]
+    return replace(judged, references=tuple(judged.references[k] for k in order.tolist()))
 
 
 def _documents(judged: Sequence[JudgedCaption], how: str) -> list[int] | None:

@@ -63,9 +63,30 @@ def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
     for option, wrong, problem in (
         ("protocol", "spice", r"protocol: 'spice' is not one of clipscore2021, aver"),
         ("ratings", "median", r"dataset\.ratings: 'median' is not one of each, mean"),
+        ("n_references", 0, r"dataset\.n_references: 0 "),
+        ("draw", "first", r"dataset\.draw: 'first' "),
     ):
         with pytest.raises(ConfigError, match=problem):
             load_expert(root=flickr8k, **{option: wrong})
+
+
+def test_references_are_drawn_per_image_and_fewer_are_the_first_of_more(flickr8k: Path) -> None:
+    everything = load_expert(root=flickr8k, own_captions="keep")
+    drawn = {
+        (n, draw): load_expert(root=flickr8k, own_captions="keep", n_references=n, draw=draw)
+        for n in (1, 3)
+        for draw in range(8)
+    }
+    for (n, draw), data in drawn.items():
+        for caption, full in zip(data.judged, everything.judged, strict=True):
+            assert len(caption.references) == n
+            assert set(caption.references) <= set(full.references)
+        assert len({j.references for j in data.judged if j.image == "b.jpg"}) == 1
+        assert data.judged[0].references[:1] == drawn[1, draw].judged[0].references
+    assert len({drawn[1, draw].judged[0].references for draw in range(8)}) > 1
+    assert drawn[1, 2].protocol.name == (
+        "clipscore2021 with own_captions=keep, n_references=1, draw=2"
+    )
 
 
 def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k: Path) -> None:
