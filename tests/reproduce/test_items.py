@@ -12,7 +12,7 @@ from metaeval.java.process import shared_java_services
 from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce.items import Reproduction
 
-IMAGES = 24
+IMAGES = 12
 ITEMS = [
     pytest.param(paper.paper, item, id=f"{paper.paper}/{item.item}")
     for paper in papers().values()
@@ -22,11 +22,11 @@ ITEMS = [
 
 
 def small(item: PaperItem) -> PaperItem:
-    """The item with a run of few images."""
+    """The item with a run of few images, and two draws at most."""
     run = {**item.run, "dataset.limit": IMAGES}
     if "task.images" in run:
         run["task.images"] = IMAGES
-    return item.model_copy(update={"run": run})
+    return item.model_copy(update={"run": run, "draws": min(item.draws, 2)})
 
 
 @pytest.fixture(scope="module")
