@@ -12,7 +12,7 @@ from metaeval.java.process import shared_java_services
 from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce.items import Reproduction
 
-IMAGES = 12
+IMAGES = 24
 ITEMS = [
     pytest.param(paper.paper, item, id=f"{paper.paper}/{item.item}")
     for paper in papers().values()
