@@ -6,6 +6,7 @@ import copy
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,6 @@ def override_value(value: Any) -> str:
 
 
 _composing = threading.RLock()
-_MOST_COMPOSED = 64
-_composed: dict[Any, DictConfig] = {}
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
@@ -133,15 +132,11 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     file of the configuration has changed.
     """
     with _composing:
-        key = (tuple(overrides), choices.stamp())
-        if key not in _composed:
-            if len(_composed) == _MOST_COMPOSED:
-                _composed.clear()
-            _composed[key] = _compose(overrides)
-        return copy.deepcopy(_composed[key])
+        return copy.deepcopy(_compose(tuple(overrides), choices.stamp()))
 
 
-def _compose(overrides: Sequence[str]) -> DictConfig:
+@lru_cache(maxsize=64)
+def _compose(overrides: tuple[str, ...], _stamp: tuple[Any, ...]) -> DictConfig:
     own, *others = installation.config_folders()
     more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in others)}]"] if others else []
     state = Singleton.get_state()

@@ -696,25 +696,19 @@ def printed_by(paper: str, *places: tuple[str, str]) -> dict[str, float]:
     return values
 
 
-PRINTED_MM = printed_by("madhyastha2019vifidel", ("table1", "5"), ("table1", "0"))
-PRINTED_COMPOSITE = {
-    **printed_by(
-        "madhyastha2019vifidel", ("table2", "5"), ("table2", "0"), ("table3-detected", "Relevance")
-    ),
-    **printed_by(
-        "wang2021faier",
-        *(
-            (item, "spearman")
-            for item in ("table1-composite", "table1-composite-regions", "table4")
-        ),
-    ),
-}
-
-
 def systems(results: Sequence[Result]) -> str:
     """Each system: ρ on both experiments, accuracy on PASCAL-50S and agreement with people on
     Composite's COCO images, with the published values."""
     runs = [result.read() for result in results]
+    printed_mm = printed_by("madhyastha2019vifidel", ("table1", "5"), ("table1", "0"))
+    printed_composite = printed_by(
+        "madhyastha2019vifidel", ("table2", "5"), ("table2", "0"), ("table3-detected", "Relevance")
+    ) | printed_by(
+        "wang2021faier",
+        ("table1-composite", "spearman"),
+        ("table1-composite-regions", "spearman"),
+        ("table4", "spearman"),
+    )
     lines = head(
         "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
         "PASCAL-50S MM", "published", "Composite-COCO ρ (captions)", "published", "note",
@@ -732,9 +726,9 @@ def systems(results: Sequence[Result]) -> str:
             cells.append(three(papers[name]) if name in papers else "none")
         printed = system.get("printed", column.partition(" (")[0])
         cells.append(shown(runs[2], system.get("pascal", column), chosen("MM")))
-        cells.append(f"{100 * PRINTED_MM[printed]:.0f}" if printed in PRINTED_MM else "none")
+        cells.append(f"{100 * printed_mm[printed]:.0f}" if printed in printed_mm else "none")
         cells.append(shown(runs[3], column, with_count("spearman")))
-        published = PRINTED_COMPOSITE.get(printed)
+        published = printed_composite.get(printed)
         cells.append("none" if published is None else three(published))
         lines.append(row(*cells, system.get("note", "")))
     return "\n".join(lines)

@@ -30,12 +30,15 @@ Record = Mapping[str, Any]
 
 def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     """The counts, the values that differ or are missing, then a block for each paper."""
-    values: list[Record] = list(run.result.extra("values").records)
+    values = run.result.extra("values").records
     items = run.result.extra("items").records
+    of_item: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for value in values:
+        of_item[value["paper"], value["item"]].append(value)
     papers = groupby(items, lambda item: str(item["paper"]))
     return [
         Block("summary", "What comes out", _summary(values, items)),
-        *(_paper(name, list(group), values) for name, group in papers),
+        *(_paper(name, list(group), of_item) for name, group in papers),
         texts.reproduce(run, run.result.settings, ["tables/reproduction.csv"]),
     ]
 
@@ -65,15 +68,13 @@ def _summary(values: Sequence[Record], items: Sequence[Record]) -> Markup:
     )
 
 
-def _paper(name: str, items: Sequence[Record], values: Sequence[Record]) -> Block:
-    of_item: dict[str, list[Record]] = {item["item"]: [] for item in items}
-    for value in values:
-        if value["paper"] == name and value["item"] in of_item:
-            of_item[value["item"]].append(value)
+def _paper(
+    name: str, items: Sequence[Record], of_item: Mapping[tuple[str, str], Sequence[Record]]
+) -> Block:
     drawn: dict[str, Markup] = {}
     figures: dict[str, Figure] = {}
     for item in items:
-        chart = _chart(item, of_item[item["item"]])
+        chart = _chart(item, of_item[name, item["item"]])
         drawn[item["item"]] = chart.html
         figures |= chart.figures
     grouped: dict[str, list[Record]] = {}
@@ -85,14 +86,14 @@ def _paper(name: str, items: Sequence[Record], values: Sequence[Record]) -> Bloc
 
 
 def _table(
-    title: str, items: Sequence[Record], of_item: Mapping[str, Sequence[Record]]
+    title: str, items: Sequence[Record], of_item: Mapping[tuple[str, str], Sequence[Record]]
 ) -> dict[str, Any]:
     """A table as the paper has it: `cells` are (row, part, column) → values, `reasons` are
     (verdict, reason) → rows."""
     cells: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     reasons: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for item in items:
-        for value in of_item[item["item"]]:
+        for value in of_item[item["paper"], item["item"]]:
             cells[value["row"], item["part"], value["column"]].append(value)
             if value["reason"]:
                 reasons[value["verdict"], value["reason"]][value["row"]] = None

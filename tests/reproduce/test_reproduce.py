@@ -156,6 +156,7 @@ def test_a_value_of_several_draws_is_their_mean() -> None:
     one = item(draws=3, run={"experiment": "judgments", "dataset.n_references": 1})
     command = Reproduction(Path()).command(one)
     assert command.startswith("python -m metaeval -m ")
+    assert " experiment=judgments " in command
     assert command.endswith(" dataset.draw=0,1,2")
 
 
