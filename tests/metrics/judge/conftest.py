@@ -9,10 +9,17 @@ from metaeval.metrics.judge import client
 from tests.metrics.judge.judge_cases import Served, length_score
 
 
+class Endpoint(HTTPServer):
+    """One that answers several requests at once and stops at once."""
+
+    def thread_target(self) -> None:
+        assert self.server is not None
+        self.server.serve_forever(poll_interval=0.01)
+
+
 @pytest.fixture
 def httpserver() -> Iterator[HTTPServer]:
-    """One that answers several requests at once."""
-    with HTTPServer(threaded=True) as server:
+    with Endpoint(threaded=True) as server:
         yield server
 
 
