@@ -173,8 +173,8 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
 
 
 COMMAND = (
-    "experiment=attack", "dataset.n=30", "task.images=30", "task.budgets=[0,10,60]",
-    "task.inflation_images=10", "task.pool_images=10", "report=none",
+    "experiment=attack", "dataset.n=12", "task.images=12", "task.budgets=[0,10,40]",
+    "task.inflation_images=4", "task.pool_images=4", "report=none",
     "metrics=[cider,rouge_l,length]", "task.pairs=1",
 )  # fmt: skip
 

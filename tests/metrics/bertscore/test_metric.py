@@ -214,7 +214,7 @@ def test_scorers_of_a_network_share_the_vectors_of_sentences(val2017: CaptionDat
 
 
 @pytest.mark.coco
-@pytest.mark.parametrize("n", [20, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [20, pytest.param(150, marks=pytest.mark.slow)])
 def test_equals_bert_score_on_coco(val2017: CaptionDataset, n: int) -> None:
     dataset, captions = replace_sets(val2017, n)
     captions[7], captions[11] = ("", 7), ("dog", 11)

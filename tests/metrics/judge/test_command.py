@@ -134,7 +134,7 @@ def test_the_checker_passes_a_deterministic_judge() -> None:
 
 
 ROOT = Path(__file__).parents[3]
-N, KILLS, CONCURRENCY = 400, 8, 4
+N, KILLS, CONCURRENCY = 160, 4, 4
 
 
 def _start(

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.java
 # pycocoevalcap's score comes through the jar's EVAL, which prints all digits of its double; ours
 # adds the same terms in another order, so a few units in the last place may differ
 TOLERANCE = 1e-12
-IMAGES = 500
+IMAGES = 150
 WHITESPACE = Meteor(tokenizer="whitespace")
 
 
@@ -88,7 +88,7 @@ def test_the_formula_by_hand() -> None:
 
 
 class Reference(NamedTuple):
-    """2,000 captions of 500 COCO images, and what pycocoevalcap says about them."""
+    """600 captions of 150 COCO images, and what pycocoevalcap says about them."""
 
     data: CaptionDataset
     captions: list[str]
@@ -170,8 +170,8 @@ def test_statistics_are_the_jars_although_the_table_is_cut(
     assert np.array_equal(mine, reference.statistics)
     paraphrases = mine[:, 16:20].sum(axis=1) > 0
     synonyms = mine[:, 12:16].sum(axis=1) > 0
-    assert paraphrases.sum() > 100  # otherwise this would not test the table
-    assert synonyms.sum() > 100
+    assert paraphrases.sum() > 30  # otherwise this would not test the table
+    assert synonyms.sum() > 30
 
 
 @pytest.mark.slow
