@@ -35,7 +35,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not gpu" $(PYTEST_ARGS)
 
 slow: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "slow and not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "slow and not gpu" $(PYTEST_ARGS)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz $(N)
