@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from metaeval.java.process import shared_java_services
 from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce.items import Reproduction
 
-IMAGES = 24
+IMAGES = 12
 ITEMS = [
     pytest.param(paper.paper, item, id=f"{paper.paper}/{item.item}")
     for paper in papers().values()
@@ -57,12 +58,9 @@ FULL = (
     "kasai2022thumb/everyone",
     "kasai2022thumb/authors-scores",
     "zhou2022fense/audiocaps",
-    "zhou2022fense/audiocaps-total",
-    "survey2025captioning/captioners",
     "madhyastha2019vifidel/tables5-6",
     "hessel2021clipscore/flickr8k-expert",
     "hessel2021clipscore/composite",
-    "hessel2021clipscore/flickr8k-cf",
     "jiang2019tiger/table2",
     "wang2021faier/pascal50s",
 )
@@ -74,11 +72,10 @@ PROTOCOLS = (  # of one metric of text, by other options of the run: do the valu
     ("jiang2019tiger/table1-flickr8k", {}, True),
     ("jiang2019tiger/table1-flickr8k", {"dataset.ratings": "mean"}, False),
 )
-DIFFER = {  # 56.4 for 58.2, 53.1 for 51.5, 79.1 for 78.7, 22.27 for 22.2: see their causes
+DIFFER = {  # 56.4 for 58.2, 53.1 for 51.5, 79.1 for 78.7: see their causes
     ("jiang2019tiger/table2", "BLEU-1", "MM"),
     ("jiang2019tiger/table2", "ROUGE-L", "HC"),
     ("zhou2022fense/audiocaps", "BLEU-4", "HM"),
-    ("hessel2021clipscore/flickr8k-cf", "METEOR", ""),
 }
 
 
@@ -88,8 +85,13 @@ DIFFER = {  # 56.4 for 58.2, 53.1 for 51.5, 79.1 for 78.7, 22.27 for 22.2: see t
 def test_printed_values_come_out_on_all_data(
     name: str, computed: Reproduction, coco_root: Path
 ) -> None:
+    """Those of the metrics of n-grams; of a table without them, all."""
     paper, _, short = name.partition("/")
-    rows = computed.values(paper, item_of(paper, short))
+    item = item_of(paper, short)
+    if cells := {k: v for k, v in item.cells.items() if re.match("BLEU-|ROUGE-L$|CIDEr$", k)}:
+        run = {**item.run, "metrics": ["bleu", "rouge_l", "cider"]}
+        item = item.model_copy(update={"item": f"{short}-n-grams", "run": run, "cells": cells})
+    rows = computed.values(paper, item)
     differing = {(name, r.metric, r.cell) for r in rows if r.verdict == "differs"}
     assert differing == {entry for entry in DIFFER if entry[0] == name}
 
