@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from metaeval.cores import core_count
 from metaeval.data.coco.files import search_bases
-from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.coco.objects import CocoObjects, coco_objects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource, Objects, Part
 from metaeval.data.download import given_path
 from metaeval.data.identity import COCO, coco_number, sources_of
@@ -297,7 +297,7 @@ def sources_of_ids(
         given = places.get("instances")
         files = [user_path(given)] if given else instances_files(places.get("data"))
         numbers = {int(key) for key in keys}
-        if any(numbers <= CocoObjects(file).keys() for file in files if file.is_file()):
+        if any(numbers <= coco_objects(file).keys() for file in files if file.is_file()):
             declared = COCO
     sources = sources_of(keys, names, declared=declared, collection=collection)
     unknown = sum(source is None for source in sources.values())
@@ -334,7 +334,7 @@ def _objects(
             return Absent("objects", reason, remedy)
         remedy = "name their files as COCO does, or set dataset.image_source=coco if ids are COCO's"
         return Absent("objects", reason, remedy)
-    files = [CocoObjects(path) for path in ([given] if given else instances_files(data))]
+    files = [coco_objects(path) for path in ([given] if given else instances_files(data))]
     if not files:
         looked = ", ".join(f"instances_{split}.json" for split in SPLITS)
         reason = f"no annotated objects were found; looked for {looked} in METAEVAL_DATA"

@@ -22,7 +22,7 @@ from metaeval.data.coco.files import (
     find_coco_captions,
     search_bases,
 )
-from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.coco.objects import CocoObjects, coco_objects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.download import given_path
 from metaeval.data.identity import sources_of
@@ -236,7 +236,7 @@ def _objects(
     if path is None:
         looked = ", ".join(map(str, files))
         return Absent("objects", f"no annotated objects were found; looked at {looked}", remedy)
-    objects = CocoObjects(path)
+    objects = coco_objects(path)
     sources[path.name] = objects.sha256
     if lacking := sum(i not in objects for i in ids):
         reason = f"{path}: {lacking:,} of the dataset's {len(ids):,} images are missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from metaeval.data.fields import Record, kind, records, unique_ids
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json
 from metaeval.readers.tables import is_number
+from metaeval.runs.files import file_state
 
 
 class CocoObjects(Mapping[ImageId, Objects]):
@@ -73,6 +75,16 @@ class CocoObjects(Mapping[ImageId, Objects]):
 
     def __str__(self) -> str:
         return f"{sum(len(o.labels) for o in self._objects.values()):,} objects in {self.path}"
+
+
+def coco_objects(path: Path) -> CocoObjects:
+    """The objects of a file: while it stays as it is, the runs of a program read it once."""
+    return _read(path, file_state(path) if path.is_file() else b"")
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, state: bytes) -> CocoObjects:
+    return CocoObjects(path)
 
 
 def _size(image: Record, image_id: ImageId, side: str, path: Path) -> float:

@@ -49,20 +49,25 @@ def generate(
 
     Raises ConfigError for an unknown split or numbers that make no sense.
     """
+    count = _checked_count(split, n, seed, n_captions)
+    return (_scene(seed, split, i, n_captions) for i in range(count))
+
+
+def _checked_count(split: str, n: int | None, seed: int, n_captions: int) -> int:
+    """How many scenes are meant."""
     if split not in SPLITS:
         raise ConfigError(f"dataset.split must be one of {', '.join(SPLITS)}, not {split!r}")
-    usual, base = SPLITS[split]
-    count = usual if n is None else n
+    count = SPLITS[split][0] if n is None else n
     for name, value, most in (("n", count, 99_999), ("captions per scene", n_captions, 20)):
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise ConfigError(f"scenes: {name} must be a whole number in 1…{most:,}: {value!r}")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ConfigError(f"dataset.seed must be a whole number: {seed!r}")
-    return (_scene(seed, split, i, base + 1 + i, n_captions) for i in range(count))
+    return count
 
 
-def _scene(seed: int, split: str, index: int, image_id: int, n_captions: int) -> SceneGraph:
-    draw = Draw("scenes", seed, split, index)
+def _scene(seed: int, split: str, index: int, n_captions: int) -> SceneGraph:
+    draw, image_id = Draw("scenes", seed, split, index), SPLITS[split][1] + 1 + index
     graph = compose(draw, image_id, list(SPLITS).index(split), len(SPLITS))
     return replace(graph, captions=Teller(graph, draw).captions(n_captions))
 
@@ -373,10 +378,17 @@ def load_scenes(
     ).limited(limit)
 
 
+def _generated(split: str, n: int | None, seed: int, n_captions: int) -> list[SceneGraph]:
+    """The next run of a program often has the same scenes, or fewer of them."""
+    count, made = _checked_count(split, n, seed, n_captions), _made(split, seed, n_captions)
+    made += [_scene(seed, split, i, n_captions) for i in range(len(made), count)]
+    return made[:count]
+
+
 @lru_cache(maxsize=2)
-def _generated(split: str, n: int | None, seed: int, n_captions: int) -> tuple[SceneGraph, ...]:
-    """The last two stay: the next run of a program often has the same scenes."""
-    return tuple(generate(split, n, seed, n_captions))
+def _made(split: str, seed: int, n_captions: int) -> list[SceneGraph]:
+    """The first scenes of a split, as many as were needed so far."""
+    return []
 
 
 def _folder(cache: str | Path | None, seed: int, split: str, size: int) -> Path:
