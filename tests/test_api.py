@@ -301,6 +301,7 @@ def test_a_run_is_the_commands(folder: Path) -> None:
     assert [text for text in ("height:300px", "&lt;html") if text not in cell] == []
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_says_why(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown metric 'blue'"):
         metaeval.run("replace", metrics=["blue"], dataset="scenes", quiet=True)

@@ -127,6 +127,7 @@ def test_a_users_class(workplace: Path) -> None:
     assert findings("checked_class.single", batched=False)["scores"] == (True, "float64 [21, 1]")
 
 
+@pytest.mark.slow
 def test_the_command_finds_what_only_another_process_shows(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,6 +148,7 @@ def test_the_command_refuses_in_one_line(
     ]
 
 
+@pytest.mark.slow
 def test_options_that_are_not_metaevals_are_those_of_the_class(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_program_with_packages_of_these_names_uses_the_library(tmp_path: Path)
     assert where.startswith(str(Path(metaeval.__file__).parent))
 
 
+@pytest.mark.slow
 def test_the_command_runs_a_metric_from_the_users_experiments_package(tmp_path: Path) -> None:
     users_packages(tmp_path)
     done = python(

@@ -72,6 +72,7 @@ MODELS = ("bertscore", "clipscore", "refclipscore")
 DOWNLOAD = tuple(f"metric.{name}.download=true" for name in MODELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [(), DOWNLOAD], ids=["by default", "download=true"])
 def test_without_weights_the_rows_are_skipped_and_no_one_connects(
     tmp_path: Path, asked: tuple[str, ...]

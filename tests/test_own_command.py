@@ -227,6 +227,7 @@ def test_an_empty_list_of_metrics_is_meant() -> None:
     assert selected(compose_config(["metrics=[]"])) == []
 
 
+@pytest.mark.slow
 def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> None:
     """Metrics of images score them; those of references are skipped, and no system is compared."""
     scenes = load_scenes(limit=4)

@@ -51,6 +51,7 @@ def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     assert len(list(tmp_path.glob("P/*/report.html"))) == 2
 
 
+@pytest.mark.slow
 def test_a_sweep_over_judgement_datasets_has_values(tmp_path: Path) -> None:
     """Two tables of judged captions: an experiment without ρ."""
     for k in range(2):

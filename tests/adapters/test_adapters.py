@@ -100,6 +100,7 @@ def test_one_reference_may_be_a_string() -> None:
         CiderModule().compute(predictions=captions, references=references)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["torchmetrics", "evaluate"])
 def test_a_missing_package_is_named_with_its_installation(package: str) -> None:
     code = (

@@ -131,6 +131,7 @@ assert kinds() == before, (before, kinds())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(torch.backends.cudnn, "rnn"), reason="torch before 2.9")
 def test_full_float32_leaves_the_callers_switches_as_they_were() -> None:
     """Whichever of torch's two sets of switches the caller used; in a process for each."""

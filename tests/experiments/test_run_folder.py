@@ -161,6 +161,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
         run_configured(config, tmp_path / "OUT")
 
 
+@pytest.mark.slow
 def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -74,6 +74,7 @@ def test_every_class_runs_on_java_11() -> None:
             assert int.from_bytes(head[6:8], "big") == JAVA_11
 
 
+@pytest.mark.slow
 def test_building_it_again_gives_the_same_bytes(tmp_path: Path) -> None:
     javac, libraries = find_compiler(), find_libraries()
     for part in (javac, libraries):

@@ -197,6 +197,7 @@ def test_the_measure_sees_what_is_wrong(page: Page, written: Callable[[Maker], P
         page.run("document.querySelector('main').lastElementChild.remove()")
 
 
+@pytest.mark.slow
 def test_p_values_are_printed(page: Page, written: Callable[[Maker], Path]) -> None:
     run = written(judgments)
     page.open((run / files.REPORT).as_uri())

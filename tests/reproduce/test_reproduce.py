@@ -381,6 +381,7 @@ def test_merges_and_aliases_are_read_as_the_shipped_papers_write_them(tmp_path: 
     assert read_yaml(tmp_path / "m.yaml")["b"] == {"x": 3, "y": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", ["gonzalez2022metrics", "wang2021faier"])
 def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None:
     known = papers()
@@ -393,6 +394,7 @@ def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None
         assert set(verdicts.values()) <= {"equal", "other model"}
 
 
+@pytest.mark.slow
 def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
     config = compose_config(
         [

@@ -143,6 +143,7 @@ def test_the_command_is_refused_while_another_run_writes(tmp_path: Path) -> None
     assert content(tmp_path / "OUT") == before
 
 
+@pytest.mark.slow
 def test_a_folder_named_by_the_time_is_a_new_one(tmp_path: Path) -> None:
     for mode, options in (("run", ()), ("sweep", ("seed=0,1", "-m"))):
         name = rf"hydra.{mode}.dir='it\'s ${{now:%Y}}/{mode}'"

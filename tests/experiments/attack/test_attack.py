@@ -229,6 +229,7 @@ def judged(tmp_path: Path, url: str, calls: int) -> MeasuredResult:
     return result
 
 
+@pytest.mark.slow
 def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(tmp_path: Path) -> None:
     with LoopbackEndpoint(0.0) as endpoint:
         result = judged(tmp_path / "enough", endpoint.url, 2000)

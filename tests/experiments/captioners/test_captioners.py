@@ -75,6 +75,7 @@ def karpathy(coco_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_images_left_out_are_no_mistake_of_a_systems_file(karpathy: Path) -> None:
     done = metaeval(

@@ -98,6 +98,7 @@ def test_groups_by_length_and_fit_follow_the_images_given() -> None:
     assert [g.label for g in groups if "Random" in g.by] == ["0.00", "0.50", "1.00"]
 
 
+@pytest.mark.slow
 def test_a_run_with_three_seeds(tmp_path: Path) -> None:
     """Two further seeds: other captions, other scores; and the numbers of the run stay its own."""
 

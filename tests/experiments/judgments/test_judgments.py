@@ -239,6 +239,7 @@ def with_lines(folder: Path, lines: list[dict[str, Any]], **options: str) -> Jud
     return load_table(file=write_lines(folder / "lines.jsonl", lines), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratings", ["mean", "each"])
 def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     """The expectation over which rating of each caption is left out: Pearson of all choices."""

@@ -58,6 +58,7 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     assert scored["BLEU-1"].status == "ok"  # it runs with some references
 
 
+@pytest.mark.slow
 def test_a_metric_whose_columns_have_other_names_without_references(tmp_path: Path) -> None:
     """BERTScore's column names the model that is there, but only where it runs; CHAIR's names its
     truth, which is objects alone without references. The page was not written before."""

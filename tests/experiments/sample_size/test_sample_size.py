@@ -12,6 +12,7 @@ from metaeval.runs import files
 from tests.shared import run_here
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_the_whole_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

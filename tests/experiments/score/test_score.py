@@ -116,6 +116,7 @@ def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> N
     assert cider.value("mean") == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> None:
     score(*arguments(), "hydra.run.dir=two", cwd=folder)
     whole = {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()}

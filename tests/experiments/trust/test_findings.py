@@ -33,6 +33,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
     return run.result
 
 
+@pytest.mark.slow
 def test_every_finding_is_the_experiments_own_paired_comparison(result: MeasuredResult) -> None:
     found = {(f.source, f.part, f.metric): f for f in findings(result)}
     for key, against in result.controls.items():

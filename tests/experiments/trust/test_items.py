@@ -85,6 +85,7 @@ def test_an_item_runs_again_after_its_code_or_its_data_were_edited(tmp_path: Pat
     assert trust(tmp_path, "OUT") == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", ["[callable]", "[callable,rouge_l,length]"])
 def test_the_controls_are_the_batterys_and_nothing_is_added(listed: str, tmp_path: Path) -> None:
     (tmp_path / "battery.yaml").write_text(BATTERY)
@@ -111,6 +112,7 @@ def test_the_controls_are_the_batterys_and_nothing_is_added(listed: str, tmp_pat
     assert "too few" not in str({e["why_not"] for e in evidence if e["item"] == "drawn"})
 
 
+@pytest.mark.slow
 def test_a_battery_whose_metric_fails_everywhere_is_not_done(tmp_path: Path) -> None:
     (tmp_path / "battery.yaml").write_text(BATTERY)
     (tmp_path / "edited.py").write_text("def score(captions):\n    raise ValueError('no')\n")

@@ -215,6 +215,7 @@ def test_a_budget_of_tokens_or_money_is_never_exceeded(lengths: Served) -> None:
     assert 0.02 < 0.0012 * (len(lengths.bodies) - before) <= 0.04
 
 
+@pytest.mark.slow
 def test_no_request_is_faster_than_allowed_and_a_429_holds_all(
     httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def test_every_flow_of_a_real_plan_is_drawn_and_labelled(page: Page, transport: 
     assert page.requests == [(transport / "report.html").as_uri()]
 
 
+@pytest.mark.slow
 def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path) -> None:
     payloads = visit(page, transport, "VIFIDEL (gold objects)")
     choose(page, "Human")
@@ -380,6 +381,7 @@ def test_photos_stand_behind_the_regions_and_nothing_is_fetched(page: Page, grou
     assert all(url == file or url.startswith("data:image/jpeg") for url in page.requests)
 
 
+@pytest.mark.slow
 def test_drawings_fit_narrow_screens_and_the_dark(
     page: Page, grounded: Path, transport: Path
 ) -> None:
