@@ -67,7 +67,7 @@ from metaeval.stats.significance.comparison import (
 from metaeval.stats.significance.paired_differences import williams_test
 
 EXAMPLES = 3  # captions of each kind for each metric
-FEW_VALUES = 20  # a column with fewer different scores is overstated by τ-c
+FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
 LONG = 1.5  # times the references' length, from which the page says so
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
@@ -446,7 +446,10 @@ class PeopleAgreement(NamedTuple):
 
 
 def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | None:
-    """How far one rating agrees with the others of the same caption: a metric's ceiling.
+    """How far one rating agrees with the others of the same caption.
+
+    What to hold a metric's value against, and no ceiling: the mean of several ratings agrees better
+    with them than one rating does, and so may a metric.
 
     The others are separate rows, or their mean, according to the protocol. The files do not say
     who gave a rating, so raters are exchangeable (`rater_agreement`). `None` unless all rated
@@ -651,7 +654,7 @@ def _warnings(dimension: Dimension) -> Iterator[str]:
         if (n := len(np.unique(c.scores[~np.isnan(c.scores)]))) < FEW_VALUES
     ]
     if few and dimension.statistic == "kendall_tau_c":
-        yield f"τ-c overstates metrics with few values; compare by τ-b: {', '.join(few)}."
+        yield f"τ-c depends on the number of values, which is small; compare by τ-b: {', '.join(few)}."
     tied = [name for name, each in values.items() if (each["tied"].value or 0) >= NEARLY_ALL]
     if tied:
         yield (
