@@ -172,7 +172,7 @@ def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
     ]
 
 
-def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
+def page_of(folder: Path, values: list[ReproducedValue], **more: object) -> str:
     """The page of a run with these values of one item."""
     of_item = {
         "paper": "p<q>",
@@ -185,6 +185,7 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
         "note": "A note",
         "axis": "",
         "command": "python -m metaeval",
+        "computable": True,
         **more,
     }
     extras = (
@@ -224,6 +225,16 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
     for part in ("A &lt;paper&gt;", "a &lt; b", "python -m metaeval"):
         assert part in page
     assert page.count('<div class="not-run">') == 3
+
+
+def test_a_value_whose_model_is_missing_has_a_command(tmp_path: Path) -> None:
+    """An example has no command of a run; an item whose images are missing has none at all."""
+    values = not_run("p", item(cells={"Near": 12.3}), "no weights")
+    command = "<code>python -m metaeval.reproduce p/t1</code>"
+    assert command in page_of(tmp_path / "example", values, paper="p", command="")
+    missing = page_of(tmp_path / "missing", values, paper="p", command="", computable=False)
+    assert "no weights" in missing
+    assert command not in missing
 
 
 def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
