@@ -252,6 +252,17 @@ def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
         item(cells={"A": {"HC": 1.0}}, axis="references")
 
 
+def test_columns_that_are_numbers_are_in_order_and_ours_has_one_digit_more(tmp_path: Path) -> None:
+    cells = {"A": {"5": 0.12, "48": 0.727272}, "B": {"0": 50.0}}
+    one = item(cells=cells, axis="references", scale=1, uncertainty=None)
+    values = compare_values("p", one, {"A": {"5": 0.1234567, "48": 0.7654321}, "B": {"0": 49.51}})
+    page = page_of(tmp_path, values, paper="p", axis=one.axis)
+    table = page[page.index("<h3>Table 1</h3>") :]
+    heads = re.findall(r'<th scope="col" class="number">(\d+)</th>', table)
+    assert heads == ["0", "5", "48"]
+    assert re.findall(r"<br>([\d.]+)<br>", table) == ["0.1235", "0.765432", "49.51"]
+
+
 def test_items_share_a_run_and_captioners_can_be_replaced(tmp_path: Path) -> None:
     computed = Reproduction(tmp_path, "mine.json")
     run = {"experiment": "captioners", "captions": "captioners"}
