@@ -18,7 +18,7 @@ from metaeval.experiments.judgments.sample import write_score_columns, write_tab
 from metaeval.experiments.means import GroupMeans, Mask, Units, merged, too_few_draws
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.papers.expected import cells_of
+from metaeval.papers.expected import cells_of, item_of
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
@@ -249,7 +249,7 @@ def statistics(
             if group in of_groups:
                 against[measure.key] = of_groups[group]
     preferred = (pairs.votes[:, 0] - pairs.votes[:, 1]).astype(np.float64)
-    published = _published(pairs, config.dataset.get("limit"))
+    known = published(pairs, config.dataset.get("limit"))
     return MeasuredResult(
         experiment="forced_choice",
         dataset=pairs.name,
@@ -290,7 +290,7 @@ def statistics(
             for n in pairs.n_references
             for group, share in votes.items()
         },
-        published=(published,) if published.values else (),
+        published=(known,) if known.values else (),
         extras=(
             *_label_agreement(pairs),
             disagreements(pairs, scores, list(columns.values()), preferred),
@@ -511,9 +511,10 @@ def disagreements(
     return Extra.of("examples", title, records, kind="examples", folded=True)
 
 
-def _published(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
+def published(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
     """The published accuracies on AudioCaps-Eval, or on PASCAL-50S with these labels and five
-    references; none for a part of the data, or for other data."""
+    references; none for a part of the data, or for other data. They cannot be compared where the
+    paper counts ties in another way."""
     if pairs.labels == "votes":
         source, paper, item, n = FENSE, "zhou2022fense", "audiocaps", pairs.n_references[0]
         whole = pairs.name == "audiocaps_eval" and len(pairs) == _AUDIOCAPS_PAIRS
@@ -521,8 +522,12 @@ def _published(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
         source, paper, item = _PASCAL50S[pairs.labels]
         n, whole = _FIVE, len(pairs) == 4000 and _FIVE in pairs.n_references
     printed = cells_of(paper, item) if whole and limit is None else {}
+    ties = str(item_of(paper, item).run.get("dataset.ties", "half"))
     return PublishedValues(
         source=source,
+        why_not=None
+        if ties == pairs.ties
+        else f"add dataset.ties={ties}, the paper's rule for ties",
         values={
             metric: {measure_of(n, group).key: value / 100 for group, value in of_metric.items()}
             for metric, of_metric in printed.items()

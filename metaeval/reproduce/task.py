@@ -101,6 +101,7 @@ class Reproduce(Streaming):
                 "note": item.note or (item.missing if not item.cells else ""),
                 "axis": item.axis,
                 "command": computed.command(item),
+                "computable": not item.missing,
             }
             for paper, item in chosen
         ]

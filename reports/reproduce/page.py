@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
@@ -65,7 +66,14 @@ def _summary(values: Sequence[Record], items: Sequence[Record]) -> Markup:
         differing=[value for value in printed if value["verdict"] == "differs"],
         missing=missing,
         items={(item["paper"], item["item"]): item for item in items},
+        shown=_shown,
     )
+
+
+def _shown(value: Record) -> str:
+    """Our value with a digit more than the printed one; four digits at least, six at most."""
+    digits = Decimal(f"{value['published'] or 0:g}").normalize().as_tuple().digits
+    return f"{value['ours']:.{min(max(len(digits) + 1, 4), 6)}g}"
 
 
 def _paper(
@@ -81,7 +89,9 @@ def _paper(
     for item in items:
         grouped.setdefault(item["table"], []).append(item)
     tables = [_table(title, group, of_item) for title, group in grouped.items()]
-    html = rendered("reproduce_paper.html.j2", paper=items[0], tables=tables, charts=drawn)
+    html = rendered(
+        "reproduce_paper.html.j2", paper=items[0], tables=tables, charts=drawn, shown=_shown
+    )
     return Block(name, name, html, figures=figures)
 
 
@@ -91,14 +101,19 @@ def _table(
     """A table as the paper has it: `cells` are (row, part, column) → values, `reasons` are
     (verdict, reason) → rows."""
     cells: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    numbers: dict[tuple[str, str], float] = {}
     reasons: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for item in items:
         for value in of_item[item["paper"], item["item"]]:
             cells[value["row"], item["part"], value["column"]].append(value)
+            if item["axis"]:
+                numbers[item["part"], value["column"]] = float(value["cell"])
             if value["reason"]:
                 reasons[value["verdict"], value["reason"]][value["row"]] = None
     columns = list(dict.fromkeys((part, column) for _, part, column in cells))
     parts = list(dict.fromkeys(part for part, _ in columns))
+    if len(numbers) == len(columns):
+        columns.sort(key=lambda column: numbers[column])
     return {
         "title": items[0]["title"] if len(items) == 1 else title,
         "items": items,

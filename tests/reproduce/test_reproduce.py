@@ -172,7 +172,7 @@ def test_values_of_a_function_are_compared_like_those_of_a_run() -> None:
     ]
 
 
-def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
+def page_of(folder: Path, values: list[ReproducedValue], **more: object) -> str:
     """The page of a run with these values of one item."""
     of_item = {
         "paper": "p<q>",
@@ -185,6 +185,7 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: str) -> str:
         "note": "A note",
         "axis": "",
         "command": "python -m metaeval",
+        "computable": True,
         **more,
     }
     extras = (
@@ -226,6 +227,16 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
     assert page.count('<div class="not-run">') == 3
 
 
+def test_a_value_whose_model_is_missing_has_a_command(tmp_path: Path) -> None:
+    """An example has no command of a run; an item whose images are missing has none at all."""
+    values = not_run("p", item(cells={"Near": 12.3}), "no weights")
+    command = "<code>python -m metaeval.reproduce p/t1</code>"
+    assert command in page_of(tmp_path / "example", values, paper="p", command="")
+    missing = page_of(tmp_path / "missing", values, paper="p", command="", computable=False)
+    assert "no weights" in missing
+    assert command not in missing
+
+
 def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
     cells = {"A": {"0": 50.0, "4": None}, "B": {"4": 1.0}}
     one = item(cells=cells, axis="references", uncertainty=None)
@@ -239,6 +250,17 @@ def test_an_item_with_numbers_as_cells_is_drawn(tmp_path: Path) -> None:
     assert "<figure" not in page_of(tmp_path / "c", values[1:], paper="p", axis=one.axis)
     with pytest.raises(ValidationError, match="'axis' needs numbers as cells; A has 'HC'"):
         item(cells={"A": {"HC": 1.0}}, axis="references")
+
+
+def test_columns_that_are_numbers_are_in_order_and_ours_has_one_digit_more(tmp_path: Path) -> None:
+    cells = {"A": {"5": 0.12, "48": 0.727272}, "B": {"0": 50.0}}
+    one = item(cells=cells, axis="references", scale=1, uncertainty=None)
+    values = compare_values("p", one, {"A": {"5": 0.1234567, "48": 0.7654321}, "B": {"0": 49.51}})
+    page = page_of(tmp_path, values, paper="p", axis=one.axis)
+    table = page[page.index("<h3>Table 1</h3>") :]
+    heads = re.findall(r'<th scope="col" class="number">(\d+)</th>', table)
+    assert heads == ["0", "5", "48"]
+    assert re.findall(r"<br>([\d.]+)<br>", table) == ["0.1235", "0.765432", "49.51"]
 
 
 def test_items_share_a_run_and_captioners_can_be_replaced(tmp_path: Path) -> None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.errors import ConfigError
-from metaeval.experiments.forced_choice.statistics import GroupedOutcomes, choice_outcomes
+from metaeval.experiments.forced_choice.statistics import (
+    GroupedOutcomes,
+    choice_outcomes,
+    published,
+)
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
@@ -71,6 +77,29 @@ def test_wrong_ties_and_direct_labels(tmp_path: Path) -> None:
         assert result.people[f"agreement_1{category}"].value == pytest.approx(share)
     family = read_info(tmp_path / "OUT" / files.RUN).metrics[0]
     assert family.n_scored + family.n_cached == 2 * 4  # two draws of two pairs
+
+
+@pytest.mark.parametrize(
+    ("labels", "ties", "metric", "printed", "why_not"),
+    [
+        ("direct", "wrong", "SPICE", 0.5, None),  # FAIEr's Table 3, MM
+        ("direct", "half", "SPICE", 0.5, "add dataset.ties=wrong, the paper's rule for ties"),
+        ("consensus", "half", "METEOR", 0.66, None),  # VIFIDEL's Table 6, MM
+        ("consensus", "wrong", "METEOR", 0.66, "add dataset.ties=half, the paper's rule for ties"),
+    ],
+)
+def test_printed_accuracies_are_compared_by_the_papers_rule_for_ties(
+    tmp_path: Path, labels: str, ties: str, metric: str, printed: float, why_not: str | None
+) -> None:
+    """SPICE ties so many pairs that its MM is 49.6 by one rule and 68.1 by the other."""
+    pascal50s(tmp_path, "cells")
+    few = load_pascal50s(tmp_path, labels=labels, ties=ties, n_references=5)
+    whole = replace(few, image=few.image * 2000)
+    known = published(whole, None)
+    assert known.values[metric]["agreement_5_MM"] == pytest.approx(printed)
+    assert known.why_not == why_not
+    assert not published(few, None).values
+    assert not published(whole, 4000).values
 
 
 def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> None:
