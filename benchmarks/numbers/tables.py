@@ -473,7 +473,7 @@ def compared(dataset: str) -> tuple[str, ...]:
 PAIR_TABLES = (
     *(
         Table(name, compared(name), metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns))
-        for name in ("sugarcrepe", "valse")
+        for name in ("sugarcrepe", "valse", "discourse_foil")
     ),
     Table(
         "sugarcrepe_pp",

@@ -76,6 +76,7 @@ DATA = {
     "coco_val2017": "coco",
     "coco_karpathy_test": "coco",
     "sugarcrepe": "sugarcrepe",
+    "discourse_foil": "discourse_foil",
     "flickr8k_expert": "flickr8k",
     "flickr8k_cf": "flickr8k",
     "composite": "composite",

@@ -313,6 +313,12 @@ PAIR_LOADERS = [
     ),
     benchmark("VALSE", "valse", make_valse, benchmarks.load_valse),
     benchmark("FOIL", "foil", make_foil, benchmarks.load_foil),
+    benchmark(
+        "DiscourseFOIL",
+        "discourse_foil",
+        pair_files.discourse_foil,
+        benchmarks.load_discourse_foil,
+    ),
     *tables("pairs", "pairs", PAIRS, read_pairs),
     *(
         one_file(f"scores, {name}", name, rows, score_values)
