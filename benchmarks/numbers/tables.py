@@ -466,14 +466,22 @@ def triplet_columns(run: MeasuredResult) -> list[Column]:
     return [*means, *kinds]
 
 
-def compared(dataset: str) -> tuple[str, ...]:
-    return (f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron",)
+def compared(dataset: str, more: str = "") -> tuple[str, ...]:
+    return (f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron{more}",)
 
 
 PAIR_TABLES = (
     *(
-        Table(name, compared(name), metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns))
-        for name in ("sugarcrepe", "valse", "discourse_foil")
+        Table(
+            name,
+            compared(name, more),
+            metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns),
+        )
+        for name, more in (
+            ("sugarcrepe", ""),
+            ("valse", ""),
+            ("discourse_foil", " metrics=[rule_based,bertscore,length,bigram_model,longest_copy]"),
+        )
     ),
     Table(
         "sugarcrepe_pp",
