@@ -743,6 +743,17 @@ def systems(results: Sequence[Result]) -> str:
 
 
 OTHER_TABLES = (
+    Table(
+        "coco2015",
+        ("-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",),
+        metric_table(
+            "pearson_M2",
+            lambda run: [
+                Column(m.title, (interval if m.key == "pearson_M2" else value)(m.key, three))
+                for m in run.declared
+            ],
+        ),
+    ),
     Table("trust-uses", (TRUST,), trust_uses, show=False),
     Table("trust-matrix", (TRUST,), trust_matrix),
     Table(

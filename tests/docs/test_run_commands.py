@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -77,6 +78,7 @@ DATA = {
     "coco_karpathy_test": "coco",
     "sugarcrepe": "sugarcrepe",
     "discourse_foil": "discourse_foil",
+    "coco2015": "coco2015",
     "flickr8k_expert": "flickr8k",
     "flickr8k_cf": "flickr8k",
     "composite": "composite",
@@ -90,6 +92,7 @@ OF_EXPERIMENT = {
     "pairs": "sugarcrepe",
     "arena": "pascal50s",
     "forced_choice": "pascal50s",
+    "systems": "coco2015",
 }
 
 
@@ -232,6 +235,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
             "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
         },
+    )
+    rng = random.Random(3)
+    columns = ("human", "CIDEr", "Length", "TER")
+    systems = [{"system": f"s{k}", **{c: rng.random() for c in columns}} for k in range(11)]
+    pd.DataFrame([*systems, {**systems[0], "system": "Human"}]).to_csv(
+        made / "systems.csv", index=False
     )
     battles = [
         {

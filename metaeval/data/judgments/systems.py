@@ -146,6 +146,8 @@ def load_systems(
         column: np.array([number_or_nan(r.get(column), path, w, column) for w, r in rows])
         for column in (*human, *metrics)
     }
+    for column in values:
+        check_name(column, file=path, record=None, field=column)
     every = np.ones(len(systems), dtype=np.bool_)
     some = ~np.isin(systems, list(without or ()))
     return SystemsTable(

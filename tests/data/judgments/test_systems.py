@@ -78,7 +78,9 @@ def test_what_is_refused(tmp_path: Path) -> None:
         load_systems(write_json(path, [{"system": "a", "CIDEr": 1}]))
     with pytest.raises(InputError, match="'two' occurs twice"):
         load_systems(write_json(path, [*ROWS, ROWS[0]]))
-    with pytest.raises(InputError, match=r"'50 %'.*"):
+    with pytest.raises(InputError, match="empty"):
+        load_systems(write_json(path, [{**ROWS[0], "": 1}]))
+    with pytest.raises(InputError, match=r"'50 %' is not a score"):
         load_systems(write_json(path, [{**ROWS[0], "CIDEr": "50 %"}, ROWS[1]]))
 
 
