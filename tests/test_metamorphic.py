@@ -642,6 +642,7 @@ DRAWN = frozenset(
         "high",
         "p",
         "p_adjusted",
+        "p_human",
         "rank_order_rho_tie_mean",
         "rank_order_rho_tie_std",
         "soft_pairwise_accuracy",

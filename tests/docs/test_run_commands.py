@@ -297,7 +297,8 @@ def small_config(page: str, command: str, folder: Path) -> DictConfig:
     words = [re.sub(r"=(DATA|\$METAEVAL_DATA)/", f"={data}/", word) for word in overrides(command)]
     attacks = "experiment=attack" in words  # a search scores thousands of captions
     few = attacks or re.search(r"-m |experiment=(references|sample_size|retrieval)", command)
-    if (page != "README.md" or few) and not re.search(r"\b(metrics?|regions)\b", command):
+    given = r"\b(metrics?|regions|experiment=systems)\b"  # a table of systems has its metrics
+    if (page != "README.md" or few) and not re.search(given, command):
         words.append("metrics=[cider,bleu]" if attacks else "metrics=[cider,bleu,controls]")
     words.append(f"paths.cache={folder / 'cache'}")
     config = compose_config(words)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -74,7 +74,7 @@ class SystemsTable:
     sets: Mapping[str, npt.NDArray[np.bool_]]
     controls: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = ()
-    sources: Mapping[str, str] | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
