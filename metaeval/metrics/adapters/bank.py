@@ -13,6 +13,7 @@ from metaeval.data.own.bank import FOLDER, BankEntry, bank_files
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import FileScorer, ScoresFileMetric
 from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.options import checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 
@@ -36,10 +37,11 @@ class BankMetric(Metric):
     name = "bank"
     needs = frozenset()
 
+    @checked
     def __init__(
         self,
         folder: str | Path | None = None,
-        only: Sequence[str] | None = None,
+        only: tuple[str, ...] | list[str] | None = None,
         data: str | Path | None = None,
     ) -> None:
         entries = bank_files(folder, data)
