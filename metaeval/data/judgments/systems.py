@@ -226,8 +226,8 @@ def load_coco2015(
         {name: np.array([s.values[name] for _, s in pairs]) for name in METRICS.values()},
         {
             "not replaced": ~later & ~people,
-            "also replaced": ~people,
-            "not replaced, and Human": ~later,
+            "with replaced": ~people,
+            "with Human": ~later,
         },
         sources=sources,
         notes=(

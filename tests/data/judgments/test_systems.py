@@ -90,8 +90,8 @@ def test_a_later_submission_of_the_same_name_is_told_apart(tmp_path: Path) -> No
     assert table.systems == ("A", "B (1)", "B (2)", "Human")
     assert {name: v.tolist() for name, v in table.sets.items()} == {
         "not replaced": [True, False, False, False],
-        "also replaced": [True, True, True, False],
-        "not replaced, and Human": [True, False, False, True],
+        "with replaced": [True, True, True, False],
+        "with Human": [True, False, False, True],
     }
     assert table.human["M2"].tolist() == [0.2, 1.2, 1.2, 9.0]
     notes = " ".join(table.notes)
@@ -108,8 +108,8 @@ def test_the_real_leaderboards(coco_root: Path) -> None:
     table = load_coco2015(data=coco_root)
     assert {name: int(v.sum()) for name, v in table.sets.items()} == {
         "not replaced": 11,
-        "also replaced": 15,
-        "not replaced, and Human": 12,
+        "with replaced": 15,
+        "with Human": 12,
     }
     notes = " ".join(table.notes)
     assert "ACVT, Berkeley LRCN, PicSOM: metrics scored a later submission" in notes
