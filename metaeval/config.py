@@ -295,7 +295,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     citation = tuple(node.get(CITATION, ()))
     if "of" not in node:
         metric: Metric = component(node, f"metric.{name}")
-        _cite(metric, citation)
+        _cite(metric, [*metric.citation, *citation])  # of the score bank each file has its own
         return metric
     if name in within:
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")

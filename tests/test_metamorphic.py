@@ -279,6 +279,22 @@ class Input:
 
 OWN_METRICS = ("overlap", "twin", "minus")
 METRICS = ["rouge_l", "length", *OWN_METRICS]
+
+
+def ranked_systems() -> Records:
+    rng = random.Random(5)
+    quality = [rng.random() for _ in range(12)]
+    return [
+        {
+            "system": f"s{k:02d}",
+            "human": value,
+            "overlap": value + rng.gauss(0, 0.2),
+            "length": rng.randint(7, 12),
+        }
+        for k, value in enumerate(quality)
+    ]
+
+
 SHARED = {"report": "none", "cache__enabled": False, "paths__data": "none"}
 MEASURED = {**SHARED, "stats__replicates": 60, "metrics": METRICS, **own_metrics(OWN_METRICS)}
 TESTED = {**MEASURED, "task__permutations": 60}
@@ -410,6 +426,18 @@ INPUTS: dict[str, Input] = {
             "task__network__hidden": 8,
             "task__losses__batch": 12,
             "task__training__epochs": 1,
+        },
+    ),
+    "systems": Input(
+        {"systems.jsonl": ranked_systems()},
+        {
+            **SHARED,
+            "stats__replicates": 60,
+            "task__permutations": 60,
+            "dataset": "systems",
+            "dataset__file": "systems.jsonl",
+            "dataset__human": ["human"],
+            "dataset__metrics": ["overlap", "length"],
         },
     ),
     "trust": Input(
@@ -614,6 +642,7 @@ DRAWN = frozenset(
         "high",
         "p",
         "p_adjusted",
+        "p_human",
         "rank_order_rho_tie_mean",
         "rank_order_rho_tie_std",
         "soft_pairwise_accuracy",
@@ -681,6 +710,7 @@ EXEMPT: dict[tuple[str, str], str] = {
     },
     ("attack", "references"): "the first reference is copied",
     ("reproduce", "metrics"): "each item of a paper has its own metrics",
+    ("systems", "metrics"): "the table has the metrics",
 }
 
 

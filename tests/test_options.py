@@ -68,6 +68,7 @@ CONFIGURATIONS = {
     "attack": ("experiment=attack", "dataset=scenes"),
     "trust": ("experiment=trust",),
     "reproduce": ("experiment=reproduce",),
+    "systems": ("experiment=systems", "dataset=systems", "dataset.file=x.csv"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
     "coco": ("experiment=models", "dataset=coco", "dataset.captions=x.json"),
     "train_clip": ("experiment=train_clip", "dataset=scenes"),
@@ -83,6 +84,7 @@ READER = {
     "ClipPairs": "forced_choice",
     "Battles": "arena",
     "CaptionPairs": "pairs",
+    "SystemsTable": "systems",
 }
 _CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
 for _file in sorted((installation.conf() / "dataset").glob("*.yaml")):

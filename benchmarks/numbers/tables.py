@@ -466,14 +466,22 @@ def triplet_columns(run: MeasuredResult) -> list[Column]:
     return [*means, *kinds]
 
 
-def compared(dataset: str) -> tuple[str, ...]:
-    return (f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron",)
+def compared(dataset: str, more: str = "") -> tuple[str, ...]:
+    return (f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron{more}",)
 
 
 PAIR_TABLES = (
     *(
-        Table(name, compared(name), metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns))
-        for name in ("sugarcrepe", "valse")
+        Table(
+            name,
+            compared(name, more),
+            metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns),
+        )
+        for name, more in (
+            ("sugarcrepe", ""),
+            ("valse", ""),
+            ("discourse_foil", " metrics=[rule_based,bertscore,length,bigram_model,longest_copy]"),
+        )
     ),
     Table(
         "sugarcrepe_pp",
@@ -735,6 +743,17 @@ def systems(results: Sequence[Result]) -> str:
 
 
 OTHER_TABLES = (
+    Table(
+        "coco2015",
+        ("-m metaeval experiment=systems dataset=coco2015 dataset.human=[M2]",),
+        metric_table(
+            "pearson_M2",
+            lambda run: [
+                Column(m.title, (interval if m.key == "pearson_M2" else value)(m.key, three))
+                for m in run.declared
+            ],
+        ),
+    ),
     Table("trust-uses", (TRUST,), trust_uses, show=False),
     Table("trust-matrix", (TRUST,), trust_matrix),
     Table(

@@ -100,7 +100,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         if not isinstance(pairs, CaptionPairs):
             raise ConfigError(
                 "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
-                "sugarcrepe_pp, valse, foil or pairs"
+                "sugarcrepe_pp, valse, foil, rococo, discourse_foil or pairs"
             )
         if (control := self._control(config)) is not None:
             absent = control.bind(pairs.dataset)

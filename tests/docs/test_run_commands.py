@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -76,6 +77,8 @@ DATA = {
     "coco_val2017": "coco",
     "coco_karpathy_test": "coco",
     "sugarcrepe": "sugarcrepe",
+    "discourse_foil": "discourse_foil",
+    "coco2015": "coco2015",
     "flickr8k_expert": "flickr8k",
     "flickr8k_cf": "flickr8k",
     "composite": "composite",
@@ -89,6 +92,7 @@ OF_EXPERIMENT = {
     "pairs": "sugarcrepe",
     "arena": "pascal50s",
     "forced_choice": "pascal50s",
+    "systems": "coco2015",
 }
 
 
@@ -232,6 +236,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
         },
     )
+    rng = random.Random(3)
+    columns = ("human", "CIDEr", "Length", "TER")
+    systems = [{"system": f"s{k}", **{c: rng.random() for c in columns}} for k in range(11)]
+    pd.DataFrame([*systems, {**systems[0], "system": "Human"}]).to_csv(
+        made / "systems.csv", index=False
+    )
     battles = [
         {
             "image_id": i,
@@ -287,7 +297,8 @@ def small_config(page: str, command: str, folder: Path) -> DictConfig:
     words = [re.sub(r"=(DATA|\$METAEVAL_DATA)/", f"={data}/", word) for word in overrides(command)]
     attacks = "experiment=attack" in words  # a search scores thousands of captions
     few = attacks or re.search(r"-m |experiment=(references|sample_size|retrieval)", command)
-    if (page != "README.md" or few) and not re.search(r"\b(metrics?|regions)\b", command):
+    given = r"\b(metrics?|regions|experiment=systems)\b"  # a table of systems has its metrics
+    if (page != "README.md" or few) and not re.search(given, command):
         words.append("metrics=[cider,bleu]" if attacks else "metrics=[cider,bleu,controls]")
     words.append(f"paths.cache={folder / 'cache'}")
     config = compose_config(words)

@@ -10,6 +10,7 @@ from typing import Any
 import metaeval.corruptions.own.function as own_corruptions
 from metaeval.data.judgments import battles
 from metaeval.data.judgments.table import load_table
+from metaeval.data.own.bank import read_entry
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
 from metaeval.data.pairs import benchmarks, pairs
@@ -297,6 +298,21 @@ def read_frequencies(path: Path) -> Any:
     ]
 
 
+BANK_ENTRY = {
+    "metric": "CLAIR",
+    "benchmark": "thumb",
+    "citation": ["@misc{clair, title = {“CLAIR”}}", "chan2023clair"],
+    "source": "https://example.org",
+    "licence": "CC BY 4.0",
+    "reads": ["references", "image"],
+    "higher_is_better": True,
+}
+
+
+def read_bank_entry(path: Path) -> Any:
+    return read_entry(path.with_suffix(".csv")).model_dump(mode="json")
+
+
 PAIR_LOADERS = [
     benchmark("SugarCrepe", "sugarcrepe", pair_files.sugarcrepe, benchmarks.load_sugarcrepe),
     benchmark(
@@ -313,11 +329,18 @@ PAIR_LOADERS = [
     ),
     benchmark("VALSE", "valse", make_valse, benchmarks.load_valse),
     benchmark("FOIL", "foil", make_foil, benchmarks.load_foil),
+    benchmark(
+        "DiscourseFOIL",
+        "discourse_foil",
+        pair_files.discourse_foil,
+        benchmarks.load_discourse_foil,
+    ),
     *tables("pairs", "pairs", PAIRS, read_pairs),
     *(
         one_file(f"scores, {name}", name, rows, score_values)
         for name, rows in (("wide.csv", WIDE), ("long.jsonl", LONG), ("long.parquet", LONG))
     ),
+    one_file("score bank", "clair.yaml", BANK_ENTRY, read_bank_entry),
     one_file("corrupted elsewhere", "versions.csv", CORRUPTED, read_corrupted),
     one_file("given results", "results.json", GIVEN, read_given),
     Loader(

@@ -268,7 +268,7 @@ class _Reader:
         if self.columns is not None and name not in self.columns:
             return
         self.names.setdefault(name)
-        value = _number(row.fields.get(field), path, row.where, field)
+        value = number_or_nan(row.fields.get(field), path, row.where, field)
         of_item = self.scores.setdefault(item, {})
         if name not in of_item:
             of_item[name] = value, f"{path.name}, {row.where}"
@@ -325,7 +325,7 @@ def _score_columns(
     for name in fields:
         if name in known or (declared and name not in declared):
             continue
-        cells = [row for t in tables for row in t.rows if _like_a_number(row.fields.get(name))]
+        cells = [row for t in tables for row in t.rows if like_a_number(row.fields.get(name))]
         if cells:
             numbers[name] = cells[0]
     path = tables[0].path
@@ -362,14 +362,14 @@ def _declared_columns(files: str | Path | Sequence[str | Path]) -> frozenset[str
     return frozenset(columns)
 
 
-def _like_a_number(value: Any) -> bool:
+def like_a_number(value: Any) -> bool:
     """Whether a cell is a number, or is written like one ("50%", "1_000", "0,5")."""
     if isinstance(value, str):
         return _NUMERIC.fullmatch(value.strip()) is not None
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
-def _number(value: Any, path: Path, where: str, field: str) -> float:
+def number_or_nan(value: Any, path: Path, where: str, field: str) -> float:
     """A score; NaN where there is none."""
     if value is None or value == "" or value != value:
         return math.nan

@@ -7,6 +7,10 @@ under the same `id`.
 
 The others have a file `KIND.json` a kind, with a list of records or an object name → record.
 
+DiscourseFOIL (Lin et al. 2025): `DiscourseFOIL-200.json`, long captions of images of COCO and SA-1B
+with a hallucination (`hall_caption`) and as people corrected it (`human_corrected_hall_caption`,
+where `fixed` is "true"). `caption`, another description of the image, is the reference.
+
 RoCOCO (Park et al. 2024), one word replaced: records with `image` (the file's name) and `caption`,
 a list of human captions followed by their altered versions: five of each, or six human ones and
 five altered ones. The kinds are what the new word is: of the same concept as the old one, of
@@ -58,6 +62,7 @@ PEOPLE = 3  # judged each pair of VALSE
 VALID = 2  # of them, from where a pair counts
 # benchmark → its title, and where to get its files
 _SOURCES = {
+    "discourse_foil": ("DiscourseFOIL", "https://github.com/ShaoqLin/DiscoSG"),
     "rococo": ("RoCOCO", "https://github.com/pseulki/rococo"),
     "sugarcrepe": ("SugarCrepe", "https://github.com/RAIVNLab/sugar-crepe (folder data)"),
     "sugarcrepe_pp": ("SugarCrepe++", "https://github.com/Sri-Harsha/scpp (folder data)"),
@@ -170,6 +175,21 @@ def load_rococo(
         chosen = [k for k in chosen if _is_there("rococo", k, root, options)] or chosen[:1]
     left_out = "altered captions equal a true one and were left out."
     return _load("rococo", chosen, root, _altered, limit, options, left_out)
+
+
+@checked
+def load_discourse_foil(
+    root: str | Path | None = None, limit: Limit = None, **options: Unpack[PairOptions]
+) -> CaptionPairs:
+    """DiscourseFOIL: 199 captions of about 180 words, with a hallucination and corrected.
+
+    The file is looked for in `discourse_foil` in the data folder; `limit` and `options` are as in
+    `load_sugarcrepe`. Records without a correction, or with two equal captions, are left out and
+    counted.
+    """
+    left_out = "records were left out: nobody corrected the caption, or both are equal."
+    kinds = ["DiscourseFOIL-200"]
+    return _load("discourse_foil", kinds, root, _corrected, limit, options, left_out)
 
 
 @checked
@@ -353,6 +373,24 @@ def _validated(record: _Record, validated: bool) -> Iterator[CaptionPair | None]
         made_from=record.text("orig_caption") if "orig_caption" in record.fields else None,
         file=name,
         source=record.photograph(name, "image_file"),
+    )
+
+
+def _corrected(record: _Record) -> Iterator[CaptionPair | None]:
+    """DiscourseFOIL's pair; `None` for a record that has no correction."""
+    true, false = record.text("human_corrected_hall_caption"), record.text("hall_caption")
+    if record.fields.get("fixed") != "true" or true == false:  # not "false" or "not clear"
+        yield None
+        return
+    name = record.text("image_url").rpartition("/")[2]
+    yield CaptionPair(
+        name,
+        "hallucination",
+        true,
+        false,
+        references=(record.text("caption"),),
+        file=name,
+        source=source_of_file(name),
     )
 
 

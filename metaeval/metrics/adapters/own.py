@@ -407,6 +407,11 @@ class FileScorer(Scorer):
             "captions whose image has another id in the file": "captions",
         }
 
+    @property
+    def knows_images(self) -> bool:
+        """Whether the file has a score for some image of the dataset."""
+        return any(image_id is not None for image_id in self._ids)
+
     def context(self, index: int) -> bytes:
         return content_digest([self._ids[index] or "", *self.dataset.references[index]])
 

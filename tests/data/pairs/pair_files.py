@@ -131,6 +131,25 @@ def sugarcrepe_pp(folder: Path) -> Path:
     return folder
 
 
+def discourse_foil(folder: Path) -> Path:
+    """All of `SAID`, one record that nobody corrected and one whose captions are equal."""
+    records = [
+        {
+            "image_id": str(i),
+            "image_url": f"https://example.org/train2017/{i:012d}.jpg",
+            "caption": f"1. {other}\n2. {true}",
+            "hall_caption": false,
+            "human_corrected_hall_caption": true,
+            "fixed": "true",
+        }
+        for i, true, false, other in SAID
+    ]
+    first = records[0]
+    records += [{**first, "fixed": "not clear"}, {**first, "hall_caption": SAID[0][1]}]
+    write(folder / "discourse_foil" / "DiscourseFOIL-200.json", records)
+    return folder
+
+
 def write(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")

@@ -37,7 +37,7 @@ from tests.reports.run_files import write_run
 
 ROOT = Path(__file__).parents[3]
 # controls, and what users bring
-OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
+OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "bank", "judge"}
 WITHOUT = OWN | {
     "length",
     "brevity",

@@ -1,0 +1,1 @@
+"""Metrics that rank systems, against people, from a table of systems."""

@@ -1,0 +1,1 @@
+"""Scores for the score bank: `python -m metaeval.bank check FILE`."""

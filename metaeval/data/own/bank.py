@@ -1,0 +1,88 @@
+"""The score bank: metrics' scores that others computed, each file with a description next to it.
+
+`NAME.csv` has a record for each caption: `image_id`, `caption` and `score`. `NAME.yaml` says which
+metric it is, on which benchmark, what to cite, where the scores are from, their licence, and what
+the metric reads. Some files that authors published are described in `bank_entries/`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from metaeval.data.download import data_folder
+from metaeval.errors import InputError
+from metaeval.readers.files import user_path
+from metaeval.readers.tables import check_name
+from metaeval.readers.yaml_text import read_declared
+from metaeval.results.base import Model
+
+FOLDER = "scores"  # in the data folder
+PUBLISHED = Path(__file__).with_name("bank_entries")
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class BankEntry(Model):
+    """The description of a file of the score bank.
+
+    Attributes
+    ----------
+    metric
+        What tables call the scores; files with the same name are of one metric.
+    benchmark
+        The dataset that the scores were computed on, as `dataset=` calls it.
+    citation
+        What a paper that uses the scores cites: BibTeX entries, or keys of metaeval's.
+    source, licence
+        Where the scores are from, and their licence ("not stated" where there is none).
+    reads
+        What the metric reads besides the caption.
+    column
+        The column of the scores.
+    higher_is_better
+        Whether a better caption has the higher score.
+    """
+
+    metric: Text
+    benchmark: Text
+    citation: Annotated[tuple[Text, ...], Field(min_length=1)]
+    source: Text
+    licence: Text
+    reads: tuple[Literal["image", "references"], ...]
+    column: Text = "score"
+    higher_is_better: bool = True
+
+
+def description_of(file: Path) -> Path | None:
+    """The description of a file of scores: next to it, or one that metaeval has."""
+    places = file.with_suffix(".yaml"), PUBLISHED / f"{file.stem}.yaml"
+    return next((path for path in places if path.is_file()), None)
+
+
+def read_entry(file: Path) -> BankEntry:
+    """The entry of a file of scores. Raises InputError for a description that is not there, or not
+    as it should be."""
+    path = description_of(file)
+    if path is None:
+        raise InputError(f"{file.stem}.yaml, which describes it, is not next to it", file=file)
+    entry = read_declared(path, BankEntry)
+    check_name(entry.metric, file=path, record=None, field="metric")
+    return entry
+
+
+def bank_files(
+    folder: str | Path | None = None, data: str | Path | None = None
+) -> dict[Path, BankEntry]:
+    """The files of scores of a folder (default: `scores` in the data folder) that are described.
+
+    Raises InputError for a description that is not as it should be.
+    """
+    if folder is None and (top := data_folder(data)) is not None:
+        folder = top / FOLDER
+    if folder is None:
+        return {}
+    tables = sorted(user_path(folder).glob("*.csv"))
+    return {file: read_entry(file) for file in tables if description_of(file) is not None}

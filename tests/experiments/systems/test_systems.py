@@ -1,0 +1,144 @@
+"""How metrics rank systems: values by scipy and by hand, and those of the COCO 2015 challenge."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
+from tests.shared import run_here, write_json
+
+RNG = np.random.default_rng(7)
+HUMAN = RNG.normal(size=12)
+COLUMNS = {
+    "good": HUMAN + 0.3 * RNG.normal(size=12),
+    "TER": -HUMAN + RNG.normal(size=12),
+    "Length": np.round(RNG.normal(size=12) * 3),
+}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("systems")
+    rows = [
+        {"system": f"s{k:02d}", "human": HUMAN[k]} | {name: v[k] for name, v in COLUMNS.items()}
+        for k in range(12)
+    ]
+    return run_here(
+        folder,
+        "experiment=systems",
+        "dataset=systems",
+        f"dataset.file={write_json(folder / 't.json', rows)}",
+        "dataset.without=[s11]",
+        "dataset.controls=[Length]",
+        "dataset.lower_is_better=[TER]",
+        "stats.replicates=400",
+        "task.permutations=2000",
+    )
+
+
+def value(result: Any, metric: str, key: str) -> float:
+    return float(result.metric(metric).numbers[key].value)
+
+
+def test_correlations_are_scipys(result: Any) -> None:
+    for name, column in COLUMNS.items():
+        x = -column if name == "TER" else column
+        for key, function in (
+            ("pearson", pearsonr), ("spearman", spearmanr), ("kendall_tau_b", kendalltau),
+        ):  # fmt: skip
+            expected = function(x[:11], HUMAN[:11])[0]
+            assert value(result, name, f"{key}_human") == pytest.approx(expected, abs=1e-9)
+        assert value(result, name, "pearson_human_all") == pytest.approx(pearsonr(x, HUMAN)[0])
+        low, high = result.metric(name).numbers["pearson_human"].interval
+        assert -1 <= low < value(result, name, "pearson_human") < high <= 1
+
+
+def test_one_system_left_out(result: Any) -> None:
+    (row,) = [
+        r
+        for r in result.extra("influence").records
+        if (r["metric"], r["statistic"]) == ("good", "r")
+    ]
+    kept = [np.arange(11) != k for k in range(11)]
+    each = [pearsonr(COLUMNS["good"][:11][k], HUMAN[:11][k])[0] for k in kept]
+    assert row["lowest"] == pytest.approx(min(each))
+    assert row["lowest_without"] == f"s{int(np.argmin(each)):02d}"
+    assert row["highest"] == pytest.approx(max(each))
+    assert row["highest_without"] == f"s{int(np.argmax(each)):02d}"
+
+
+def test_metrics_are_compared_by_williams_test(result: Any) -> None:
+    """t by hand from the determinant of the correlation matrix (Steiger 1980, equation 7)."""
+    pair = result.comparison("pearson_human", "good", "TER")
+    data = np.array([COLUMNS["good"][:11], -COLUMNS["TER"][:11], HUMAN[:11]])
+    matrix = np.corrcoef(data)
+    r1, r2, r12, n = matrix[0, 2], matrix[1, 2], matrix[0, 1], 11
+    spread = 2 * np.linalg.det(matrix) * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - r12) ** 3
+    t = (r1 - r2) * math.sqrt((n - 1) * (1 + r12) / spread)
+    from scipy.stats import t as student
+
+    assert pair.tests[0].method == "Williams"
+    assert pair.tests[0].p == pytest.approx(2 * student.sf(abs(t), n - 3))
+    assert result.controls["pearson_human"].control == "Length"
+    assert result.comparison("accuracy_human", "good", "TER").tests[0].method != "Williams"
+
+
+def test_a_pair_of_a_system_and_its_copy_does_not_count() -> None:
+    x, y = [1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 0.0]
+    weights = np.array([[1, 1, 1, 1], [2, 0, 1, 3]])
+    expected = []
+    for row in weights:
+        drawn = np.repeat(np.arange(4), row)
+        pairs = [(a, b) for a in drawn for b in drawn if a != b]
+        alike = [np.sign(x[a] - x[b]) == np.sign(y[a] - y[b]) for a, b in pairs]
+        expected.append(np.mean(alike))
+    assert pairwise_accuracies(x, y, weights).tolist() == pytest.approx(expected)
+
+
+def test_the_p_value_counts_all_orders_of_few_systems() -> None:
+    x, y = HUMAN[:6], COLUMNS["TER"][:6]
+    observed = abs(pearsonr(x, y)[0])
+    each = [abs(pearsonr(x[list(order)], y)[0]) for order in permutations(range(6))]
+    exact = float(np.mean(np.array(each) >= observed - 1e-9))
+    assert permutation_p(x, y) == pytest.approx(exact)
+    drawn = permutation_p(x, y, arrangements=700)  # 6! = 720
+    assert drawn == pytest.approx(exact, abs=0.06)
+    assert drawn != permutation_p(x, y, arrangements=700, seed=1)
+    assert math.isnan(permutation_p([1, 1, 1], [1, 2, 3]))
+
+
+# Pearson's r with M2 on c40: those not replaced, all 15 joined rows, those not replaced with Human;
+# checked independently on the official files
+CHECKED = {
+    "SPICE": (0.93, 0.63, 0.89),
+    "METEOR": (0.85, 0.62, 0.52),
+    "CIDEr": (0.78, 0.55, 0.43),
+    "BLEU-4": (0.65, 0.44, 0.10),
+}
+
+
+@pytest.mark.coco
+def test_the_challenge_of_2015(coco_root: Path, tmp_path: Path) -> None:
+    if not (coco_root / "coco2015").is_dir():
+        pytest.skip("METAEVAL_DATA has no folder coco2015")
+    result = run_here(
+        tmp_path,
+        "experiment=systems",
+        "dataset.human=[M2]",
+        f"dataset.data={coco_root}",
+        "stats.replicates=100",
+        "task.permutations=1000",
+        "report.figures=false",
+    )
+    keys = [m.key for m in result.declared if m.key.startswith("pearson_M2")]
+    for name, expected in CHECKED.items():
+        assert [value(result, name, key) for key in keys] == pytest.approx(expected, abs=0.0051)
+    page = (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
+    assert "ACVT, Berkeley LRCN, PicSOM: metrics scored a later submission" in page

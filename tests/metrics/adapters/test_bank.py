@@ -1,0 +1,177 @@
+"""The score bank: described files as columns of a run, and the command that checks them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaeval.bank.__main__ import main
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.own.bank import read_entry
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.adapters.bank import BankMetric
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from tests.data.pairs import pair_files
+from tests.shared import run_here
+
+DESCRIBED = {
+    "metric": "CLAIR",
+    "benchmark": "table",
+    "citation": ["@misc{clair, title = {CLAIR}}"],
+    "source": "https://example.org",
+    "licence": "CC BY 4.0",
+    "reads": ["references"],
+}
+IMAGES = ("1.jpg", "2.jpg")
+HUMAN = ("a dog", "a cat")
+DATASET = CaptionDataset("table", IMAGES, HUMAN, (HUMAN, HUMAN), IMAGES, HUMAN)
+
+
+def bank_file(folder: Path, name: str, rows: list[tuple[Any, ...]], **described: Any) -> Path:
+    """NAME.csv with rows of image, caption and score, and NAME.yaml."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.yaml").write_text(json.dumps({**DESCRIBED, **described}))
+    file = folder / f"{name}.csv"
+    pd.DataFrame(rows, columns=["image_id", "caption", "score"]).to_csv(file, index=False)
+    return file
+
+
+def scores(bank: BankMetric, captions: list[str], index: list[int]) -> Any:
+    return score_captions(bank, DATASET, captions, np.array(index), MemoryStore())
+
+
+def test_files_of_one_metric_are_one_column(tmp_path: Path) -> None:
+    """Its scores on this dataset come before those on others, which fill what it does not have."""
+    bank_file(tmp_path, "a_other", [("1", "a dog", 9), ("1", "a fox", 3)], benchmark="thumb")
+    bank_file(tmp_path, "b_this", [("1.jpg", "a dog", 1), ("2.jpg", "a cat", 2)])
+    bank_file(tmp_path, "c", [("2.jpg", "a cat", 7)], metric="TER", higher_is_better=False)
+    bank_file(tmp_path, "d", [("77.jpg", "a cat", 7)], metric="Of other images")
+    (tmp_path / "not_described.csv").write_text("image_id,caption,score\n1.jpg,a dog,5\n")
+    bank = BankMetric(tmp_path)
+    assert [c.name for c in bank.columns] == ["CLAIR", "TER", "Of other images"]
+    assert bank.citation == tuple(DESCRIBED["citation"])
+    assert bank.reads == {"references"}
+    done = scores(bank, ["a dog", "a fox", "a cat", "a bird"], [0, 0, 1, 1])
+    assert [(c.name, c.higher_is_better) for c in done.columns] == [("CLAIR", True), ("TER", False)]
+    nan = np.nan
+    np.testing.assert_array_equal(done.scores, [[1, nan], [3, nan], [2, 7], [nan, nan]])
+    assert [c.name for c in BankMetric(tmp_path, only=["TER"]).columns] == ["TER"]
+    with pytest.raises(ConfigError, match=r"metric\.bank\.only: 'BLEU' not among CLAIR, TER"):
+        BankMetric(tmp_path, only=["BLEU"])
+
+
+def test_a_bank_without_scores_of_the_images_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    bank_file(tmp_path, "d", [("77.jpg", "a cat", 7)])
+    absent = BankMetric(tmp_path).bind(DATASET)
+    assert isinstance(absent, Absent)
+    assert "no scores of the 2 images" in absent.reason
+    assert isinstance(BankMetric(tmp_path / "nowhere").bind(DATASET), Absent)
+
+
+def test_what_a_description_must_say(tmp_path: Path) -> None:
+    file = bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)])
+    for change, problem in (
+        ({"licence": ""}, r"a\.yaml, field 'licence'"),
+        ({"reads": ["audio"]}, r"field 'reads.0': 'audio'"),
+        ({"citation": []}, r"field 'citation'"),
+        ({"page": 3}, r"field 'page'"),
+    ):
+        bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)], **change)
+        with pytest.raises(InputError, match=problem):
+            read_entry(file)
+    file.with_suffix(".yaml").unlink()
+    with pytest.raises(InputError, match=r"a\.yaml, which describes it, is not next to it"):
+        read_entry(file)
+
+
+def test_the_command_counts_what_a_file_covers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair_files.coco(tmp_path)
+    annotations = [
+        {"id": 7, "image_id": 139, "caption": caption, "foil": caption != "a dog"}
+        for caption in ("a dog", "a cat", "a cow")
+    ]
+    (tmp_path / "foil").mkdir()
+    content = json.dumps({"annotations": annotations})
+    (tmp_path / "foil/foilv1.0_test_2017.json").write_text(content)
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
+    rows = [("000139.jpg", "a dog", 0.5), ("000139.jpg", "a cat", ""), ("9.jpg", "a cow", 1)]
+    file = bank_file(tmp_path / "scores", "clair_foil", rows, benchmark="foil")
+    assert main(["check", str(file.with_suffix(".yaml"))]) == 0
+    printed = capsys.readouterr().out
+    assert "clair_foil.csv: CLAIR, 2 captions with a score; reads references" in printed
+    assert "licence: CC BY 4.0" in printed
+    assert "foil: 1 of 3 captions have a score" in printed
+    bank_file(tmp_path / "scores", "clair_foil", rows[2:], benchmark="foil")
+    assert main(["check", str(file)]) == 1
+    bank_file(tmp_path / "scores", "clair_foil", rows, benchmark="valse")
+    assert main(["check", str(file)]) == 0
+    assert "valse: not compared" in capsys.readouterr().out
+    for change in ({"benchmark": "nothing"}, {"benchmark": "scenes"}, {"column": "CLAIR"}):
+        bank_file(tmp_path / "scores", "clair_foil", rows, **change)
+        assert main(["check", str(file)]) == 2
+        assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.coco
+@pytest.mark.parametrize(("dataset", "tau"), [("flickr8k_expert", 53.03), ("composite", 63.45)])
+def test_fleur_as_published(dataset: str, tau: float, coco_root: Path, tmp_path: Path) -> None:
+    """Lee et al. (2024) print τ-c 53.0 and 63.5 of scores that they published."""
+    if not (coco_root / f"scores/fleur_{dataset}.csv").is_file():
+        pytest.skip("METAEVAL_DATA has no scores of FLEUR")
+    result = run_here(
+        tmp_path,
+        "experiment=judgments",
+        f"dataset={dataset}",
+        f"paths.data={coco_root}",
+        "metrics=[bank]",
+        "stats.replicates=10",
+        "task.permutations=10",
+        "task.fitted=false",
+        "report=none",
+    )
+    assert [m.name for m in result.metrics] == ["FLEUR"]
+    assert result.metric("FLEUR").citation == ("lee2024fleur",)
+    assert result.declared[0].title == "τ-c"
+    value = result.metric("FLEUR").numbers.value(result.declared[0].key)
+    assert 100 * value == pytest.approx(tau, abs=0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.coco
+def test_a_judge_as_recorded(coco_root: Path, tmp_path: Path) -> None:
+    """LLaVA-1.5-13B's answers, read by their leading number: τ-b 47.6, τ-c 33.5."""
+    path = coco_root / "judges/flickr8k_expert/llava-1.5-13b_references.parquet"
+    if not path.is_file():
+        pytest.skip("METAEVAL_DATA has no recorded judges")
+    table = pd.read_parquet(path)
+    numbers = [re.match(r"\s*(\d+)", answer) for answer in table["answer"]]
+    rows = [
+        (image, caption, float(number[1]) if number else "")
+        for image, caption, number in zip(table["image"], table["candidate"], numbers, strict=True)
+    ]
+    described = {"metric": "LLaVA-1.5-13B", "benchmark": "flickr8k_expert"}
+    bank_file(tmp_path / "bank", "llava", list(dict.fromkeys(rows)), **described)
+    result = run_here(
+        tmp_path,
+        "experiment=judgments",
+        f"paths.data={coco_root}",
+        "metrics=[bank]",
+        f"metric.bank.folder={tmp_path / 'bank'}",
+        "stats.replicates=10",
+        "task.permutations=10",
+        "task.fitted=false",
+        "report=none",
+    )
+    found = result.metric("LLaVA-1.5-13B").numbers
+    assert 100 * found.value("kendall_tau_b") == pytest.approx(47.6, abs=0.05)
+    assert 100 * found.value("kendall_tau_c") == pytest.approx(33.5, abs=0.05)
