@@ -654,7 +654,7 @@ def _warnings(dimension: Dimension) -> Iterator[str]:
         if (n := len(np.unique(c.scores[~np.isnan(c.scores)]))) < FEW_VALUES
     ]
     if few and dimension.statistic == "kendall_tau_c":
-        yield f"τ-c depends on the number of values, which is small; compare by τ-b: {', '.join(few)}."
+        yield f"τ-c depends on how many values there are; compare by τ-b: {', '.join(few)}."
     tied = [name for name, each in values.items() if (each["tied"].value or 0) >= NEARLY_ALL]
     if tied:
         yield (
