@@ -135,10 +135,11 @@ def test_a_delimiter_is_as_the_user_says(tmp_path: Path) -> None:
     ("cells", "numbers"),
     [
         (("3,5", "4", "2,25"), [3.5, 4.0, 2.25]),
-        (("0,125", "1,5e-05", "-,5"), [0.125, 1.5e-05, -0.5]),
+        (("0,125", "1,5e-05", "-0,5"), [0.125, 1.5e-05, -0.5]),
         (("1,234", "0,5", "3"), [1.234, 0.5, 3.0]),
         (("1,234", "2", "3"), "'1,234' is not a number; write 1234 or 1.234, without a comma"),
         (("3,5", "4.5", "3"), "'3,5' is not a number"),
+        (("3,5", ",5", "3"), "'3,5' is not a number"),  # a digit may be missing
         (("3,5", "1,2,3", "3"), "'3,5' is not a number"),
     ],
 )

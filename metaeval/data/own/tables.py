@@ -30,7 +30,7 @@ TEXTS = {".csv": ",", ".tsv": "\t", ".txt": ""}  # ending → its usual delimite
 Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
 DELIMITERS: dict[str, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 # a number with a decimal comma or without a fraction; and one whose comma may part thousands
-_COMMA = re.compile(r"[+-]?(?:[0-9]+(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]+)?|[nN]a[nN]|")
+_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?|[nN]a[nN]|")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
