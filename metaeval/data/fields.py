@@ -232,19 +232,20 @@ def _column_notes(
     option: str,
     list_unused: bool,
 ) -> list[str]:
-    """What was recognised by its name, which is also logged, and what is not read."""
+    """What was recognised by its name and what is not read; logged where there is a guess."""
     notes = []
     if guesses:
         written = {k: (c,) if isinstance(c, str) else c for k, c in guesses.items()}
         listed = ", ".join(f"{k} is {', '.join(map(repr, c))}" for k, c in written.items())
         end = f" ({option})" if option else ""
         notes = [f"Columns of {path.name} by their common names: {listed}{end}."]
-        log.warning("%s", notes[0])
     used = {*fields}
     for theirs in (*names.values(), *(field for field in fields if "." in field)):
         used |= {theirs, theirs.partition(".")[0]} if isinstance(theirs, str) else {*theirs}
     if list_unused and (unused := [repr(column) for column in record if column not in used]):
         notes.append(f"Columns of {path.name} that are not used: {', '.join(unused)}.")
+    for note in notes if guesses else ():
+        log.warning("%s", note)
     return notes
 
 

@@ -37,16 +37,22 @@ class SystemCaptions:
         return RecordCount(len(self.captions), sum(i in self.captions for i in images))
 
 
-def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> SystemCaptions:
+def read_system_captions(
+    path: Path,
+    name: str,
+    known: Collection[ImageId],
+    fields: Mapping[str, str | None] | None = None,
+) -> SystemCaptions:
     """Read and check one system's file against the ids of the dataset's images, `known`.
 
-    Records may have other fields too. Captions are tidied by the rule of `metaeval.data.tidy`.
+    Records may have other fields too. `image_id` and `caption` have the names in `fields`, or
+    common ones, which is logged. Captions are tidied by the rule of `metaeval.data.tidy`.
 
     Raises InputError, naming record and field, for anything else than a list of records with an
     image id of the dataset, no image twice, and a string as caption.
     """
     notes: list[str] = []
-    records, sha256 = _records(path, isinstance(next(iter(known), None), int), notes)
+    records, sha256 = _records(path, isinstance(next(iter(known), None), int), fields, notes)
     captions: dict[ImageId, str] = {}
     place: dict[ImageId, int] = {}
     tidy = Tidy()
@@ -71,7 +77,9 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
     return SystemCaptions(name, path, sha256, captions, empty, tuple(notes))
 
 
-def _records(path: Path, numbers: bool, notes: list[str]) -> tuple[list[Record], str]:
+def _records(
+    path: Path, numbers: bool, fields: Mapping[str, str | None] | None, notes: list[str]
+) -> tuple[list[Record], str]:
     """The records of a results file, at least one, and the file's SHA-256.
 
     With `numbers`, ids in files that hold all ids as texts (CSV, keys of an object) become numbers.
@@ -79,7 +87,7 @@ def _records(path: Path, numbers: bool, notes: list[str]) -> tuple[list[Record],
     if path.suffix.lower() != ".json":
         table = read_table(path)
         notes += table.notes
-        records = _renamed([row.fields for row in table.rows], path, notes)
+        records = _renamed([row.fields for row in table.rows], path, fields, notes)
         return (
             _with_numbers(records, path) if table.untyped and numbers else records
         ), table.sha256
@@ -98,14 +106,19 @@ def _records(path: Path, numbers: bool, notes: list[str]) -> tuple[list[Record],
     for i, record in enumerate(value):
         if not isinstance(record, dict):
             raise InputError(f"is {kind(record)}, not an object", file=path, record=f"record {i}")
-    return _renamed(value, path, notes), sha256
+    return _renamed(value, path, fields, notes), sha256
 
 
-def _renamed(records: Sequence[Record], path: Path, notes: list[str]) -> list[Record]:
-    """The records with `image_id` and `caption` by common names of these."""
+def _renamed(
+    records: Sequence[Record],
+    path: Path,
+    fields: Mapping[str, str | None] | None,
+    notes: list[str],
+) -> list[Record]:
+    """The records with `image_id` and `caption` under these names."""
     rows = ((f"record {i}", record) for i, record in enumerate(records))
-    fields = ("image_id", "caption")
-    renamed = rename_fields(rows, None, fields, path, notes, option="", list_unused=False)
+    names, option = ("image_id", "caption"), "task.fields"
+    renamed = rename_fields(rows, fields, names, path, notes, option=option, list_unused=False)
     return [record for _, record in renamed]
 
 

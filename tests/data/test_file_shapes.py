@@ -84,7 +84,7 @@ def test_captions_in_each_shape(
     assert {i: [first, *others] for i, first, others in read} == wanted
     for part in expected:
         assert [note for note in data.notes if part in note]
-        assert part in caplog.text or "not used" in part
+        assert part in caplog.text
     if shape == "comma":
         assert not caplog.text
 
@@ -246,6 +246,15 @@ def test_every_loader_recognises_the_same_names(
     assert systems.human["human"].tolist() == [1.5, 2.5]
     assert caplog.text.count("by their common names") == 4
     assert caplog.text.count("the delimiter is semicolon") == 4
+
+
+def test_a_system_with_nested_captions(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text('[{"image": 7, "out": {"text": "a dog"}, "caption": "a prompt"}]')
+    read = read_system_captions(path, "s", [7], {"caption": "out.text"})
+    assert read.captions == {7: "a dog"}
+    with pytest.raises(InputError, match=r"'out\.txt': is missing \(task\.fields\.caption\)"):
+        read_system_captions(path, "s", [7], {"caption": "out.txt"})
 
 
 @pytest.mark.parametrize(
