@@ -12,8 +12,9 @@ import numpy as np
 
 from metaeval.corruptions.base import SEVERITIES, Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.fields import rename_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
-from metaeval.data.own.tables import read_table, require_columns
+from metaeval.data.own.tables import TableRow, read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Rate, checked
@@ -214,12 +215,18 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
         )
     path = user_path(file)
     table, tidy = read_table(path), Tidy()
-    require_columns(table, ["image_id", "caption"], "a file of corrupted captions")
+    renamed = rename_fields(
+        table.rows, None, ("image_id", "caption"), path, [], option="", list_unused=False
+    )
+    rows = [TableRow(where, record) for where, record in renamed]
+    require_columns(
+        table._replace(rows=rows), ["image_id", "caption"], "a file of corrupted captions"
+    )
     registry = ImageIdRegistry(path, "image_id")
     captions: dict[str, dict[str, str]] = {}
     levels: dict[str, float] = {}
     expected: dict[str, str] = {}
-    for row in table.rows:
+    for row in rows:
         where, fields = row
         name = _set_name(fields.get("set"), path, where)
         of_set = captions.setdefault(name, {})

@@ -97,6 +97,9 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
         Random arrangements of the paired permutation tests between systems.
     baseline
         The system that every other one is also tested against.
+    fields
+        What the systems' files call `image_id` and `caption`, as in
+        `metaeval.data.judgments.table.load_table`.
     """
 
     name = "captioners"
@@ -104,8 +107,13 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     question = "Which captioner is best, and do the metrics agree on it?"
 
     @checked
-    def __init__(self, permutations: Draws = 10_000, baseline: str | None = None) -> None:
-        self.permutations, self.baseline = permutations, baseline
+    def __init__(
+        self,
+        permutations: Draws = 10_000,
+        baseline: str | None = None,
+        fields: Mapping[str, str | None] | None = None,
+    ) -> None:
+        self.permutations, self.baseline, self.fields = permutations, baseline, fields
 
     def check(self, config: DictConfig) -> None:
         systems = _results_files(config)
@@ -128,7 +136,9 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
         dataset: CaptionDataset = load_dataset(config)
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
         paths = _results_files(config)
-        systems = tuple(read_system_captions(path, name, known) for name, path in paths.items())
+        systems = tuple(
+            read_system_captions(path, name, known, self.fields) for name, path in paths.items()
+        )
         for system in systems:
             if not system.records(dataset.image_ids).used:
                 raise InputError("has no caption of any image of this run", file=system.path)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.data.fields import check_id
+from metaeval.data.fields import check_id, rename_fields
 from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.tables import read_table
@@ -30,8 +30,7 @@ from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, bind, checked_scores, distinct, with_verdict
 from metaeval.text.tokenizers.base import forget_texts
 
-_UNTYPED = (".csv", ".tsv")  # whose cells are all text
-_NAMES = ("caption", "candidate")
+_UNTYPED = (".csv", ".tsv", ".txt")  # whose cells are all text
 
 
 class CaptionRow(NamedTuple):
@@ -60,16 +59,21 @@ def read_rows(
 ) -> Iterator[CaptionRow]:
     """The rows of tables (CSV, JSON lines, JSON, Parquet), one after another.
 
-    A row has a `caption` (or `candidate`) and an `image_id`, one of `known`; where `known` is
-    `None` it has `references` (a list of strings), and the id may be missing. Of a Parquet file few
-    rows are in memory at a time, of others a file at a time.
+    A row has a `caption` and an `image_id`, one of `known`; where `known` is `None` it has
+    `references` (a list of strings), and the id may be missing. Common names of them are
+    recognised, which is logged. Of a Parquet file few rows are in memory at a time, of others a
+    file at a time.
 
     Raises InputError, naming file, row and field, for anything else.
     """
     for path in files:
         untyped = path.suffix.lower() in _UNTYPED
         registry = ImageIdRegistry(path, "image_id") if untyped else None
-        for where, fields in _records(path):
+        names = ("image_id", "caption", "references")
+        records = rename_fields(
+            _records(path), None, (), path, [], names, option="", list_unused=False
+        )
+        for where, fields in records:
             yield _row(path, where, fields, known, tidy, registry)
 
 
@@ -99,8 +103,9 @@ def own_dataset(rows: Sequence[CaptionRow]) -> tuple[CaptionDataset, npt.NDArray
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if path.suffix.lower() == ".parquet":
-        return read_parquet(path, most=None)
-    return iter(read_table(path).rows)
+        yield from read_parquet(path, most=None)
+    else:
+        yield from read_table(path).rows
 
 
 def _row(
@@ -112,12 +117,11 @@ def _row(
     registry: ImageIdRegistry | None,
 ) -> CaptionRow:
     """The caption of a record; with a `registry` of a file without types, digits are a number."""
-    name = next((name for name in _NAMES if name in fields), _NAMES[0])
-    needed = (name,) if known is None else (name, "image_id")
+    needed = ("caption",) if known is None else ("caption", "image_id")
     if missing := [column for column in needed if column not in fields]:
         problem = f"has no column '{missing[0]}', but {', '.join(map(repr, fields))}"
         raise InputError(problem, file=path, record=where)
-    caption = tidy.read(fields[name], file=path, record=where, field=name)
+    caption = tidy.read(fields["caption"], file=path, record=where, field="caption")
     given = fields.get("image_id")
     if known is None:
         if given is not None:

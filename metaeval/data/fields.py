@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,52 +14,93 @@ from metaeval.errors import ConfigError, InputError
 log = logging.getLogger(__name__)
 
 Row = tuple[str, dict[str, Any]]
+Columns = str | tuple[str, ...]  # of a file that a field is read from
 
-# what other people call a column; a guess is made only where one of these is there, and is reported
+# what other people call a column, the preferred name first, as `_normal` writes it; a guess is made
+# only where one of these is there, and is reported
 COMMON: dict[str, tuple[str, ...]] = {
     "image_id": (
-        "imgid",
-        "img_id",
-        "imageid",
-        "image",
-        "cocoid",
-        "filename",
-        "file_name",
-        "image_name",
-        "image_path",
+        *("imgid", "img_id", "imageid", "image", "cocoid", "filename", "file_name", "image_name"),
+        *("image_path", "img", "img_name", "img_path", "image_file", "image_filename", "imagepath"),
     ),
-    "candidate": ("mt", "caption", "hyp", "hypothesis", "prediction", "pred", "generated", "cand"),
-    "caption": ("text", "sentence", "raw", "candidate", "mt", "prediction"),
-    "references": ("refs", "reference", "ref", "gts", "ground_truth", "captions"),
-    "human": ("rating", "human_score", "human_rating", "judgment", "judgement", "mos", "stars"),
+    "candidate": (
+        *("mt", "caption", "hyp", "hypothesis", "prediction", "pred", "generated", "cand"),
+        *("caption_str", "cand_str", "generated_caption", "candidate_caption", "output"),
+    ),
+    "caption": (
+        *("text", "sentence", "raw", "candidate", "mt", "prediction", "comment", "caption_str"),
+        *("pred", "hyp", "hypothesis", "cand", "generated", "generated_caption", "output"),
+    ),
+    "captions": ("sentences", "texts", "references", "refs", "reference_strs"),
+    "references": (
+        *("refs", "reference", "ref", "gts", "ground_truth", "captions", "reference_strs"),
+        *("reference_captions", "gt", "gt_captions", "ref_captions"),
+    ),
+    "human": (
+        *("rating", "human_score", "human_rating", "judgment", "judgement", "mos", "stars"),
+        *("ratings", "human_scores", "score"),
+    ),
     "true": (
-        "caption",
-        "positive",
-        "pos",
-        "correct",
-        "true_caption",
-        "positive_caption",
+        *("caption", "positive", "pos", "correct", "true_caption", "positive_caption"),
         "correct_caption",
     ),
     "false": (
-        "foil",
-        "negative",
-        "neg",
-        "negative_caption",
-        "incorrect",
-        "hallucinated",
-        "foiled",
-        "false_caption",
-        "foil_caption",
-        "incorrect_caption",
+        *("foil", "negative", "neg", "negative_caption", "incorrect", "hallucinated", "foiled"),
+        *("false_caption", "foil_caption", "incorrect_caption"),
     ),
-    "image_path": ("file_name", "filename"),
+    "first": ("caption1", "caption_1", "caption_a", "first_caption", "response_a"),
+    "second": ("caption2", "caption_2", "caption_b", "second_caption", "response_b"),
+    "winner": ("vote", "preference", "preferred", "choice", "better"),
+    "first_system": ("source1", "system1", "system_1", "system_a", "model1", "model_1", "model_a"),
+    "second_system": ("source2", "system2", "system_2", "system_b", "model2", "model_2", "model_b"),
+    "image_path": ("file_name", "filename", "image_file", "image", "img", "img_path"),
     "system": ("model", "sys", "captioner"),
     "kind": ("category", "subset", "type", "foil_type"),
+    "category": ("kind", "cluster"),
     "subset": ("kind",),
     "words": ("grounding", "word_marks", "word_labels"),
     "rater": ("annotator", "worker", "worker_id", "annotator_id"),
 }
+# lists that may be columns with a number each: ref_1, ref_2
+_NUMBERED = {
+    "references": re.compile(r"(?:gt|refs?|references?)_?[0-9]+"),
+    "captions": re.compile(r"(?:gt|refs?|references?|captions?)_?[0-9]+"),
+}
+_TEXTS = ("system", "image_path", "kind", "category", "subset")  # optional fields of a text
+
+
+def _normal(column: object) -> str:
+    return re.sub(r"[\W_]+", "_", str(column).lower()).strip("_")
+
+
+def common_columns(field: str, columns: Iterable[Any], taken: Container[str] = ()) -> list[str]:
+    """The columns that may be a field, by its common names, the preferred one first.
+
+    >>> common_columns("image_id", ["caption", "filename", "Image ID"])
+    ['Image ID', 'filename']
+    """
+    normal = {column: _normal(column) for column in columns if column not in taken}
+    return [c for name in (field, *COMMON.get(field, ())) for c in normal if normal[c] == name]
+
+
+def is_common(column: object) -> bool:
+    """Whether a column is called like a field of some loader.
+
+    >>> is_common("Image-ID"), is_common("7.jpg")
+    (True, False)
+    """
+    return any(_normal(column) in (field, *names) for field, names in COMMON.items())
+
+
+def numbered_columns(field: str, columns: Iterable[str]) -> list[str]:
+    """Columns that differ in a number at their end and hold a list's members, at least two.
+
+    >>> numbered_columns("captions", ["image", "caption_1", "caption_2"])
+    ['caption_1', 'caption_2']
+    """
+    pattern = _NUMBERED.get(field)
+    numbered = [c for c in columns if pattern and pattern.fullmatch(_normal(c))]
+    return numbered if len(numbered) > 1 else []
 
 
 def check_fields(
@@ -83,26 +125,32 @@ def rename_fields(
     notes: list[str],
     optional: Sequence[str] = (),
     option: str = "dataset.fields",
-    guessed: Sequence[str] = (),
+    list_unused: bool = True,
 ) -> Iterator[Row]:
     """Rows with the loader's names next to those of the file.
 
     Parameters
     ----------
     given
-        Loader's name → the file's.
+        Loader's name → the file's. `scores.fluency` is `fluency` within the object `scores`.
     required, optional
-        The loader's names. A required one that the file does not have and the user does not give
-        is looked for among common names; what is chosen is logged and appended to `notes`.
-    guessed
-        The optional names that are looked for in the same way.
+        The loader's names. Those that the file does not have and the user does not give are looked
+        for among common names; what is chosen is logged and appended to `notes`.
+    list_unused
+        Whether the columns that are not read are named in `notes`.
     """
-    names = check_fields(given, (*required, *optional), option)
+    fields = (*required, *optional)
+    names: dict[str, Columns] = dict(check_fields(given, fields, option))
+    dotted = [name for name in (*map(str, names.values()), *required) if "." in name]
     first = True
-    for where, record in rows:
+    for where, each in rows:
+        record = {**each, **_nested(each, dotted)} if dotted else each
         if first:
             first = False
-            names = _complete(names, record, (*required, *guessed), path, where, notes, option)
+            _check_given(names, record, path, where, option)
+            guesses = _guessed(names, record, fields, required, path, where, option)
+            names |= guesses
+            notes += _column_notes(guesses, names, each, fields, path, option, list_unused)
         renamed = dict(record)
         for name, theirs in names.items():
             if name in record and not (given or {}).get(name):
@@ -112,22 +160,29 @@ def rename_fields(
                     record=where,
                     field=name,
                 )
-            if theirs in record:
+            if isinstance(theirs, tuple):
+                renamed[name] = [record[c] for c in theirs if record.get(c) not in (None, "")]
+            elif theirs in record:
                 renamed[name] = record[theirs]
-            elif name in names and name in required:
+            elif name in required:
                 raise InputError("is missing", file=path, record=where, field=theirs)
         yield where, renamed
 
 
-def _complete(
-    names: dict[str, str],
-    record: Mapping[str, Any],
-    required: Sequence[str],
-    path: Path,
-    where: str,
-    notes: list[str],
-    option: str,
-) -> dict[str, str]:
+def _nested(record: Mapping[str, Any], dotted: Iterable[str]) -> dict[str, Any]:
+    """The values at dotted paths, where the record has no column of that name."""
+    values = {}
+    for path in dotted:
+        column, _, key = path.partition(".")
+        inside = record.get(column)
+        if path not in record and isinstance(inside, dict) and key in inside:
+            values[path] = inside[key]
+    return values
+
+
+def _check_given(
+    names: Mapping[str, Columns], record: Mapping[str, Any], path: Path, where: str, option: str
+) -> None:
     columns = ", ".join(f"'{column}'" for column in record)
     for name, theirs in names.items():
         if theirs not in record:
@@ -135,23 +190,63 @@ def _complete(
                 f"is missing ({option}.{name}); the columns are: {columns}",
                 file=path,
                 record=where,
-                field=theirs,
+                field=str(theirs),
             )
-    complete = dict(names)
-    guessed = []
-    for name in required:
-        if name in record or name in complete:
+
+
+def _guessed(
+    given: Mapping[str, Columns],
+    record: Mapping[str, Any],
+    fields: Sequence[str],
+    required: Sequence[str],
+    path: Path,
+    where: str,
+    option: str,
+) -> dict[str, Columns]:
+    """Field → the column, or the numbered columns, that it is taken from by common names."""
+    guesses: dict[str, Columns] = {}
+    for name in fields:
+        if name in record or name in given:
             continue
-        taken = set(complete.values()) | set(required)
-        there = [c for c in COMMON.get(name, ()) if c in record and c not in taken]
-        if there:
-            complete[name] = there[0]
-            guessed.append(f"{name} is '{there[0]}'")
-    if guessed:
-        note = f"Columns of {path.name} by their common names: {', '.join(guessed)} ({option})."
-        notes.append(note)
+        taken = {*map(str, (*given.values(), *guesses.values())), *fields}
+        columns = common_columns(name, record, taken - {name})
+        if name in _TEXTS and name not in required:
+            columns = [column for column in columns if isinstance(record[column], str)]
+        if len(columns) > 1 and _normal(columns[0]) == _normal(columns[1]):
+            remedy = f"give {option}.{name}" if option else f"rename the one that is {name}"
+            problem = f"'{columns[0]}' and '{columns[1]}' may both be {name}; {remedy}"
+            raise InputError(problem, file=path, record=where)
+        if columns:
+            guesses[name] = columns[0]
+        elif numbered := numbered_columns(name, record):
+            guesses[name] = tuple(numbered)
+    return guesses
+
+
+def _column_notes(
+    guesses: Mapping[str, Columns],
+    names: Mapping[str, Columns],
+    record: Mapping[str, Any],
+    fields: Sequence[str],
+    path: Path,
+    option: str,
+    list_unused: bool,
+) -> list[str]:
+    """What was recognised by its name and what is not read; logged where there is a guess."""
+    notes = []
+    if guesses:
+        written = {k: (c,) if isinstance(c, str) else c for k, c in guesses.items()}
+        listed = ", ".join(f"{k} is {', '.join(map(repr, c))}" for k, c in written.items())
+        end = f" ({option})" if option else ""
+        notes = [f"Columns of {path.name} by their common names: {listed}{end}."]
+    used = {*fields}
+    for theirs in (*names.values(), *(field for field in fields if "." in field)):
+        used |= {theirs, theirs.partition(".")[0]} if isinstance(theirs, str) else {*theirs}
+    if list_unused and (unused := [repr(column) for column in record if column not in used]):
+        notes.append(f"Columns of {path.name} that are not used: {', '.join(unused)}.")
+    for note in notes if guesses else ():
         log.warning("%s", note)
-    return complete
+    return notes
 
 
 Record = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId, RecordCount
-from metaeval.data.fields import Record, check_id, kind, require_fields
+from metaeval.data.fields import Record, check_id, kind, rename_fields, require_fields
 from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.own.tables import read_table, tables_in
 from metaeval.data.tidy import Tidy, count_captions
@@ -37,15 +37,22 @@ class SystemCaptions:
         return RecordCount(len(self.captions), sum(i in self.captions for i in images))
 
 
-def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> SystemCaptions:
+def read_system_captions(
+    path: Path,
+    name: str,
+    known: Collection[ImageId],
+    fields: Mapping[str, str | None] | None = None,
+) -> SystemCaptions:
     """Read and check one system's file against the ids of the dataset's images, `known`.
 
-    Records may have other fields too. Captions are tidied by the rule of `metaeval.data.tidy`.
+    Records may have other fields too. `image_id` and `caption` have the names in `fields`, or
+    common ones, which is logged. Captions are tidied by the rule of `metaeval.data.tidy`.
 
     Raises InputError, naming record and field, for anything else than a list of records with an
     image id of the dataset, no image twice, and a string as caption.
     """
-    records, sha256 = _records(path, isinstance(next(iter(known), None), int))
+    notes: list[str] = []
+    records, sha256 = _records(path, isinstance(next(iter(known), None), int), fields, notes)
     captions: dict[ImageId, str] = {}
     place: dict[ImageId, int] = {}
     tidy = Tidy()
@@ -63,23 +70,27 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
         place[image_id] = i
         captions[image_id] = tidy.read(record["caption"], file=path, record=where, field="caption")
     empty = sum(not caption for caption in captions.values())
-    notes = list(tidy.notes())
+    notes += tidy.notes()
     if empty:
         verb = "is" if empty == 1 else "are"
         notes.append(f"{count_captions(empty)} {verb} empty.")
     return SystemCaptions(name, path, sha256, captions, empty, tuple(notes))
 
 
-def _records(path: Path, numbers: bool) -> tuple[list[Record], str]:
+def _records(
+    path: Path, numbers: bool, fields: Mapping[str, str | None] | None, notes: list[str]
+) -> tuple[list[Record], str]:
     """The records of a results file, at least one, and the file's SHA-256.
 
     With `numbers`, ids in files that hold all ids as texts (CSV, keys of an object) become numbers.
     """
     if path.suffix.lower() != ".json":
         table = read_table(path)
-        untyped = path.suffix.lower() in (".csv", ".tsv")
-        records = [row.fields for row in table.rows]
-        return (_with_numbers(records, path) if untyped and numbers else records), table.sha256
+        notes += table.notes
+        records = _renamed([row.fields for row in table.rows], path, fields, notes)
+        return (
+            _with_numbers(records, path) if table.untyped and numbers else records
+        ), table.sha256
     value, sha256 = read_json(path)
     if isinstance(value, dict) and (by_image := _captions_by_image(value)):
         return (_with_numbers(by_image, path) if numbers else by_image), sha256
@@ -95,7 +106,20 @@ def _records(path: Path, numbers: bool) -> tuple[list[Record], str]:
     for i, record in enumerate(value):
         if not isinstance(record, dict):
             raise InputError(f"is {kind(record)}, not an object", file=path, record=f"record {i}")
-    return value, sha256
+    return _renamed(value, path, fields, notes), sha256
+
+
+def _renamed(
+    records: Sequence[Record],
+    path: Path,
+    fields: Mapping[str, str | None] | None,
+    notes: list[str],
+) -> list[Record]:
+    """The records with `image_id` and `caption` under these names."""
+    rows = ((f"record {i}", record) for i, record in enumerate(records))
+    names, option = ("image_id", "caption"), "task.fields"
+    renamed = rename_fields(rows, fields, names, path, notes, option=option, list_unused=False)
+    return [record for _, record in renamed]
 
 
 def _with_numbers(records: Sequence[Record], path: Path) -> list[Record]:
@@ -111,11 +135,11 @@ def _with_numbers(records: Sequence[Record], path: Path) -> list[Record]:
 
 
 def _captions_by_image(value: Mapping[str, object]) -> list[Record]:
-    """The records of pycocoevalcap's `res.json`: image id → a list of one caption, or of one
-    object with a caption; none where it is something else."""
+    """The records of an object from image ids to a caption, an object with a caption, or, as in
+    pycocoevalcap's `res.json`, a list of one of them; none where it is something else."""
     records = []
     for image, listed in value.items():
-        one = listed[0] if isinstance(listed, list) and len(listed) == 1 else None
+        one = listed[0] if isinstance(listed, list) and len(listed) == 1 else listed
         text = one.get("caption") if isinstance(one, dict) else one
         if not isinstance(text, str):
             return []

@@ -19,9 +19,12 @@ from typing import Any, TypeGuard
 
 from metaeval.errors import InputError
 from metaeval.readers.files import MOST_TEXT, TextFile, one_line, open_binary, parse_json
+from metaeval.readers.zips import open_zip
 
 _MOST_CELL = 1 << 24  # characters
+_MOST_HEADER = 1 << 16  # characters that are looked at to find the delimiter
 _MOST_ROWS, _MOST_COLUMNS = 50_000_000, 10_000
+_MOST_WORKBOOK = 1 << 28  # bytes to which a workbook may unpack
 _BATCH = 2_000  # rows of a Parquet file in memory at a time
 _MOST_BATCH = 1 << 28  # bytes of their values
 
@@ -42,20 +45,34 @@ def read_fields(file: TextFile, names: Sequence[str]) -> Iterator[tuple[str, lis
         yield f"line {number:,}", cells
 
 
-def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
+def first_rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
+    """The header and the first record of a CSV text, blanks after a delimiter left out; empty where
+    there is none.
+
+    >>> first_rows("a; b\\n1; 'x, y'", ";")
+    (['a', 'b'], ['1', "'x, y'"])
+    """
+    lines = io.StringIO(text[:_MOST_HEADER], newline="")
+    rows = filter(None, csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    return next(rows, []), next(rows, [])
+
+
+def read_csv(
+    file: TextFile, delimiter: str = ",", *, trim: bool = False
+) -> Iterator[tuple[str, dict[str, str]]]:
     """The records of a CSV file with a header: where, and column → cell.
 
     Cells may be quoted, and quoted cells may hold line ends. Lines end with a line feed, a
     carriage return or both; what else Unicode calls a line end (U+2028, U+0085, a form feed) is
-    part of a cell.
+    part of a cell. With `trim`, blanks around cells are left out.
 
     Raises InputError for a row that has not as many cells as the header, a column that is there
     twice, and a quote that is not closed, or closed so late that it has swallowed whole rows.
     """
     csv.field_size_limit(_MOST_CELL)
     lines = list(io.StringIO(file.text, newline=""))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    header = _row(reader, file)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=trim)
+    header = _row(reader, file, trim)
     if header is None:
         raise InputError("is empty", file=file.path)
     if len(header) == 1 and (others := set(";|\t,").intersection(header[0])):
@@ -68,7 +85,7 @@ def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[s
         raise InputError("the column occurs twice", file=file.path, field=twice[0])
     while True:
         begin = reader.line_num
-        if (cells := _row(reader, file)) is None:
+        if (cells := _row(reader, file, trim)) is None:
             return
         if not cells:
             continue  # an empty line
@@ -90,7 +107,7 @@ def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[s
         yield where, dict(zip(header, cells, strict=True))
 
 
-def _row(reader: Any, file: TextFile) -> list[str] | None:
+def _row(reader: Any, file: TextFile, trim: bool) -> list[str] | None:
     try:
         row: list[str] | None = next(reader, None)
     except csv.Error as error:
@@ -99,7 +116,7 @@ def _row(reader: Any, file: TextFile) -> list[str] | None:
             words = "a quote is not closed"
         record = f"line {reader.line_num:,}"
         raise InputError(f"is not CSV ({words})", file=file.path, record=record) from None
-    return row
+    return [cell.strip() for cell in row] if trim and row else row
 
 
 def _is_row(line: str, delimiter: str, width: int) -> bool:
@@ -110,6 +127,36 @@ def _is_row(line: str, delimiter: str, width: int) -> bool:
         return len(next(csv.reader([line], delimiter=delimiter), [])) == width
     except csv.Error:
         return False
+
+
+def read_workbook(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of the only sheet of an Excel workbook: where, and column → value.
+
+    Raises InputError where openpyxl is not installed, and for a workbook of several sheets.
+    """
+    import pandas as pd
+
+    with open_zip(path, "workbook (.xlsx)") as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > _MOST_WORKBOOK:
+            raise InputError(f"unpacks to more than {_MOST_WORKBOOK:,} bytes", file=path)
+    try:
+        sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object, engine="openpyxl")
+    except ImportError:
+        remedy = "pip install openpyxl, or save the sheet as CSV"
+        raise InputError(f"needs openpyxl to be read: {remedy}", file=path) from None
+    except Exception as error:  # openpyxl raises what its parsers raise
+        raise InputError(f"not a readable workbook ({one_line(error)})", file=path) from None
+    filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}
+    if len(filled) != 1:
+        listed = ", ".join(map(str, filled)) or "no sheet"
+        raise InputError(f"holds {listed} instead of one sheet; save it as CSV", file=path)
+    (sheet,) = filled.values()
+    header, *rows = sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
+    names = [str(name) for name in header if name is not None]
+    if len(set(names)) < len(header):
+        raise InputError("a column has no name, or occurs twice", file=path, record="row 1")
+    for number, row in enumerate(rows, 2):
+        yield f"row {number:,}", dict(zip(names, row, strict=True))
 
 
 def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -244,7 +291,9 @@ def read_number(
     if is_number(value) or (isinstance(value, str) and _NUMBER.fullmatch(value.strip())):
         number = float(value)
     if not math.isfinite(number):
-        raise InputError(f"{value!r:.60} is not a number", file=file, record=where, field=field)
+        remedy = "; write 1234 or 1.234, without a comma" if "," in str(value) else ""
+        problem = f"{value!r:.60} is not a number{remedy}"
+        raise InputError(problem, file=file, record=where, field=field)
     if not low <= number <= high:
         scale = f"{low:g}…{high:g}" if math.isfinite(low + high) else f"above {low:g}"
         scale = f"up to {high:g}" if low == -math.inf else scale

@@ -193,7 +193,7 @@ def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
         ),
         ("c.token", "1.jpg A dog\n", "line 1: is not FILE#NUMBER, a tab and a caption"),
         ("c.json", '{"images": [{"id": 1}]}', "images[0], field 'sentences': has no list"),
-        ("c.xlsx", "", "is none of .csv"),
+        ("c.doc", "", "is none of .csv"),
         (
             "c.csv",
             "image_id,caption\n007,A dog.\n7,A cat.\n",

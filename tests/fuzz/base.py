@@ -80,7 +80,7 @@ def write(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
         pd.DataFrame(value).to_parquet(path)
-    elif path.suffix == ".csv":
+    elif path.suffix == ".csv" and not isinstance(value, str):
         pd.DataFrame([{k: _cell(v) for k, v in row.items()} for row in value]).to_csv(
             path, index=False
         )

@@ -210,6 +210,16 @@ OWN = [
 ]
 
 
+SEMICOLONS = "image;caption_1;caption_2\n" + "".join(
+    f'{image};"{true}";"{other}"\n' for image, true, _, other in SAID
+)
+KEYED = {str(image): [true, other] for image, true, _, other in SAID}
+WIDE_RATINGS = "img;hyp;refs;rater1;rater2\n" + "".join(
+    f'{image}.jpg;"{true}";"{other}";{k},5;{k},25\n'
+    for k, (image, true, _, other) in enumerate(SAID)
+)
+
+
 GIVEN = [{"image_id": image, "caption": true} for image, true, _, _ in SAID[1:]]
 
 

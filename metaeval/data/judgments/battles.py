@@ -23,13 +23,12 @@ from metaeval.data.fields import check_id, rename_fields
 from metaeval.data.identity import image_key, sources_of
 from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
 from metaeval.data.judgments.table import (
-    FORMATS,
     optional_name,
     optional_text,
     read_references,
     require_columns,
 )
-from metaeval.data.own.tables import read_table
+from metaeval.data.own.tables import Delimiter, read_table
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -127,6 +126,7 @@ def load_battles(
     fields: Mapping[str, str] | None = None,
     winners: Mapping[str, str] | None = None,
     references: str | Path | None = None,
+    delimiter: Delimiter | None = None,
     **options: Unpack[BattleOptions],
 ) -> Battles:
     """Battles from a table with a record per battle.
@@ -134,7 +134,7 @@ def load_battles(
     Parameters
     ----------
     file
-        A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file; with a layout,
+        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file; with a layout,
         by default the benchmark's file in the data folder.
     name, title
         What files and tables call the dataset.
@@ -143,12 +143,14 @@ def load_battles(
     fields
         What the file calls `image_id`, `first`, `second` (the captions), `winner`, and optionally
         `first_system`, `second_system`, `rater`, `category`, `references` and `image_path`, where
-        it calls them otherwise. Common names of the first four are recognised, which is logged.
+        it calls them otherwise. Common names are recognised, which is logged.
     winners
         What a value of `winner` means: {"1": first, "0": second}. Known without it: the name of
         one of the two systems, first, second, A, B, left, right, tie, equal, both, neither.
     references
         A file with the references of the images, for records without references.
+    delimiter
+        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
     own_captions
         "drop": a caption of the battle that is one of the image's references, by letters and
         digits, is taken out of the references for both sides; "keep".
@@ -164,16 +166,14 @@ def load_battles(
     Raises InputError for a file that is not there or not as it should be.
     """
     path = _path(file, layout, options.get("data"))
-    if path.suffix.lower() not in FORMATS:
-        raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     outcomes = _outcomes(winners)
     notes: list[str] = []
     more = read_references(references, notes)
-    table, tidy, battles = read_table(path), Tidy(), []
-    rows = [(row.where, row.fields) for row in table.rows]
+    table, tidy, battles = read_table(path, delimiter, "dataset.delimiter"), Tidy(), []
+    notes += table.notes
     if layout is not None:
-        fields = {**_of_layout(layout, rows[0][1]), **(fields or {})}
-    for where, record in rename_fields(rows, fields, REQUIRED, path, notes, OPTIONAL):
+        fields = {**_of_layout(layout, table.rows[0].fields), **(fields or {})}
+    for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
         require_columns(
             record, REQUIRED, path, where, " (dataset.fields says what they are called)"
         )

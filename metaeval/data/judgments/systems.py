@@ -20,7 +20,7 @@ import numpy.typing as npt
 from metaeval.data.download import find_files, given_path
 from metaeval.data.fields import rename_fields, require_fields
 from metaeval.data.own.score_files import like_a_number, number_or_nan
-from metaeval.data.own.tables import read_table
+from metaeval.data.own.tables import Delimiter, read_table
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import checked
 from metaeval.readers.files import parse_json
@@ -91,13 +91,14 @@ def load_systems(
     controls: Names = None,
     lower_is_better: Names = None,
     fields: Mapping[str, str | None] | None = None,
+    delimiter: Delimiter | None = None,
 ) -> SystemsTable:
     """Your own table of systems.
 
     Parameters
     ----------
     file
-        A `.csv`, `.tsv`, `.jsonl`, `.json` (a list of records) or `.parquet` file with a column
+        A `.csv`, `.tsv`, `.txt`, `.jsonl`, `.json`, `.parquet` or `.xlsx` file with a column
         `system` and columns of numbers. An empty cell is a value that is not known.
     name
         What tables call the dataset.
@@ -113,16 +114,17 @@ def load_systems(
         The metrics whose lower values are better.
     fields
         What the file calls `system`, where it calls it otherwise.
+    delimiter
+        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
 
     Raises InputError for a file that is not there or not as it should be.
     """
     if file is None:
         raise ConfigError("dataset=systems needs a file: dataset.file=FILE.csv")
     path = given_path(file, "file")
-    table, notes = read_table(path), list[str]()
-    rows = list(
-        rename_fields([(r.where, r.fields) for r in table.rows], fields, (SYSTEM,), path, notes)
-    )
+    table = read_table(path, delimiter, "dataset.delimiter")
+    notes = list(table.notes)
+    rows = list(rename_fields(table.rows, fields, (SYSTEM,), path, notes, list_unused=False))
     rows.sort(key=lambda row: str(row[1].get(SYSTEM)))  # resampling does not depend on their order
     systems = [check_name(r.get(SYSTEM), file=path, record=w, field=SYSTEM) for w, r in rows]
     if repeated := [each for each, n in Counter(systems).items() if n > 1]:

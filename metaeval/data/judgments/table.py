@@ -18,10 +18,10 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import check_id, rename_fields, require_fields
+from metaeval.data.fields import check_id, common_columns, rename_fields, require_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
-from metaeval.data.own.tables import read_table
+from metaeval.data.own.tables import Delimiter, Table, read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
@@ -30,11 +30,12 @@ from metaeval.readers.tables import check_name, read_list, read_number
 
 log = logging.getLogger(__name__)
 
-FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+_RATER = re.compile(
+    r"(?:rater|rating|annotator|worker|judge|human|score|person)[\W_]*[0-9]+", re.IGNORECASE
+)
 _NUMBERING = re.compile(r"[\W_]*[0-9]+$|[\W_]+[A-Za-z]$")
 _LABELS = {"true": 1, "false": 0}  # of binary judgements
 _OPTIONAL = ("references", "system", "image_path", "rater", "subset", "words")
-_GUESSED = ("references", "rater", "subset", "words")  # also found by their common names
 
 
 class TableOptions(Choices, total=False):
@@ -45,6 +46,7 @@ class TableOptions(Choices, total=False):
     raters: tuple[str, ...] | list[str] | None
     higher_is_better: bool
     language: str | None
+    delimiter: Delimiter | None
 
 
 @checked
@@ -65,7 +67,7 @@ def load_table(
     Parameters
     ----------
     file
-        A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file.
+        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file.
     human
         The column or columns that hold ratings, a dimension each; true and false are 1 and 0.
     name
@@ -88,20 +90,23 @@ def load_table(
 
     fields
         The file's names of `image_id`, `candidate`, `references`, `human`, `system`,
-        `image_path`, `rater`, `subset` and `words`, if they differ. All except `system` and
-        `image_path` are also recognised by common names, which is logged. With `rater` there is a
-        record per rating: those of one caption of one image (and system, and subset) are combined;
-        several of one rater count as one, with their mean. The parts that `subset` names have
-        separate numbers. `words` lists [word, whether it is wrong] or
-        whether each is, for the words of the candidate at white space; of several raters, a word is
-        wrong where at least half marked it. Without the column of ratings, a caption's rating is
-        whether no word is wrong.
+        `image_path`, `rater`, `subset` and `words`, if they differ; `scores.fluency` is `fluency`
+        within the object `scores`. Common names are recognised, which is logged. With `rater`
+        there is a record per rating: those of one caption of one image (and system, and subset)
+        are combined; several of one rater count as one, with their mean. The parts that `subset`
+        names have separate numbers. `words` lists [word, whether it is wrong] or whether each is,
+        for the words of the candidate at white space; of several raters, a word is wrong where at
+        least half marked it. Without the column of ratings, a caption's rating is whether no word
+        is wrong.
     references
         A file with the references of the images (COCO's captions file, or one of `dataset=own`),
         for records without references.
     raters
         Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
-        one dimension, "human".
+        one dimension, "human". Columns of such names are recognised where there is no column of
+        ratings, which is logged.
+    delimiter
+        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
     language
         The language of the captions ("de"); by default it is detected.
     higher_is_better
@@ -112,9 +117,8 @@ def load_table(
     if file is None:
         raise ConfigError("dataset=table needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
     path = user_path(file)
-    if path.suffix.lower() not in FORMATS:
-        raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     fields, raters = options.pop("fields", None), options.pop("raters", None)
+    table = read_table(path, options.pop("delimiter", None), "dataset.delimiter")
     higher_is_better = options.pop("higher_is_better", True)
     language = options.pop("language", None)
     more_references = options.pop("references", None)
@@ -122,15 +126,17 @@ def load_table(
     dimensions = [human] if isinstance(human, str) else list(human)
     if not dimensions:
         raise ConfigError("dataset.human names no column")
-    notes = [] if raters else _numbered(dimensions)
+    notes = [*table.notes, *([] if raters else _numbered(dimensions))]
+    if not raters and dimensions == ["human"] and not (fields or {}).get("human"):
+        raters = _wide_raters(table, notes)
     reader = _RecordReader(
-        path,
+        table,
         list(raters) if raters else dimensions,
         "human" if raters else None,
         read_references(more_references, notes),
         higher_is_better,
     )
-    judged, sha256 = reader.read(fields, notes)
+    judged = reader.read(fields, notes)
     n_read = reader.n_read
     if reader.has_raters:
         captions = _by_caption(judged, notes)
@@ -144,7 +150,7 @@ def load_table(
         name,
         judged,
         chosen,
-        sources={path.name: sha256},
+        sources={path.name: table.sha256},
         notes=[*reader.tidy.notes(), *notes, *note],
         limit=limit,
         read=n_read,
@@ -164,13 +170,14 @@ class _RecordReader:
 
     def __init__(
         self,
-        path: Path,
+        table: Table,
         columns: Sequence[str],
         dimension: str | None,
         references: Mapping[str, tuple[str, ...]],
         higher_is_better: bool,
     ) -> None:
-        self.path, self.columns, self.dimension = path, columns, dimension
+        self.table, self.path = table, table.path
+        self.columns, self.dimension = columns, dimension
         self.references, self.higher_is_better = references, higher_is_better
         self.tidy, self.n_read = Tidy(), 0
         self.has_raters = False  # whether there is a record a rating
@@ -178,15 +185,11 @@ class _RecordReader:
 
     def read(
         self, fields: Mapping[str, str | None] | None, notes: list[str]
-    ) -> tuple[list[JudgedCaption], str]:
-        """The judged captions of all records with a rating, and the file's SHA-256."""
-        table = read_table(self.path)
+    ) -> list[JudgedCaption]:
+        """The judged captions of all records with a rating."""
         required = ("image_id", "candidate", *self.columns)
-        rows = [(row.where, row.fields) for row in table.rows]
         judged = []
-        renamed = rename_fields(
-            rows, fields, required, self.path, notes, _OPTIONAL, guessed=_GUESSED
-        )
+        renamed = rename_fields(self.table.rows, fields, required, self.path, notes, _OPTIONAL)
         for where, record in renamed:
             unrated = "human" in self.columns and "human" not in record
             if unrated and record.get("words") not in (None, "") and "candidate" in record:
@@ -202,7 +205,7 @@ class _RecordReader:
                 judged.append(caption)
         if unjudged := self.n_read - len(judged):
             notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
-        return judged, table.sha256
+        return judged
 
     def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
         """The caption of a record; `None` where it has no rating."""
@@ -257,6 +260,24 @@ class _RecordReader:
             number = read_number(one if label is None else label, self.path, where, column)
             ratings.append(number if self.higher_is_better else 0.0 - number)
         return tuple(ratings)
+
+
+def _wide_raters(table: Table, notes: list[str]) -> list[str] | None:
+    """The columns `rater1`, `rater2`, … of a table without a column of ratings; noted and logged.
+
+    They are ratings of one dimension by several people.
+    """
+    record = table.rows[0].fields
+    columns = [column for column in record if _RATER.fullmatch(column)]
+    if len(columns) < 2 or common_columns("human", record):
+        return None
+    listed = ",".join(columns)
+    notes.append(
+        f"Columns {', '.join(columns)} of {table.path.name} are read as people who rated one "
+        f"dimension (dataset.raters=[{listed}]); if they are dimensions: dataset.human=[{listed}]."
+    )
+    log.warning("%s", notes[-1])
+    return columns
 
 
 def _numbered(columns: Sequence[str]) -> list[str]:

@@ -10,10 +10,23 @@ from typing import Any, NamedTuple
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.download import given_path
-from metaeval.data.fields import check_id, kind, rename_fields
+from metaeval.data.fields import (
+    check_id,
+    common_columns,
+    kind,
+    numbered_columns,
+    rename_fields,
+)
 from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sources_of
 from metaeval.data.judgments.table import optional_text
-from metaeval.data.own.tables import FORMATS, Table, TableRow, read_table, require_columns
+from metaeval.data.own.tables import (
+    FORMATS,
+    Delimiter,
+    Table,
+    TableRow,
+    read_table,
+    require_columns,
+)
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
@@ -49,15 +62,17 @@ def load_own(
     limit: Limit = None,
     fields: Mapping[str, str | None] | None = None,
     language: str | None = None,
+    delimiter: Delimiter | None = None,
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
     - `.json` with `images` that have `sentences` (Karpathy's `dataset_coco.json`,
       `dataset_flickr30k.json`): ids are `cocoid` where there is one, else the file's stem.
     - `.token`, `.txt`: Flickr8k's and Flickr30k's lines `FILE#NUMBER<tab>CAPTION`.
-    - `.csv`, `.tsv`, `.jsonl`, `.json`, `.parquet`: a table of `image_id` and `caption` (one a
-      record) or `captions` (a list), and perhaps `image_path`; next to a single `caption` there may
-      be `references` (a list), then each image has one record.
+    - `.csv`, `.tsv`, `.txt`, `.jsonl`, `.json`, `.parquet`, `.xlsx`: a table of `image_id` and
+      `caption` (one a record) or `captions` (a list, or numbered columns), and perhaps
+      `image_path`; next to a single `caption` there may be `references` (a list), then each image
+      has one record.
 
     Captions are taken in their order in the file, those of token files in the order of their
     numbers: an image's first is the *Human* caption, the others are its references. There may be
@@ -89,6 +104,9 @@ def load_own(
     fields
         What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`,
         where it calls them otherwise. Common names are recognised, which is logged.
+    delimiter
+        Of a text of cells: "comma", "semicolon", "tab" or "pipe"; by default the header and the
+        first record decide, which is logged.
 
     Raises InputError, naming file and record, for anything that is not so.
     """
@@ -99,7 +117,7 @@ def load_own(
     path = user_path(file)
     notes: list[str] = []
     tidy = Tidy()
-    captions, sha256 = _read(path, split, fields, tidy, notes)
+    captions, sha256 = _read(path, split, fields, delimiter, tidy, notes)
     texts, names, read = _by_image(captions, path, tidy)
     if not texts:
         raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
@@ -211,6 +229,7 @@ def _read(
     path: Path,
     split: str | None,
     fields: Mapping[str, str | None] | None,
+    delimiter: str | None,
     tidy: Tidy,
     notes: list[str],
 ) -> tuple[Iterator[OwnCaption], str]:
@@ -224,21 +243,36 @@ def _read(
         raise ConfigError("dataset.split is for Karpathy's files: this one has no splits")
     if suffix in TOKEN_SUFFIXES:
         text = read_text(path)
-        return _token_lines(text.text, path), text.sha256
-    if suffix not in FORMATS:
+        first = text.text.lstrip().partition("\n")[0].rstrip("\r")
+        if suffix == ".token" or (delimiter is None and not _is_header(first)):
+            return _token_lines(text.text, path), text.sha256
+    elif suffix not in FORMATS:
         known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
         raise InputError(f"is none of {known}", file=path)
-    table = read_table(path)
-    several = "captions" in table.rows[0].fields or bool((fields or {}).get("captions"))
-    column = "captions" if several else "caption"
-    given = [(row.where, row.fields) for row in table.rows]
-    optional = ("image_path",) if several else ("image_path", "references")
-    renamed = rename_fields(
-        given, fields, ("image_id", column), path, notes, optional, guessed=optional[1:]
-    )
+    table = read_table(path, delimiter, "dataset.delimiter")
+    notes += table.notes
+    column = _caption_column(table.rows[0].fields, fields or {})
+    optional = ("image_path",) if column == "captions" else ("image_path", "references")
+    renamed = rename_fields(table.rows, fields, ("image_id", column), path, notes, optional)
     rows = [TableRow(where, record) for where, record in renamed]
-    require_columns(Table(path, rows, table.sha256), ["image_id", column], "dataset.fields")
-    return _table_rows(rows, column, path, tidy), table.sha256
+    require_columns(table._replace(rows=rows), ["image_id", column], "dataset.fields")
+    return _table_rows(table._replace(rows=rows), column, tidy), table.sha256
+
+
+def _is_header(line: str) -> bool:
+    """Whether a line may be a table's header: it names an image, and is not one of tokens."""
+    return not _TOKEN.fullmatch(line) and bool(
+        common_columns("image_id", re.split(r"[,;|\t]", line))
+    )
+
+
+def _caption_column(record: Mapping[str, object], fields: Mapping[str, str | None]) -> str:
+    """ "captions" where a record has a list of them, by its name or in numbered columns."""
+    several = "captions" in record or bool(fields.get("captions"))
+    if several or fields.get("caption") or common_columns("caption", record):
+        return "captions" if several else "caption"
+    lists = common_columns("captions", record) or numbered_columns("captions", record)
+    return "captions" if lists else "caption"
 
 
 def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCaption]:
@@ -311,13 +345,11 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
         yield from (of_image[place] for place in sorted(of_image))
 
 
-def _table_rows(
-    rows: Sequence[TableRow], column: str, path: Path, tidy: Tidy
-) -> Iterator[OwnCaption]:
+def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
+    path, rows = table.path, table.rows
     ids = [row.image_id(path) for row in rows]
-    # the cells of such a file have no types: ids are numbers if all of them are
-    untyped = path.suffix.lower() in (".csv", ".tsv")
-    numbers = untyped and all(is_decimal(str(image)) for image in ids)
+    # ids without types are numbers if all of them are
+    numbers = table.untyped and all(is_decimal(str(image)) for image in ids)
     registry = ImageIdRegistry(path, "image_id")
     referenced: set[ImageId] = set()
     for row, written in zip(rows, ids, strict=True):

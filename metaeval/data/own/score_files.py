@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaeval.data.fields import common_columns
 from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
@@ -18,6 +20,8 @@ from metaeval.readers.files import read_json, user_path
 from metaeval.readers.tables import check_name, read_number
 from metaeval.runs.files import MANIFEST
 from metaeval.runs.records import Version
+
+log = logging.getLogger(__name__)
 
 FIELDS = ("image_id", "caption", "references", "system", "metric", "score")
 # columns of a run's own files and of judges' answers, which are not scores
@@ -157,8 +161,8 @@ def read_scores(
     Raises InputError, naming file and record, for what is missing or no number, and for two
     different scores of one caption; ConfigError for options that make no sense.
     """
-    named = _field_names(fields)
     tables = [read_table(path) for path in table_files(files, "metric.scores.file")]
+    named = _field_names(fields, tables[0])
     digest = hashlib.sha256("".join(table.sha256 for table in tables).encode())
     by_system: dict[tuple[str, str], str] | None = None
     if captions is not None:
@@ -286,10 +290,18 @@ class _Reader:
             )
 
 
-def _field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
+def _field_names(fields: Mapping[str, str] | None, table: Table) -> dict[str, str]:
+    """Field → column: as the user says, or a common name in the table, which is logged."""
     given = dict(fields or {})
     if unknown := [name for name in given if name not in FIELDS]:
         raise ConfigError(f"metric.scores.fields: '{unknown[0]}' is not one of {', '.join(FIELDS)}")
+    record = table.rows[0].fields
+    for name in ("image_id", "caption"):
+        columns = common_columns(name, record, {*given.values(), *FIELDS} - {name})
+        if name not in record and name not in given and columns:
+            given[name] = columns[0]
+            note = "%s is '%s' in %s, by its common name (metric.scores.fields)."
+            log.warning(note, name, columns[0], table.path.name)
     return {**{name: name for name in FIELDS}, **given}
 
 

@@ -1,23 +1,37 @@
-"""Users' tables as records: CSV with a header, JSON Lines, JSON, Parquet.
+"""Users' tables as records: CSV with a header, JSON Lines, JSON, Parquet, Excel workbooks.
 
 A JSON file holds a list of records, or an object with such a list: under "annotations", as in
-COCO's schema and FOIL, or under its only key with a list.
+COCO's schema and FOIL, or under its only key with a list. It may also be an object from image ids
+to a record, a caption or a list of either.
+
+The delimiter of a text is the one that splits its header and its first record alike; where it is
+not that of the file's ending, this is noted. Columns of decimal commas are noted, too.
 """
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import check_id, kind
-from metaeval.errors import InputError
-from metaeval.readers.files import read_json, read_json_lines, read_text, user_path
-from metaeval.readers.tables import read_csv, read_parquet
+from metaeval.data.fields import check_id, common_columns, is_common, kind
+from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import TextFile, read_json, read_json_lines, read_text, user_path
+from metaeval.readers.tables import first_rows, read_csv, read_parquet, read_workbook
 from metaeval.runs.files import file_sha256
 
-FORMATS = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+log = logging.getLogger(__name__)
+
+FORMATS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
+TEXTS = {".csv": ",", ".tsv": "\t", ".txt": ""}  # ending → its usual delimiter
+Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
+DELIMITERS: dict[str, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+# a number with a decimal comma or without a fraction; and one whose comma may part thousands
+_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?|[nN]a[nN]|")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
 class TableRow(NamedTuple):
@@ -38,35 +52,102 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """All records of a file, and its SHA-256."""
+    """All records of a file, and its SHA-256.
+
+    `notes` says what was guessed. Where `untyped` is true, the file has ids only as texts.
+    """
 
     path: Path
     rows: list[TableRow]
     sha256: str
+    notes: tuple[str, ...] = ()
+    untyped: bool = False
 
 
-def read_table(path: Path) -> Table:
-    """Read a table by its suffix. Raises InputError for another file and for an empty one."""
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise InputError(f"is none of {', '.join(FORMATS)}", file=path)
-    if suffix == ".parquet":
-        rows = [TableRow(where, record) for where, record in read_parquet(path)]
+def read_table(path: Path, delimiter: str | None = None, option: str | None = None) -> Table:
+    """Read a table by its suffix.
+
+    `delimiter` is one of `DELIMITERS`, `None` to find it; `option` is the name of the option that
+    sets it. What was guessed is logged. Raises InputError for another file, for an empty one, and
+    for one that two delimiters split.
+    """
+    suffix, notes = path.suffix.lower(), list[str]()
+    if suffix not in (*FORMATS, *TEXTS):
+        raise InputError(f"is none of {', '.join((*FORMATS, '.txt'))}", file=path)
+    if delimiter is not None and suffix not in TEXTS:
+        raise ConfigError(f"{option}: {path.name} is not a text with a delimiter")
+    untyped = suffix in TEXTS
+    if suffix in (".parquet", ".xlsx"):
+        read = read_parquet if suffix == ".parquet" else read_workbook
+        rows = [TableRow(where, record) for where, record in read(path)]
         sha256 = file_sha256(path)
     elif suffix == ".json":
         value, sha256 = read_json(path)
-        rows = list(_listed(value, path))
+        rows = list(_keyed(value, path, notes) or _listed(value, path))
+        untyped = bool(notes)
     else:
         text = read_text(path)
         sha256 = text.sha256
         if suffix == ".jsonl":
             rows = [TableRow(where, record) for where, record in read_json_lines(text)]
         else:
-            delimiter = "\t" if suffix == ".tsv" else ","
-            rows = [TableRow(where, dict(r)) for where, r in read_csv(text, delimiter)]
+            mark = DELIMITERS[delimiter] if delimiter else _delimiter(text, option)
+            rows = list(_delimited(text, mark, mark if delimiter else TEXTS[suffix], notes))
     if not rows:
         raise InputError("holds no record", file=path)
-    return Table(path, rows, sha256)
+    for note in notes:
+        log.warning("%s", note)
+    return Table(path, rows, sha256, tuple(notes), untyped)
+
+
+def _delimiter(file: TextFile, option: str | None) -> str:
+    """The delimiter that splits the header and the first record into as many cells.
+
+    InputError where several do. Where none does it is the usual one, if it splits the header.
+    """
+    usual = TEXTS[file.path.suffix.lower()]
+    rows = {name: first_rows(file.text, mark) for name, mark in DELIMITERS.items()}
+    splitting = [name for name, (header, _) in rows.items() if len(header) > 1]
+    names = [name for name in splitting if len(rows[name][0]) == len(rows[name][1])]
+    if not names:  # a file that is not as it should be, which its reader says
+        names = [n for n in splitting if DELIMITERS[n] == usual] or splitting
+    if len(names) > 1:
+        remedy = "write it with one that its header does not contain"
+        if option is not None:
+            remedy = "give it: " + " or ".join(f"{option}={name}" for name in names)
+        problem = f"{' and '.join(names)} may both be its delimiter; {remedy}"
+        raise InputError(problem, file=file.path, record="line 1")
+    return DELIMITERS[names[0]] if names else usual or ","
+
+
+def _delimited(file: TextFile, mark: str, expected: str, notes: list[str]) -> Iterator[TableRow]:
+    """The records of a text with this delimiter, decimal commas as points."""
+    header = file.text.partition("\n")[0].split(mark)
+    name = next(name for name, each in DELIMITERS.items() if each == mark)
+    blanks = len(header) > 1 and all(cell.startswith(" ") for cell in header[1:])
+    rows = [(where, dict(record)) for where, record in read_csv(file, mark, trim=blanks)]
+    columns = rows[0][1] if rows and mark != "," else ()
+    decimal = [c for c in columns if _has_decimal_commas([record[c] for _, record in rows])]
+    decimal = [c for c in decimal if c not in common_columns("image_id", decimal)]
+    guesses = [f"the delimiter is {name}"] if mark != expected else []
+    guesses += ["blanks around cells are left out"] if blanks else []
+    guesses += [f"decimal commas in {', '.join(map(repr, decimal))}"] if decimal else []
+    if guesses:
+        notes.append(f"{file.path.name} as it was recognised: {'; '.join(guesses)}.")
+    for where, record in rows:
+        points = {column: record[column].replace(",", ".") for column in decimal}
+        yield TableRow(where, {**record, **points})
+
+
+def _has_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether all cells of a column are numbers, and commas in them must be of decimals.
+
+    >>> _has_decimal_commas(["3,5", "4", ""]), _has_decimal_commas(["1,234", "5"])
+    (True, False)
+    """
+    if not all(_COMMA.fullmatch(cell.strip()) for cell in cells):
+        return False
+    return not all(_THOUSANDS.fullmatch(cell.strip()) for cell in cells if "," in cell)
 
 
 def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[Path]:
@@ -103,6 +184,29 @@ def require_columns(table: Table, names: Sequence[str], option: str) -> None:
             file=table.path,
             record=first.where,
         )
+
+
+def _keyed(value: Any, path: Path, notes: list[str]) -> list[TableRow]:
+    """The records of an object from image ids to a record, a caption or a list of captions.
+
+    Empty for anything else. Where the records name their image, the keys are not ids.
+    """
+    if not isinstance(value, dict) or not value or any(is_common(key) for key in value):
+        return []
+    members = list(value.values())
+    if all(isinstance(member, dict) for member in members):
+        named = any(common_columns("image_id", member) for member in members)
+        records = [m if named else {"image_id": key, **m} for key, m in value.items()]
+    else:
+        lists = all(isinstance(m, list) and all(isinstance(t, str) for t in m) for m in members)
+        if not lists and not all(isinstance(member, str) for member in members):
+            return []
+        named, field = False, "captions" if lists else "caption"
+        records = [{"image_id": key, field: member} for key, member in value.items()]
+    keys = "records" if named else "image_id"
+    notes.append(f"{path.name} as it was recognised: an object whose keys are {keys}.")
+    places = (f"{key!r:.40}" for key in value)
+    return [TableRow(where, record) for where, record in zip(places, records, strict=True)]
 
 
 def _listed(value: Any, path: Path) -> Iterator[TableRow]:

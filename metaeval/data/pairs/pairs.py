@@ -27,13 +27,8 @@ from metaeval.data.dataset import (
     items_by_references,
 )
 from metaeval.data.fields import check_id, rename_fields
-from metaeval.data.judgments.table import (
-    FORMATS,
-    optional_name,
-    optional_text,
-    require_columns,
-)
-from metaeval.data.own.tables import read_table
+from metaeval.data.judgments.table import optional_name, optional_text, require_columns
+from metaeval.data.own.tables import Delimiter, read_table
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -320,6 +315,7 @@ def load_pairs_table(
     limit: Limit = None,
     fields: Mapping[str, str | None] | None = None,
     language: str | None = None,
+    delimiter: Delimiter | None = None,
     **options: Unpack[PairOptions],
 ) -> CaptionPairs:
     """True and false captions from your own table; several false ones make several pairs.
@@ -327,7 +323,7 @@ def load_pairs_table(
     Parameters
     ----------
     file
-        A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file.
+        A `.jsonl`, `.json`, `.csv`, `.tsv`, `.txt`, `.parquet` or `.xlsx` file.
     name
         What tables call the dataset.
     image_source
@@ -337,6 +333,8 @@ def load_pairs_table(
         `image_path`, where it calls them otherwise. Common names are recognised, which is logged.
     language
         The language of the captions ("de"); by default it is detected.
+    delimiter
+        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
     limit, options
         See `arrange_pairs`; `captions` are of images without `references`.
 
@@ -345,17 +343,11 @@ def load_pairs_table(
     if file is None:
         raise ConfigError("dataset=pairs needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
     path = user_path(file)
-    if path.suffix.lower() not in FORMATS:
-        raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     tidy = Tidy()
     pairs: list[CaptionPair] = []
-    notes: list[str] = []
-    table = read_table(path)
-    rows = [(row.where, row.fields) for row in table.rows]
-    renamed = rename_fields(
-        rows, fields, REQUIRED, path, notes, OPTIONAL, guessed=("references", "kind")
-    )
-    for where, record in renamed:
+    table = read_table(path, delimiter, "dataset.delimiter")
+    notes = list(table.notes)
+    for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
         hint = " (dataset.fields says what they are called)"
         require_columns(record, REQUIRED, path, where, hint)
         pairs += _pairs(record, tidy, path, where)

@@ -147,7 +147,7 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
             [ROWS[1], {**ROWS[0], "level": None}],
             "field 'level': the set 'mild' has none, 'hard' has; number every set",
         ),
-        ([{"image": 3, "caption": "x"}], "has no column 'image_id'"),
+        ([{"picture": 3, "caption": "x"}], "has no column 'image_id'"),
         (
             [ROWS[1], {**ROWS[0], "level": ROWS[1]["level"]}],
             "field 'level': the sets 'hard' and 'mild' both have level 0; number them",

@@ -360,8 +360,10 @@ def test_a_list_in_a_csv_cell_is_read_however_it_was_printed(tmp_path: Path) -> 
     pd.DataFrame({**frame, "references": ["['a .', b]"]}).to_csv(path, index=False)
     with pytest.raises(InputError, match=r"line 2, field 'references': \['a \.', b\] begins like"):
         load_table(file=path)
-    with pytest.raises(ConfigError, match=r"\.jsonl, \.json, \.csv, \.tsv, \.parquet"):
-        load_table(file="judged.xlsx")
+    with pytest.raises(
+        InputError, match=r"\.csv, \.tsv, \.jsonl, \.json, \.parquet, \.xlsx, \.txt"
+    ):
+        load_table(file="judged.doc")
 
 
 def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:

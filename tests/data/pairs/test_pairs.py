@@ -227,7 +227,7 @@ def test_a_users_table(data: Path, ending: str) -> None:
     ("record", "problem"),
     [
         ({"image_id": 1, "true": "A dog."}, r"line 1, field 'false': is missing; the columns are"),
-        ({"image_id": 1, "True": "x", "fals": "y"}, r"field 'true', 'false': is missing"),
+        ({"image_id": 1, "tru": "x", "fals": "y"}, r"field 'true', 'false': is missing"),
         ({"image_id": 1, "true": "A dog.", "false": []}, r"field 'false': holds no caption"),
         ({"image_id": 1, "true": 3, "false": "x"}, r"field 'true': is a number, not a string"),
         ({"image_id": None, "true": "a", "false": "b"}, r"a printable string, not None"),

@@ -310,7 +310,10 @@ def test_rows_of_a_table_without_types(
     ("text", "problem"),
     [
         (f"{HEAD}\n", "line 2, field 'references': holds no reference"),
-        ("img,caption\n1,a dog\n", "line 2: has no column 'image_id', but 'img', 'caption'"),
+        (
+            "picture,caption\n1,a dog\n",
+            "line 2: has no column 'image_id', but 'picture', 'caption'",
+        ),
         (
             "image_id,caption\n42,a dog\n0042,a dog\n",
             "line 3, field 'image_id': '0042' and '42' .line 2. become the same",

@@ -12,6 +12,7 @@ from scipy.stats import kendalltau
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.benchmarks import load_composite, load_expert, load_thumb
 from metaeval.data.judgments.pascal50s import load_pascal50s
+from metaeval.data.own.score_files import read_scores
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.own import ScoresFileMetric
 from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
@@ -221,9 +222,20 @@ def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"file not found; correct metric\.scores\.file"):
         _ = ScoresFileMetric(tmp_path / "none.csv").columns
-    (tmp_path / "s.xlsx").write_text("")
+    (tmp_path / "s.doc").write_text("")
     with pytest.raises(InputError, match=r"is none of \.csv"):
-        _ = ScoresFileMetric(tmp_path / "s.xlsx").columns
+        _ = ScoresFileMetric(tmp_path / "s.doc").columns
+
+
+def test_a_file_with_semicolons_and_other_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a German Excel writes it; what was recognised is logged."""
+    (tmp_path / "s.csv").write_text("img;hyp;Mine\n7;a dog, brown;0,5\n8;a cat;-1,25\n")
+    held = read_scores(tmp_path / "s.csv", ["Mine"])
+    assert held.scores == {("7", "a dog, brown", None): (0.5,), ("8", "a cat", None): (-1.25,)}
+    for part in ("delimiter is semicolon; decimal commas in 'Mine'", "image_id is 'img' in s.csv"):
+        assert part in caplog.text
 
 
 @pytest.mark.coco

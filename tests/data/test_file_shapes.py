@@ -1,0 +1,304 @@
+"""Files of other people, as they are: a small one of each shape, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.data.judgments.battles import load_battles
+from metaeval.data.judgments.systems import load_systems
+from metaeval.data.judgments.table import load_table
+from metaeval.data.own.captions import load_own
+from metaeval.data.own.tables import read_table
+from metaeval.data.pairs.pairs import load_pairs_table
+from metaeval.data.system_captions import read_system_captions
+from metaeval.errors import ConfigError, InputError
+
+TWO_DOGS = {"1": ["a dog, brown", "the dog"], "2": ["a cat", "the cat"]}
+QUOTED = 'image_id,caption\n1,"a dog, brown"\n1,the dog\n2,a cat\n2,the cat\n'
+SEMICOLON = "image_id;caption\n1;a dog, brown\n1;the dog\n2;a cat\n2;the cat\n"
+PIPE = "image_name| comment_number| comment\n1| 0| a dog, brown\n1| 1| the dog\n"
+PIPE += "2| 0| a cat\n2| 1| the cat\n"
+FLICKR = "image,caption\n1.jpg,a dog\n1.jpg,the dog\n"
+COLUMNS = "image;caption_1;caption_2;caption_3\n1;a dog, brown;the dog;\n2;a cat;the cat;\n"
+
+OWN_SHAPES: dict[str, tuple[str, str, list[str]]] = {
+    "comma": ("c.csv", QUOTED, []),
+    "semicolon": ("c.csv", SEMICOLON, ["the delimiter is semicolon."]),
+    "semicolon in .txt": ("c.txt", SEMICOLON, ["the delimiter is semicolon."]),
+    "semicolon in .tsv": ("c.tsv", SEMICOLON, ["the delimiter is semicolon."]),
+    "byte-order mark": ("c.csv", "\ufeff" + SEMICOLON, ["the delimiter is semicolon."]),
+    "tabs": ("c.csv", SEMICOLON.replace(";", "\t"), ["the delimiter is tab."]),
+    "tabs, lines of Windows": ("c.txt", SEMICOLON.replace(";", "\t").replace("\n", "\r\n"), []),
+    "pipe": (
+        "c.csv",
+        PIPE,
+        [
+            "the delimiter is pipe; blanks around cells are left out.",
+            "image_id is 'image_name', caption is 'comment' (dataset.fields).",
+            "Columns of c.csv that are not used: 'comment_number'.",
+        ],
+    ),
+    "blanks": ("c.csv", QUOTED.replace(",", ", "), ["c.csv as it was recognised: blanks around"]),
+    "comma in .txt": ("captions.txt", QUOTED, ["the delimiter is comma."]),
+    "numbered columns": (
+        "c.csv",
+        COLUMNS,
+        ["image_id is 'image', captions is 'caption_1', 'caption_2', 'caption_3'"],
+    ),
+    "object of lists": ("c.json", json.dumps(TWO_DOGS), ["an object whose keys are image_id."]),
+    "object of records": (
+        "c.json",
+        json.dumps({k: {"refs": v, "split": "test"} for k, v in TWO_DOGS.items()}),
+        ["keys are image_id.", "captions is 'refs'", "not used: 'split'."],
+    ),
+    "named records": (
+        "c.json",
+        json.dumps({f"pair{k}": {"img": k, "sentences": v} for k, v in TWO_DOGS.items()}),
+        ["an object whose keys are records.", "image_id is 'img', captions is 'sentences'"],
+    ),
+    "nested": (
+        "c.json",
+        json.dumps([{"image": {"id": int(k)}, "text": {"all": v}} for k, v in TWO_DOGS.items()]),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", OWN_SHAPES)
+def test_captions_in_each_shape(
+    shape: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each has the same captions, and what was guessed is a note and a line of the log."""
+    name, text, expected = OWN_SHAPES[shape]
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8", newline="")
+    fields = {"image_id": "image.id", "captions": "text.all"} if shape == "nested" else None
+    data = load_own(path, fields=fields)
+    read = zip(data.image_ids, data.human, data.references, strict=True)
+    wanted = {int(k): texts for k, texts in TWO_DOGS.items()}
+    assert {i: [first, *others] for i, first, others in read} == wanted
+    for part in expected:
+        assert [note for note in data.notes if part in note]
+        assert part in caplog.text
+    if shape == "comma":
+        assert not caplog.text
+
+
+def test_captions_of_kaggle(tmp_path: Path) -> None:
+    path = tmp_path / "captions.txt"
+    path.write_text(FLICKR)
+    assert load_own(path).references == (("the dog",),)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "image_id,a;caption,b\n1,x;a dog,y\n",
+            "c.csv, line 1: comma and semicolon may both be its delimiter; give it: "
+            "dataset.delimiter=comma or dataset.delimiter=semicolon",
+        ),
+        ("image_id;caption\n1;a dog;x\n", "c.csv, line 2: has 3 cells where the header has 2"),
+        ("image_id;caption\n1;a dog\n2\n", "c.csv, line 3: has 1 cells where the header has 2"),
+        ("Image,image,caption\n1,2,a dog\n", "'Image' and 'image' may both be image_id; give"),
+    ],
+)
+def test_two_readings_are_named(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        load_own(path)
+    assert problem in str(error.value)
+
+
+def test_a_delimiter_is_as_the_user_says(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("image_id,a;caption,b\n1,x;a dog,y\n")
+    given = {"image_id": "image_id,a", "caption": "caption,b"}
+    data = load_own(path, delimiter="semicolon", fields=given)
+    assert (data.image_ids, data.human) == (("1,x",), ("a dog,y",))
+    assert not any("recognised" in note for note in data.notes)
+    with pytest.raises(ConfigError, match=r"delimiter: 'colon' is not one of comma, semicolon, t"):
+        load_own(path, delimiter="colon")
+    path = path.rename(tmp_path / "c.json")
+    path.write_text('[{"image_id": 1, "caption": "a"}]')
+    with pytest.raises(ConfigError, match=r"dataset.delimiter: c.json is not a text with a delim"):
+        load_own(path, delimiter="comma")
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (("3,5", "4", "2,25"), [3.5, 4.0, 2.25]),
+        (("0,125", "1,5e-05", "-0,5"), [0.125, 1.5e-05, -0.5]),
+        (("1,234", "0,5", "3"), [1.234, 0.5, 3.0]),
+        (("1,234", "2", "3"), "'1,234' is not a number; write 1234 or 1.234, without a comma"),
+        (("3,5", "4.5", "3"), "'3,5' is not a number"),
+        (("3,5", ",5", "3"), "'3,5' is not a number"),  # a digit may be missing
+        (("3,5", "1,2,3", "3"), "'3,5' is not a number"),
+    ],
+)
+def test_decimal_commas(cells: tuple[str, ...], numbers: Any, tmp_path: Path) -> None:
+    """A whole column of them is read; what may be thousands, or is mixed, is refused."""
+    path = tmp_path / "t.csv"
+    rows = [f"{i},5;a dog, brown;{cell}\n" for i, cell in enumerate(cells)]
+    path.write_text("image_id;candidate;human\n" + "".join(rows))
+    if isinstance(numbers, str):
+        with pytest.raises(InputError, match=numbers):
+            load_table(path, image_source="other")
+        return
+    data = load_table(path, image_source="other")
+    assert data.means("human").tolist() == pytest.approx(numbers)
+    assert [j.image for j in data.judged] == ["0,5", "1,5", "2,5"]  # ids are no numbers
+    assert any("semicolon; decimal commas in 'human'." in note for note in data.dataset.notes)
+
+
+RATED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "names of other projects": (
+        {"img": "a.jpg", "caption_str": "a dog", "reference_strs": ["one dog"], "score": 3},
+        {},
+    ),
+    "names in capitals": (
+        {"Image ID": "a.jpg", "Hypothesis": "a dog", "References": ["one dog"], "Rating": 3},
+        {},
+    ),
+    "numbered references": (
+        {"image_id": "a.jpg", "candidate": "a dog", "ref1": "one dog", "ref2": "", "human": 3},
+        {},
+    ),
+    "nested scores": (
+        {"image_id": "a.jpg", "candidate": "a dog", "refs": ["one dog"], "scores": {"fl": 3}},
+        {"human": "scores.fl"},
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", RATED)
+def test_judged_captions_in_each_shape(shape: str, tmp_path: Path) -> None:
+    record, fields = RATED[shape]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps([record]))
+    (judged,) = load_table(path, fields=fields, image_source="other").judged
+    assert (judged.image, judged.candidate, judged.references, judged.human) == (
+        "a.jpg",
+        "a dog",
+        ("one dog",),
+        {"human": (3.0,)},
+    )
+
+
+def test_dimensions_of_nested_scores(tmp_path: Path) -> None:
+    scores = {"fluency": 2, "accuracy": 4}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"image_id": "a", "candidate": "a dog", "scores": scores}))
+    (judged,) = load_table(path, human=["scores.fluency", "scores.accuracy"]).judged
+    assert judged.human == {"scores.fluency": (2.0,), "scores.accuracy": (4.0,)}
+
+
+WIDE = "image_id,candidate,rater1,rater2,rater3\na,a dog,1,2,3\nb,a cat,4,5,\n"
+
+
+def test_wide_ratings_are_raters_of_one_dimension(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(WIDE)
+    data = load_table(path, image_source="other")
+    assert [j.human for j in data.judged] == [{"human": (1, 2, 3)}, {"human": (4, 5)}]
+    assert data.judged[0].raters == ("rater1", "rater2", "rater3")
+    (note,) = [n for n in data.dataset.notes if "people" in n]
+    assert "dataset.raters=[rater1,rater2,rater3]" in note
+    assert "if they are dimensions: dataset.human=[rater1,rater2,rater3]." in note
+    assert note in caplog.text
+    named = load_table(path, human=["rater1", "rater2"], image_source="other")
+    assert named.dimensions == ("rater1", "rater2")
+
+
+def test_every_loader_recognises_the_same_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+
+    def written(*cells: str) -> Path:
+        path = tmp_path / f"t{len(list(tmp_path.iterdir()))}.csv"
+        path.write_text("".join(f"{line}\n" for line in cells))
+        return path
+
+    battles = load_battles(written("img;caption_1;caption_2;vote", "1.jpg;a dog;a cat;first"))
+    assert (battles.image, battles.first, battles.second) == (("1.jpg",), ("a dog",), ("a cat",))
+    path = written("img;caption;foil;refs", "1.jpg;a dog;a cat;one dog")
+    (pair,) = load_pairs_table(path, image_source="other").pairs
+    assert (pair.image, pair.true, pair.false, pair.references) == (
+        "1.jpg",
+        "a dog",
+        "a cat",
+        ("one dog",),
+    )
+    system = read_system_captions(written("img;hyp", "1;a dog"), "s", [1, 2])
+    assert system.captions == {1: "a dog"}
+    assert len(system.notes) == 2
+    systems = load_systems(written("model;human;CIDEr", "a;1,5;2", "b;2,5;3"))
+    assert systems.human["human"].tolist() == [1.5, 2.5]
+    assert caplog.text.count("by their common names") == 4
+    assert caplog.text.count("the delimiter is semicolon") == 4
+
+
+def test_a_system_with_nested_captions(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text('[{"image": 7, "out": {"text": "a dog"}, "caption": "a prompt"}]')
+    read = read_system_captions(path, "s", [7], {"caption": "out.text"})
+    assert read.captions == {7: "a dog"}
+    with pytest.raises(InputError, match=r"'out\.txt': is missing \(task\.fields\.caption\)"):
+        read_system_captions(path, "s", [7], {"caption": "out.txt"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"7": "a dog"}, {"7": ["a dog"]}, {"7": [{"caption": "a dog"}]}, {"7": {"caption": "a dog"}}],
+)
+def test_captions_of_a_system_by_image(value: object, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(value))
+    assert read_system_captions(path, "s", [7]).captions == {7: "a dog"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"caption": "a dog", "image_id": "3"},  # one record, whose keys are no ids
+        {"train": [{"caption": "a dog"}], "test": [{"caption": "a cat"}]},
+        {"a": 1},
+    ],
+)
+def test_an_object_that_is_no_table_is_refused(value: object, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(InputError, match="holds an object where a list of records is expected"):
+        load_own(path)
+
+
+def test_a_workbook_is_read_or_the_remedy_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK no zip")
+    with pytest.raises(InputError, match=r"t\.xlsx: is not a workbook \(\.xlsx\)"):
+        read_table(path)
+
+
+def test_a_workbook_is_read_as_pandas_writes_it(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    import pandas as pd
+
+    frame = pd.DataFrame({"image": [7, 8], "caption": ["a dog", "a cat"], "note": [None, 1.5]})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    data = load_own(tmp_path / "t.xlsx")
+    assert (data.image_ids, data.human) == ((7, 8), ("a dog", "a cat"))
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        frame.to_excel(book, sheet_name="one")
+        frame.to_excel(book, sheet_name="two")
+    with pytest.raises(InputError, match="holds one, two instead of one sheet"):
+        load_own(tmp_path / "two.xlsx")
