@@ -208,7 +208,8 @@ def _guessed(
     for name in fields:
         if name in record or name in given:
             continue
-        taken = {*map(str, (*given.values(), *guesses.values())), *fields}
+        others = required if name in required else fields  # an image's path may be its id, too
+        taken = {*map(str, (*given.values(), *guesses.values())), *others}
         columns = common_columns(name, record, taken - {name})
         if name in _TEXTS and name not in required:
             columns = [column for column in columns if isinstance(record[column], str)]
