@@ -289,14 +289,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def small_config(page: str, command: str, folder: Path) -> DictConfig:
-    """The configuration of a command, with fewer of everything; all metrics for three experiments of
-    README.md."""
+    """The configuration of a command, with fewer of everything; all metrics for three experiments
+    of README.md."""
     for name, replacement in (PLACEHOLDERS | PLACES).items():
         command = command.replace(name, replacement)
     data = os.environ.get("METAEVAL_DATA", "")
     words = [re.sub(r"=(DATA|\$METAEVAL_DATA)/", f"={data}/", word) for word in overrides(command)]
     attacks = "experiment=attack" in words  # a search scores thousands of captions
     every = page == "README.md" and re.match(r"experiment=(replace|judgments|pairs)\b", command)
+    given = r"\b(metrics?|regions|experiment=systems)\b"  # a table of systems has its metrics
     if not every and not re.search(given, command):
         words.append("metrics=[cider,bleu]" if attacks else "metrics=[cider,bleu,controls]")
     words.append(f"paths.cache={folder / 'cache'}")
