@@ -59,7 +59,7 @@ NOT_HERE = {
     r"caparena_annots|dataset=sugarcrepe_pp|dataset=valse": "benchmarks of others",
     r"task\.scoring=ray": "Ray is another installation: tests/experiments/score",
     r"dataset=…|corruption=NAME": "a placeholder",
-    r"scored\.jsonl|metric_scores|evaluate\.module=FOLDER": "tests/docs/test_own.py",
+    r"scored\.jsonl|excel\.csv|metric_scores|evaluate\.module=FOLDER": "tests/docs/test_own.py",
     r"captions=\[updown|Mine: out": "the same command with a folder is run",
 }
 if find_spec("MeCab") is None:
