@@ -20,11 +20,9 @@ from tests.score_in_process import ColumnScores, in_process
 ATEN, MKL, THREADS = "ATEN_CPU_CAPABILITY", "MKL_CBWR", "OMP_NUM_THREADS"
 KERNELS: Mapping[str, Mapping[str, str]] = {
     "default": {ATEN: "default", THREADS: "2"},
-    "avx2": {ATEN: "avx2", THREADS: "2"},
-    "compatible": {MKL: "COMPATIBLE", THREADS: "2"},
     "one thread": {THREADS: "1"},
 }
-# of each family the tests that score captions in several ways; the four runs take under 4 minutes
+# of each family the tests that score captions in several ways; the two runs take under 2 minutes
 NETWORK_TESTS = (
     "bertscore/test_metric.py::test_vectors_of_a_batch_are_forgotten_and_scores_stay",
     "faier/test_matcher.py",
@@ -85,8 +83,7 @@ def test_default_metrics_in_other_circumstances(tmp_path: Path) -> None:
     plain = in_process(tmp_path / "plain.npz", {THREADS: "2", "PYTHONHASHSEED": "0"})
     assert len(plain) > 30
     others = (
-        ({THREADS: "1", "PYTHONHASHSEED": "1"}, ("--batch-size", "16")),
-        ({THREADS: "2", "PYTHONHASHSEED": "2"}, ("--batch-size", "5000", "--reverse")),
+        ({THREADS: "1", "PYTHONHASHSEED": "1"}, ("--batch-size", "5000", "--reverse")),
         ({THREADS: "2", ATEN: "default", MKL: "COMPATIBLE"}, ("--batch-size", "7")),
     )
     for k, (environment, options) in enumerate(others):
