@@ -1,7 +1,6 @@
 """Corpus scores against the packages that the field's corpus scores come from."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 import sacrebleu
 from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
-from pycocoevalcap.meteor.meteor import Meteor as CocoMeteor
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
 from metaeval.data.coco.load import load_coco
@@ -20,7 +18,6 @@ from metaeval.metrics.base import (
     StatisticsAdapter,
     SummableMetric,
 )
-from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
@@ -101,29 +98,6 @@ def test_sacrebleu_of_a_captioner_equals_sacrebleu(updown: Case) -> None:
     streams = [list(stream) for stream in zip(*updown.references, strict=True)]
     expected = sacrebleu.corpus_bleu(list(updown.captions), streams).score / 100
     np.testing.assert_allclose(corpus(SacreBleu(), updown), [expected], rtol=TOLERANCE)
-
-
-@pytest.fixture
-def coco_meteor() -> Iterator[CocoMeteor]:
-    oracle = CocoMeteor()
-    try:
-        yield oracle
-    finally:
-        oracle.meteor_p.kill()
-        oracle.meteor_p.wait()
-        for stream in (oracle.meteor_p.stdin, oracle.meteor_p.stdout, oracle.meteor_p.stderr):
-            stream.close()
-
-
-@pytest.mark.coco
-@pytest.mark.java
-@pytest.mark.slow
-def test_meteor_of_a_captioner_equals_pycocoevalcap(
-    updown: Case, tokens: Tokens, coco_meteor: CocoMeteor
-) -> None:
-    """Of its whole file; `meteor/test_metric.py` compares the aggregate of fewer with the jar's."""
-    expected, _ = coco_meteor.compute_score(*tokens)
-    np.testing.assert_allclose(corpus(Meteor(), updown), [expected], rtol=TOLERANCE)
 
 
 @pytest.mark.parametrize("case", [BASEBALL, CHILDREN, NASTY])
