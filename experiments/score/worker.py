@@ -19,7 +19,7 @@ from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.fields import check_id, rename_fields
 from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.own.given import given_captions
-from metaeval.data.own.tables import read_table
+from metaeval.data.own.tables import TEXTS, read_table
 from metaeval.data.system_captions import known_image_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -29,8 +29,6 @@ from metaeval.runs.files import digest
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores, bind, checked_scores, distinct, with_verdict
 from metaeval.text.tokenizers.base import forget_texts
-
-_UNTYPED = (".csv", ".tsv", ".txt")  # whose cells are all text
 
 
 class CaptionRow(NamedTuple):
@@ -67,7 +65,7 @@ def read_rows(
     Raises InputError, naming file, row and field, for anything else.
     """
     for path in files:
-        untyped = path.suffix.lower() in _UNTYPED
+        untyped = path.suffix.lower() in TEXTS  # whose cells are all text
         registry = ImageIdRegistry(path, "image_id") if untyped else None
         names = ("image_id", "caption", "references")
         records = rename_fields(
