@@ -154,7 +154,7 @@ def test_decimal_commas(cells: tuple[str, ...], numbers: Any, tmp_path: Path) ->
         return
     data = load_table(path, image_source="other")
     assert data.means("human").tolist() == pytest.approx(numbers)
-    assert [j.image for j in data.judged] == ["0,5", "1,5", "2,5"]  # ids are no numbers
+    assert [j.image for j in data.judged] == ["0,5", "1,5", "2,5"]  # ids are not numbers
     assert any("semicolon; decimal commas in 'human'." in note for note in data.dataset.notes)
 
 
@@ -270,7 +270,7 @@ def test_captions_of_a_system_by_image(value: object, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        {"caption": "a dog", "image_id": "3"},  # one record, whose keys are no ids
+        {"caption": "a dog", "image_id": "3"},  # one record, whose keys are not ids
         {"train": [{"caption": "a dog"}], "test": [{"caption": "a cat"}]},
         {"a": 1},
     ],

@@ -61,7 +61,7 @@ class SystemsTable:
         Column → float64 [n], NaN where there is no value. The first column of people answers the
         question.
     sets
-        Name → bool [n]: the systems to report on; the first set answers the question.
+        Name → bool [n]: the systems to report on; the first set is the main one.
     controls, lower_is_better
         The metrics that are controls, and those whose lower values are better.
     """
@@ -191,7 +191,7 @@ def load_coco2015(
     references
         The metrics' values with 5 or 40 references.
     human
-        People's questions, the first answers the question; by default M1 … M5.
+        People's questions, the first is the main one; by default M1 … M5.
     data
         The data folder.
 

@@ -103,8 +103,8 @@ def load_table(
         for records without references.
     raters
         Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
-        one dimension, "human". Columns of such names are recognised where there is no column of
-        ratings, which is logged.
+        one dimension, "human". Without a column of ratings, columns of such names are
+        recognised, which is logged.
     delimiter
         Of a text of cells, as in `metaeval.data.own.captions.load_own`.
     language

@@ -18,8 +18,8 @@ def pairwise_accuracies(
     """The share of pairs of n systems that scores and people order alike, for weights [r, n].
 
     A pair that both tie counts as ordered alike, one that only one of them ties does not (Kocmi et
-    al. 2021). A pair weighs as much as its systems' weights multiplied: of a resample, a system and
-    its copy are no pair. NaN where no pair is left.
+    al. 2021). The weight of a pair is the product of its systems' weights: a system and its copy in
+    a resample are not a pair. NaN where no pair is left.
 
     >>> pairwise_accuracies([1, 2, 3], [1, 3, 2], [[1, 1, 1], [2, 1, 0]]).round(3).tolist()
     [0.667, 1.0]
