@@ -396,6 +396,15 @@ class GroupedOutcomes:
     ) -> Mapping[str, AgainstControl]:
         """Group → every metric against the best control; one family over metrics and groups."""
         means = {group: self.accuracy(group, group) for group in self.groups}
+
+        def tests(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
+            """By swapping images, with intervals by resampling them."""
+            resampled = [means[group].difference(a, b) for group, a, b in hypotheses]
+            return [
+                test._replace(low=interval.low, high=interval.high)
+                for test, interval in zip(self.swapped(hypotheses), resampled, strict=True)
+            ]
+
         compared = against_best_control(
             {
                 group: {name: mean.of(self.outcomes[name]).value for name in (*ranked, *controls)}
@@ -403,7 +412,7 @@ class GroupedOutcomes:
             },
             ranked,
             controls,
-            self.swapped,
+            tests,
             "metrics against the best control, in each group",
             alpha=self.alpha,
             gapped=[name for name in ranked if np.isnan(self.outcomes[name]).any()],

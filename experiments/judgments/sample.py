@@ -47,7 +47,7 @@ class JudgmentSettings(NamedTuple):
     permutations: int
     swap: str
     alpha: float
-    fitted: bool = True
+    fitted: bool | Literal["text"] = True
 
 
 class RankedScores(NamedTuple):

@@ -67,6 +67,7 @@ from metaeval.stats.significance.comparison import (
 from metaeval.stats.significance.paired_differences import williams_test
 
 EXAMPLES = 3  # captions of each kind for each metric
+MEAN_RATING = "mean_rating"  # an extra: what the mean rating reaches, by measure
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
 LONG = 1.5  # times the references' length, from which the page says so
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
@@ -132,7 +133,7 @@ def statistics(
 ) -> MeasuredResult:
     """Agreement of every metric with people, and the tests between metrics."""
     sample, columns = sample_of(judged, settings), Columns.of(scored)
-    features = features_of(judged) if settings.fitted else {}
+    features = features_of(judged, text_alone=settings.fitted == "text") if settings.fitted else {}
     made = [Dimension(name, sample, columns, features, settings) for name in sample.ratings]
     values: dict[str, Estimates] = {}
     for dimension in made:
@@ -254,6 +255,10 @@ class Dimension:
         ).items():
             self.values[column_name][f"{self.statistic}_common"] = common
         self.blind = [*columns.controls, *(c for c in self.fitted.values() if varies(c))]
+
+    def of_mean_rating(self) -> float:
+        """The protocol's correlation of the mean rating: what a perfect metric reaches."""
+        return float(getattr(self.rows.of(self.given.mean)[0], self.statistic))
 
     def _agreement(self, column: RankedScores) -> Estimates:
         return agreement_of(
@@ -418,14 +423,17 @@ class _ScoreStatistic(Resampled):
         return ResampledValue(value, replicates, given.images_of(column), n)
 
 
-def features_of(judged: Judgments) -> Mapping[str, Floats]:
+def features_of(judged: Judgments, *, text_alone: bool = False) -> Mapping[str, Floats]:
     """Fitted control → features [n, k]: of the caption, its references, the annotated objects.
 
     A control whose features no caption has is left out. NaN where one caption's are missing.
     """
     captions = [j.candidate for j in judged.judged]
+    of_text = {TEXT: text_features(judged.dataset, captions, judged.image_index)}
+    if text_alone:
+        return of_text
     features = {
-        TEXT: text_features(judged.dataset, captions, judged.image_index),
+        **of_text,
         REFERENCES: reference_features([j.references or () for j in judged.judged]),
         IMAGE: image_features(judged.dataset, judged.image_index),
     }
@@ -531,6 +539,8 @@ def _lengths(judged: Judgments) -> tuple[dict[str, float], str]:
 
 
 def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
+    reached = [{"key": d.key(d.statistic), "value": d.of_mean_rating()} for d in made]
+    yield Extra.of(MEAN_RATING, "What the mean rating reaches", reached, kind="data")
     for dimension in made:
         yield Extra.of(
             f"curves-{dimension.name}" if len(made) > 1 else "curves",

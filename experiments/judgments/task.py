@@ -55,7 +55,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         The level at which the printout and the report call a difference significant.
     fitted
         Whether controls are fitted to the ratings: ridge regressions on the caption alone, on its
-        references alone, on the annotated objects alone, out of fold by image.
+        references alone, on the annotated objects alone, out of fold by image; "text": the first.
     """
 
     name = "judgments"
@@ -68,7 +68,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         permutations: Draws = 2000,
         swap: Literal["both", "image", "system"] = "both",
         alpha: OpenShare = 0.05,
-        fitted: bool = True,
+        fitted: bool | Literal["text"] = True,
     ) -> None:
         self.permutations, self.swap, self.alpha = permutations, swap, float(alpha)
         self.fitted = fitted

@@ -342,9 +342,28 @@ def against_controls(
             a, b = credits_of[metric], credits_of[control]
             gaps.append(_gaps(a, b, groups)[:, chosen[group]].mean(axis=1))
             n.append(_common_images(a, b, groups, chosen[group]))
-        return gap_differences(
+        swapped = gap_differences(
             np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed, n=n
         )
+        return [
+            test._replace(low=ends.low, high=ends.high)
+            for test, ends in zip(swapped, map(resampled, hypotheses), strict=True)
+        ]
+
+    def resampled(hypothesis: tuple[str, str, str]) -> PairTest:
+        """The difference by resampling images."""
+        group, metric, control = hypothesis
+        shares = shares_between(metric, control)
+        value, replicates = shares.mean(chosen[group])
+        none = np.zeros(len(replicates))
+        n = int(shares.images[chosen[group]].min())
+        return resampled_difference(
+            value, 0.0, replicates, none, n, confidence=settings.confidence
+        )
+
+    @cache
+    def shares_between(metric: str, control: str) -> ShareCounts:
+        return shares_of(credits_of[metric] - credits_of[control], groups, shared.weights)
 
     @cache
     def by_kind(metric: str, control: str) -> Floats:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,11 @@ Line = tuple[str | int, ...]  # words, with numbers for start, end and unknown w
 
 _EDGE = "\x1f"  # between words: none contains it
 _START, _END, _UNKNOWN = 0, 1, 2  # in a `Line`
+
+
+def as_controls(columns: Iterable[ScoreColumn], control: bool) -> tuple[ScoreColumn, ...]:
+    """The columns as controls, or as metrics like any other."""
+    return tuple(replace(column, control=control) for column in columns)
 
 
 class RandomScore(Metric):
@@ -117,13 +123,17 @@ class LongestCopy(Metric):
     ----------
     tokenizer
         "ptb", "java" or "whitespace".
+    control
+        Whether metrics are compared with it; `False`: it is a metric like any other.
     """
 
     name = "longest_copy"
     columns = (ScoreColumn("Longest copy", control=True),)
 
-    def __init__(self, tokenizer: str = "ptb") -> None:
+    @checked
+    def __init__(self, tokenizer: str = "ptb", control: bool = True) -> None:
         self.tokenizer = tokenizers.get(tokenizer)
+        self.columns = as_controls(self.columns, control)
 
     def bind(
         self, dataset: CaptionDataset, store: Store | None = None
@@ -186,6 +196,8 @@ class BigramModel(Metric):
         What is added to every count, above 0.
     tokenizer
         "ptb", "java" or "whitespace".
+    control
+        Whether metrics are compared with it; `False`: it is a metric like any other.
     """
 
     name = "bigram_model"
@@ -195,9 +207,10 @@ class BigramModel(Metric):
     )
 
     @checked
-    def __init__(self, k: Positive = 0.1, tokenizer: str = "ptb") -> None:
+    def __init__(self, k: Positive = 0.1, tokenizer: str = "ptb", control: bool = True) -> None:
         self.k = float(k)
         self.tokenizer = tokenizers.get(tokenizer)
+        self.columns = as_controls(self.columns, control)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BigramScorer | Absent:
         if (absent := self.tokenizer.missing()) is not None:

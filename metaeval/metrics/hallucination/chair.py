@@ -302,16 +302,18 @@ class GoldLabels(Metric):
         ontology: str | Path | None = None,
         noise: Annotated[Mapping[str, Any], OptionsOf("metaeval.vision.regions.gold.BoxNoise")]
         | None = None,
+        control: bool = True,
     ) -> None:
         self.ontology = COCO if ontology is None else user_path(ontology)
         self.noise = BoxNoise.of(noise)
+        self.control = control
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         sees = ", ".join(filter(None, ("gold objects", self.noise.title)))
         behind = f" ({self.noise.title})" if self.noise.title else ""
         return tuple(
-            ScoreColumn(f"{name}{behind}", control=True, sees=sees)
+            ScoreColumn(f"{name}{behind}", control=self.control, sees=sees)
             for name in ("Gold label F1", "Gold label recall")
         )
 
