@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from scipy import stats
-
+from metaeval.data.judgments.pascal50s import LABELS
 from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
 from metaeval.experiments.attack.statistics import CONTROLS, COPIED, fooled_key
 from metaeval.experiments.forced_choice.statistics import MEAN, measure_of
+from metaeval.experiments.judgments.statistics import MEAN_RATING
 from metaeval.experiments.pairs.statistics import key_of as pairs_key
 from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
 from metaeval.results.base import Estimate, MetricResult
@@ -18,16 +18,19 @@ from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 from metaeval.stats.significance.comparison import ALPHA
 
-Outcome = Literal["passes", "fails", "undecided", "not counted"]
+Word = Literal["shown", "not shown", "below", "cannot tell"]
+Outcome = Literal["shown", "not shown", "below", "cannot tell", "not counted"]
+Test = tuple[str, str, str]  # item, source, part
 
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
 BLIND = ("length", "random")  # of the scores that every attack runs on
+MADE = "nobody: the captions were made worse"
 LONG = 30  # words of a mean caption from which battles are about long captions
 Example = Mapping[str, Any]  # image_id, better, worse, and the metric's score of both
 
 
 class Finding(NamedTuple):
-    """One number of one metric against the best control on the same items.
+    """One number of one metric against the best blind control on the same items.
 
     Attributes
     ----------
@@ -35,12 +38,14 @@ class Finding(NamedTuple):
         What conf/trust/uses.yaml chooses by; the part is a kind, a dimension, a category.
     metric, measure
         The metric, and what `value` is, in words.
+    judged
+        Who says which caption is better.
     value, control, control_value
         The metric's value; the best control and its value.
     difference
         Value minus control, with its interval.
-    p, test
-        Of the difference, before any correction, and how it was computed.
+    of_control
+        The control's value with its interval.
     ceiling, ceiling_is
         The value that would be best, and what it is.
     examples
@@ -51,28 +56,28 @@ class Finding(NamedTuple):
         Why it does not count; `None` where it counts.
     item
         The item of the battery.
-    p_adjusted, outcome
-        What the rules make of it: Holm's correction runs over metrics × parts of a use.
+    detectable, outcome
+        What the rules make of it.
     """
 
     source: str
     part: str
     metric: str
     measure: str
+    judged: str
     value: Estimate
     control: str
     control_value: float
     difference: Estimate
-    p: float | None
-    test: str
+    of_control: Estimate = Estimate(value=None)
     ceiling: float = 1.0
     ceiling_is: str = "always right"
     examples: tuple[Example, ...] = ()
     corrupted: bool = False
     why_not: str | None = None
     item: str = ""
-    p_adjusted: float | None = None
-    outcome: Outcome = "undecided"
+    detectable: float | None = None
+    outcome: Outcome = "cannot tell"
 
     @property
     def name(self) -> str:
@@ -80,7 +85,12 @@ class Finding(NamedTuple):
         return f"{self.item}: {self.part}" if self.part else self.item
 
     @property
-    def effect(self) -> Estimate:
+    def test(self) -> Test:
+        """What is the same for all metrics."""
+        return self.item, self.source, self.part
+
+    @property
+    def skill(self) -> Estimate:
         """The difference on the scale from the control (0) to the ceiling (1)."""
         room, difference = self.ceiling - self.control_value, self.difference
         if room <= 0 or difference.value is None:
@@ -136,6 +146,7 @@ def _against_control(
     source: str,
     part: str,
     measure: str,
+    judged: str,
     examples: Mapping[str, Sequence[Example]] | None = None,
     **more: Any,
 ) -> Iterator[Finding]:
@@ -156,12 +167,12 @@ def _against_control(
             part,
             metric.name,
             measure,
+            judged,
             value,
             one.b,
             value.value - one.difference.value,
             one.difference,
-            None if one.test is None else one.test.p,
-            "" if one.test is None else one.test.method,
+            result.metric(one.b).numbers[key],
             examples=tuple((examples or {}).get(metric.name, ())),
             **more,
         )
@@ -174,6 +185,7 @@ def _graded(result: MeasuredResult) -> Iterator[Finding]:
         "graded.order",
         result.experiment,
         "share of pairs of versions of one caption in order",
+        MADE,
         ceiling_is="every pair in order",
         corrupted=True,
     )
@@ -185,19 +197,27 @@ def _pairs(result: MeasuredResult) -> Iterator[Finding]:
     for key in result.controls:
         if key.startswith(f"{main}_"):
             kind = key.removeprefix(f"{main}_")
-            yield from _against_control(result, key, "pairs.kinds", kind, measure)
+            yield from _against_control(
+                result, key, "pairs.kinds", kind, measure, "the benchmark's authors"
+            )
 
 
 def _forced_choice(result: MeasuredResult) -> Iterator[Finding]:
     most = max(_numbers_of_references(result), default=0)
+    votes = str(result.settings["labels"])
+    judged = LABELS.get(votes, "people")
     for measure in result.declared:
         key, _, category = measure.key.removeprefix("agreement_").partition("_")
         if measure.key not in result.controls or not category:
             continue  # every category is evidence, so that their mean is none
         n = int(key)
-        if n in (1, most):
-            source = "forced_choice.one_reference" if n == 1 else "forced_choice.categories"
-            yield from _against_control(result, measure.key, source, category, _agreement(n))
+        sources = ["consensus" if votes == "consensus" else "direct"] if n == most else []
+        if n == 1 and votes != "consensus":
+            sources.append("one_reference")
+        for source in sources:
+            yield from _against_control(
+                result, measure.key, f"forced_choice.{source}", category, _agreement(n), judged
+            )
 
 
 def _agreement(n: int) -> str:
@@ -212,31 +232,57 @@ def _numbers_of_references(result: MeasuredResult) -> list[int]:
 
 def _judgments(result: MeasuredResult) -> Iterator[Finding]:
     statistic = str(result.settings["statistic"])  # also the difference's and the ceiling's
+    rows = (extra.records for extra in result.extras if extra.name == MEAN_RATING)
+    reached = {one["key"]: one["value"] for records in rows for one in records}
+    people = any("_without Human" in measure.key for measure in result.declared)
+    judged = "people's ratings"
     for dimension in dimensions(result):
         key = key_of(result, statistic, dimension)
-        people = result.people.get(key)
-        ceiling, is_what = 1.0, "a correlation of 1"
-        if people is not None and people.value is not None:
-            ceiling, is_what = people.value, "the agreement of one rating with the others"
         yield from _against_control(
             result,
             key,
-            "judgments.correlation",
+            f"judgments.{'with_people' if people else 'correlation'}",
             dimension,
             f"{statistic} with people",
-            ceiling=ceiling,
-            ceiling_is=is_what,
+            judged,
+            ceiling=reached.get(key, 1.0),
+            ceiling_is="the mean rating",
         )
-    main, is_what = main_dimension(result), "every pair in order"
-    measure = "pairs of captions of an image in order, or tied as by people"
-    key = key_of(result, "accuracy", main)
-    yield from _against_control(result, key, "judgments.pairs", main, measure, ceiling_is=is_what)
-    measure = "share of pairs of systems in order"
-    key = key_of(result, "system_accuracy", main)
-    for one in _against_control(
-        result, key, "judgments.systems", main, measure, ceiling_is=is_what
+    main, in_order = main_dimension(result), "every pair in order"
+    for name, source, measure in (
+        ("accuracy", "pairs", "pairs of captions of an image in order, or tied as by people"),
+        ("system_accuracy", "systems", "share of pairs of systems in order"),
     ):
-        yield one._replace(why_not=_too_few_systems(one.value.n or 0))
+        key = key_of(result, name, main)
+        for one in _against_control(
+            result, key, f"judgments.{source}", main, measure, judged, ceiling_is=in_order
+        ):
+            few = _too_few_systems(one.value.n or 0) if source == "systems" else None
+            yield one._replace(why_not="its captions are of people, too" if people else few)
+
+
+def _systems(result: MeasuredResult) -> Iterator[Finding]:
+    """Metrics without controls: chance is 0, as uncertain as r of so many systems is."""
+    for measure in result.declared:
+        if measure.key != f"pearson_{measure.group}":
+            continue
+        for metric in _metrics(result):
+            value = metric.numbers[measure.key]
+            half = 1.96 / math.sqrt(value.n - 1) if (value.n or 0) > 1 else None
+            chance = Estimate(value=0.0, low=half and -half, high=half, n=value.n)
+            yield Finding(
+                "systems.correlation",
+                str(measure.group),
+                metric.name,
+                "r over systems",
+                f"people ({measure.group})",
+                value,
+                "chance",
+                0.0,
+                value,
+                chance,
+                ceiling_is="a correlation of 1",
+            )
 
 
 def dimensions(result: MeasuredResult) -> list[str]:
@@ -276,17 +322,29 @@ def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
         for metric, examples in of_kind.items():
             examples.sort(key=lambda e: (e["score_better"] or 0.0) - (e["score_worse"] or 0.0))
             of_kind[metric] = examples[:3]
-    of_changes: dict[str, Any] = {"ceiling_is": "always", "corrupted": True}
+    made: dict[str, Any] = {"judged": MADE, "ceiling_is": "always", "corrupted": True}
     for key in result.controls:
         if key == POSITIVES:
             measure = "how often a rewrite scores above a harmful near-copy"
             yield from _against_control(
-                result, key, "sensitivity.rewrites", "", measure, worst.get(""), **of_changes
+                result,
+                key,
+                "sensitivity.rewrites",
+                "",
+                measure,
+                examples=worst.get(""),
+                **of_changes,
             )
         elif key.startswith(KIND):
             kind, measure = key.removeprefix(KIND), "how often the human caption scores higher"
             yield from _against_control(
-                result, key, "sensitivity.kinds", kind, measure, worst.get(kind), **of_changes
+                result,
+                key,
+                "sensitivity.kinds",
+                kind,
+                measure,
+                examples=worst.get(kind),
+                **of_changes,
             )
 
 
@@ -307,7 +365,7 @@ def _arena(result: MeasuredResult) -> Iterator[Finding]:
     is_long = bool(known) and sum(known) / len(known) >= LONG
     measure = "agreement with the winners of battles"
     for source in ("arena.agreement", *(["arena.long"] if is_long else [])):
-        yield from _against_control(result, AGREEMENT.key, source, "", measure)
+        yield from _against_control(result, AGREEMENT.key, source, "", measure, "people")
 
 
 def _attack(result: MeasuredResult) -> Iterator[Finding]:
@@ -324,18 +382,18 @@ def _attack(result: MeasuredResult) -> Iterator[Finding]:
             value, control = _complement(metric.numbers[key]), controls[best]
             if value.value is None or control.value is None:
                 continue
-            difference, p = _unpaired(value, control)
+            difference = _unpaired(value, control)
             yield Finding(
                 "attack.resists",
                 search,
                 metric.name,
                 "share of images on which the search failed",
+                MADE,
                 value,
                 best,
                 control.value,
                 difference,
-                p,
-                "" if difference.interval is None else "normal, as if independent",
+                control,
                 ceiling_is="never fooled",
                 examples=tuple(gallery.get(metric.name, ())[:3]),
             )
@@ -373,6 +431,7 @@ _FINDINGS: Mapping[str, Callable[[MeasuredResult], Iterator[Finding]]] = {
     **dict.fromkeys(GRADED, _graded),
     "sensitivity": _sensitivity,
     "attack": _attack,
+    "systems": _systems,
 }
 
 
@@ -383,20 +442,17 @@ def _metrics(result: MeasuredResult) -> Iterator[MetricResult]:
             yield metric
 
 
-def _unpaired(value: Estimate, control: Estimate) -> tuple[Estimate, float | None]:
-    """A difference of two values by the widths of their intervals, as if they were independent,
-    and its p-value.
+def _unpaired(value: Estimate, control: Estimate) -> Estimate:
+    """A difference of two values by the widths of their intervals, as if they were independent.
 
     For values whose items are not available; too strict where both succeed on the same images, too
     lenient where one succeeds on those on which the other fails.
     """
     difference = (value.value or 0.0) - (control.value or 0.0)
     if value.interval is None or control.interval is None:
-        return Estimate(value=difference), None
+        return Estimate(value=difference)
     width = math.hypot(*(high - low for low, high in (value.interval, control.interval))) / 2
-    sd = width / stats.norm.ppf(0.975)
-    p = float(2 * stats.norm.sf(abs(difference) / sd)) if sd > 0 else None
-    return Estimate(value=difference, low=difference - width, high=difference + width), p
+    return Estimate(value=difference, low=difference - width, high=difference + width)
 
 
 def _complement(rate: Estimate) -> Estimate:

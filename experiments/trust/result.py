@@ -1,36 +1,29 @@
-"""The result of a battery: for every use and metric a cell, and all that the cells rest on."""
+"""The result of a battery: for every use and metric a skill, and all that skills rest on."""
 
 from __future__ import annotations
 
 import statistics as median_of
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metaeval.experiments.trust.findings import (
     Finding,
+    Word,
     between_metrics,
     findings,
     key_of,
     main_dimension,
 )
-from metaeval.experiments.trust.verdicts import (
-    Cell,
-    Rules,
-    Use,
-    Verdict,
-    Verdicts,
-    cells,
-    robustness,
-)
+from metaeval.experiments.trust.verdicts import Cell, Cells, Rules, Use, cells, robustness
 from metaeval.metrics.base import Metric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import RunInfo
 from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
 
-NAMED: tuple[Verdict, ...] = ("yes", "partly", "undecided", "no")  # whose metrics a use lists
-SHOWN = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "?", "no evidence": "–"}
+NAMED: tuple[Word, ...] = ("shown", "not shown", "below")  # whose metrics a use lists
+DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained
 Metrics = Sequence[MetricResult]
 
 
@@ -74,6 +67,7 @@ def gathered(
     own_metrics: Sequence[str] = (),
     metrics: Mapping[str, Metric] | None = None,
     reruns: Mapping[int, Sequence[ItemRun]] | None = None,
+    highlight: Sequence[str] = (),
 ) -> MeasuredResult:
     """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds.
 
@@ -85,13 +79,13 @@ def gathered(
     ran = [name for name, m in columns.items() if m.ok]
     found = {use.id: _found(use, runs, columns) for use in uses}
 
-    def judge(rules: Rules, without: str | None) -> Verdicts:
+    def judge(rules: Rules, without: str | None) -> Cells:
         return {
             use: cells([f for f in several if f.item != without], ran, rules)
             for use, several in found.items()
         }
 
-    verdicts = judge(rules, None)
+    made = judge(rules, None)
     seeds = {
         seed: {use.id: cells(_found(use, again, columns), ran, rules) for use in uses}
         for seed, again in (reruns or {}).items()
@@ -99,26 +93,31 @@ def gathered(
     items = [run.id for run in runs if run.result is not None]
     own = [name for name in ran if columns[name].family in own_metrics]
     extras = [
-        Extra.of("uses", "Metrics by use", _uses(uses, verdicts)),
-        Extra.of("own", "Your metric", _own(uses, verdicts, own)),
+        Extra.of("uses", "Answers", _uses(uses, made)),
+        Extra.of("own", "Your metric", _own(uses, made, own)),
         Extra.of("known", "Your metric and the best known one", _known(runs, own)),
+        Extra.of("silent", "Tests that cannot tell", _silent(made), folded=True),
         *across_benchmarks({run.id: run.result for run in runs if run.result is not None}),
         Extra.of(
             "robustness",
-            "Verdicts that change",
+            "Words that change",
             robustness(judge, rules, items, seeds),
             folded=True,
         ),
         Extra.of("items", "Battery", [_item(run) for run in runs], folded=True),
-        Extra.of("cells", "Verdicts and tests", _cells(verdicts), kind="data"),
-        Extra.of("evidence", "Evidence", _evidence(verdicts), kind="data"),
+        Extra.of("cells", "Skills and tests", _cells(made), kind="data"),
+        Extra.of("evidence", "Evidence", _evidence(made), kind="data"),
         Extra.of("examples", "Captions", _examples(found), kind="data"),
     ]
     return MeasuredResult(
         experiment="trust",
         dataset=", ".join(sorted({run.result.dataset for run in runs if run.result is not None})),
         facts={"Battery": battery, "Experiments": len(items), "Metrics": len(ran)},
-        settings={"battery": battery, **rules.model_dump()},
+        settings={
+            "battery": battery,
+            **rules.model_dump(),
+            "highlight": tuple(dict.fromkeys([*own, *highlight])),
+        },
         metrics=_entries(runs, columns, metrics or {}),
         declared=(),
         extras=tuple(extras),
@@ -128,15 +127,16 @@ def gathered(
 
 def _notes(rules: Rules) -> tuple[str, ...]:
     return (
-        "An effect is a value on the scale from the best control on the same items (0) to the "
-        f"ceiling (1). A test passes where it is at least {rules.minimal_effect:g} and the metric "
-        f"is significantly above the control (p < {rules.alpha:g}, Holm over the metrics and tests "
-        "of a use); it fails where the effect is not above 0, or its interval is below "
-        f"{rules.minimal_effect:g}.",
-        f"A test does not count where the ceiling is less than {rules.least_room:g} above the "
-        "control, or where the metric was chosen or trained on such a test. A metric that does not "
-        f"come within {rules.least_room:g} of that ceiling is “partly” at best.",
-        "Verdicts of two metrics are not compared by a test.",
+        "Skill: how far a metric gets from the best blind control on the same items (0) to the "
+        "ceiling (1), the mean over the tests of a use. Blind controls see neither image nor "
+        "references: length, brevity, a random score, a language model, a regression on the "
+        "caption alone.",
+        f"Shown: the {rules.confidence:.0%} interval of the skill is above {rules.minimal_skill:g};"
+        " below: it is under it; not shown: it contains it; cannot tell: no test counts.",
+        "A test does not count where a perfect metric could not be shown, where no metric is above "
+        "a regression on the caption alone, or where the metric was chosen or trained on such a "
+        "test.",
+        "Skills of two metrics are not compared by a test.",
     )
 
 
@@ -147,6 +147,8 @@ def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult]:
         for metric in run.metrics:
             column = metric.column
             if column.control or column.part_of is not None or not column.headline:
+                continue
+            if column.model == DEMONSTRATION:
                 continue
             if metric.name not in known or (metric.ok and not known[metric.name].ok):
                 known[metric.name] = metric
@@ -211,58 +213,86 @@ def _why_learned(metric: MetricResult, corrupted: bool, experiment: str) -> str 
     return None
 
 
-def _uses(uses: Sequence[Use], verdicts: Verdicts) -> Iterator[dict[str, Any]]:
-    """The metrics with each verdict, in the order of the columns: they are not ranked."""
+def _uses(uses: Sequence[Use], made: Cells) -> Iterator[dict[str, Any]]:
+    """The metrics with each word, best first, and the best one."""
     for use in uses:
-        row: dict[str, Any] = {"use": use.title, "id": use.id}
-        for verdict in NAMED:
-            row[verdict] = ", ".join(_with_verdict(verdicts[use.id], verdict)) or None
-        yield {**row, "what it takes": use.shows}
+        row = made[use.id]
+        ranked = sorted(
+            (name for name in row if row[name].skill.value is not None),
+            key=lambda name: (row[name].word != "shown", -(row[name].skill.value or 0.0), name),
+        )
+        best = row[ranked[0]] if ranked else Cell("cannot tell")
+        yield {
+            "use": use.title,
+            "id": use.id,
+            "best": ranked[0] if ranked else None,
+            "skill": best.skill,
+            "judged by": _joined(f.judged for f in best.counted) or None,
+            "n": _n(best),
+            **{
+                word: ", ".join(name for name in ranked if row[name].word == word) or None
+                for word in NAMED
+            },
+            "what it takes": use.shows,
+        }
 
 
-def _with_verdict(row: Mapping[str, Cell], verdict: Verdict) -> list[str]:
-    return [name for name, cell in row.items() if cell.verdict == verdict]
+def _joined(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
 
 
-def _cells(verdicts: Verdicts) -> Iterator[dict[str, Any]]:
-    for use, row in verdicts.items():
+def _n(cell: Cell) -> int | None:
+    """The items of the tests that count."""
+    return sum(f.value.n or 0 for f in cell.counted) or None
+
+
+def _cells(made: Cells) -> Iterator[dict[str, Any]]:
+    for use, row in made.items():
         for metric, cell in row.items():
-            yield {"use": use, "metric": metric, "verdict": cell.verdict, **_tests(cell)}
+            yield {
+                "use": use,
+                "metric": metric,
+                "word": cell.word,
+                "skill": cell.skill,
+                "n": _n(cell),
+                "judged by": _joined(f.judged for f in cell.counted) or None,
+                "tests": len(cell.counted),
+                "more data": cell.more_data,
+            }
 
 
-def _tests(cell: Cell) -> dict[str, Any]:
-    """The tests of a cell by their outcome."""
-    return {
-        "passes": cell.names("passes"),
-        "fails": cell.names("fails"),
-        "undecided": cell.names("undecided"),
-        "not counted": cell.names("not counted"),
-        "not solved": ", ".join(f.name for f in cell.unsolved),
-        "more data": cell.more_data,
-    }
+def _silent(made: Cells) -> Iterator[dict[str, Any]]:
+    """The tests that count for no metric, whatever it was trained on, with the reason."""
+    seen = set()
+    for use, row in made.items():
+        every = [f for cell in row.values() for f in cell.evidence]
+        counted = {f.test for f in every if f.outcome != "not counted"}
+        for f in every:
+            if f.test not in counted and (use, f.test) not in seen:
+                seen.add((use, f.test))
+                yield {"use": use, "test": f.name, "reason": f.why_not, "best control": f.control}
 
 
-def _evidence(verdicts: Verdicts) -> Iterator[dict[str, Any]]:
-    for use, row in verdicts.items():
+def _evidence(made: Cells) -> Iterator[dict[str, Any]]:
+    for use, row in made.items():
         for metric, cell in row.items():
             for f in cell.evidence:
                 yield {
                     "use": use,
                     "metric": metric,
-                    "verdict": cell.verdict,
+                    "word": cell.word,
                     "item": f.item,
                     "part": f.part,
                     "measure": f.measure,
+                    "judged by": f.judged,
                     "value": f.value,
                     "n": f.value.n,
                     "control": f.control,
                     "control_value": f.control_value,
                     "ceiling": f.ceiling,
                     "ceiling_is": f.ceiling_is,
-                    "effect": f.effect,
-                    "p": f.p,
-                    "p_adjusted": f.p_adjusted,
-                    "test": f.test,
+                    "skill": f.skill,
+                    "detectable": f.detectable,
                     "outcome": f.outcome,
                     "why_not": f.why_not,
                 }
@@ -290,21 +320,20 @@ def _item(run: ItemRun) -> dict[str, Any]:
     }
 
 
-def _own(
-    uses: Sequence[Use], verdicts: Verdicts, own_metrics: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _own(uses: Sequence[Use], made: Cells, own_metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The user's metrics, a row for each use that has evidence for them."""
     for name in own_metrics:
         for use in uses:
-            row = verdicts[use.id]
+            row = made[use.id]
             if row[name].counted:
-                others = [n for n in _with_verdict(row, "yes") if n not in own_metrics]
+                shown = [n for n in row if row[n].word == "shown" and n not in own_metrics]
                 yield {
                     "metric": name,
                     "use": use.title,
-                    "verdict": row[name].verdict,
-                    **_tests(row[name]),
-                    "others with yes": ", ".join(others),
+                    "word": row[name].word,
+                    "skill": row[name].skill,
+                    "n": _n(row[name]),
+                    "others shown": ", ".join(shown),
                 }
 
 

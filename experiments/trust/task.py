@@ -25,8 +25,8 @@ from metaeval.experiments.printout import not_run, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
-from metaeval.experiments.trust.result import NAMED, SHOWN, ItemRun, gathered
-from metaeval.experiments.trust.verdicts import read_battery, read_uses
+from metaeval.experiments.trust.result import ItemRun, gathered
+from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.options import Seed
@@ -45,7 +45,7 @@ _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
 
 
 class Trust(Streaming):
-    """A battery of experiments, and for every use and metric a verdict by declared rules.
+    """A battery of experiments, and for every use and metric a skill by declared rules.
 
     Parameters
     ----------
@@ -56,7 +56,9 @@ class Trust(Streaming):
     uses
         A file in the form of conf/trust/uses.yaml; by default metaeval's.
     seeds
-        Seeds with which all items run again, to count the verdicts that change.
+        Seeds with which all items run again, to count the words that change.
+    highlight
+        Columns that the page marks, next to the user's own.
     """
 
     name: ClassVar[str] = "trust"
@@ -69,8 +71,10 @@ class Trust(Streaming):
         runs: Sequence[str] = (),
         uses: str | None = None,
         seeds: Sequence[Seed] = (),
+        highlight: Sequence[str] = (),
     ) -> None:
         self.battery, self.runs, self.uses = battery, tuple(runs), uses
+        self.highlight = tuple(highlight)
         self.seeds = tuple(dict.fromkeys(seeds))
 
     def check(self, config: DictConfig) -> None:
@@ -83,6 +87,8 @@ class Trust(Streaming):
         config, out = record.config, record.out
         declared = read_uses(self.uses)
         battery = read_battery(self.battery)
+        with open_dict(config):
+            _as_metrics(config, declared.baselines)
         record.begin(keep=ITEMS)
         given: list[ItemRun] = []
         with shared_java_services():
@@ -105,19 +111,21 @@ class Trust(Streaming):
             _own(config),
             metrics,
             {seed: [*repeated, *given] for seed, repeated in reruns.items()},
+            self.highlight,
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
         rows: dict[str, dict[str, str]] = {}
         for cell in summary.extra("cells").records:
             row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
-            row[cell["use"]] = SHOWN[cell["verdict"]]
+            skill = cell["skill"]
+            mark = "*" if cell["word"] == "shown" else ""
+            row[cell["use"]] = "–" if skill is None else f"{skill:.2f}{mark}"
         lines = [*text_table(list(rows.values()), ""), ""]
         for use in summary.extra("uses").records:
-            named = [f"{verdict}: {use[verdict]}" for verdict in NAMED[:3] if use[verdict]]
-            lines.append(f"{use['use']}: {'; '.join(named) or 'no evidence'}")
+            lines.append(f"{use['use']}: {use['shown'] or 'shown of no metric'}")
         changes = [
-            {"metric": one["change"], "verdicts that change": f"{one['verdicts']} of {one['of']}"}
+            {"metric": one["change"], "words that change": f"{one['words']} of {one['of']}"}
             for one in summary.extra("robustness").records
         ]
         lines += ["", *text_table(changes, ""), ""]
@@ -128,19 +136,29 @@ class Trust(Streaming):
 
 
 def _battery_runs(
-    battery: Mapping[str, Sequence[str]], config: DictConfig, record: RunRecord, folder: Path
+    battery: Battery, config: DictConfig, record: RunRecord, folder: Path
 ) -> list[ItemRun]:
     """The runs of all items, each in a folder of its name; one line per item."""
     runs, seed = [], "" if folder.name == ITEMS else f", seed {config.seed}"
-    for place, (name, overrides) in enumerate(battery.items(), 1):
+    for place, (name, overrides) in enumerate(battery.items.items(), 1):
+        outer = copy.deepcopy(config)
+        with open_dict(outer):
+            _as_metrics(outer, battery.candidates.get(name, ()))
         with record.stage(f"{name}{seed}"):
-            run = _item(name, overrides, config, folder / name)
+            run = _item(name, overrides, outer, folder / name)
         runs.append(run)
         forget_texts()  # the next item has other captions; networks stay
         release("dataset", "encoded sentences")
         return_free_memory()
-        print(f"{place} of {len(battery)}{seed}: {_line(run)}", flush=True)
+        print(f"{place} of {len(battery.items)}{seed}: {_line(run)}", flush=True)
     return runs
+
+
+def _as_metrics(config: DictConfig, controls: Sequence[str]) -> None:
+    """Make controls metrics like any other, as far as the configuration has them."""
+    for name in controls:
+        if name in config.metric:
+            config.metric[name].control = False
 
 
 def _with_seed(config: DictConfig, seed: int) -> DictConfig:

@@ -1,56 +1,59 @@
-"""From findings to verdicts, by rules that are declared beforehand.
+"""From findings to skills, by rules that are declared beforehand.
 
-An item passes where the metric is significantly above the best control and its effect is at least
-the minimal one; it fails where the metric is not above the best control, or the interval of its
-effect lies below the minimal one; else it is undecided. "Yes" needs every counted item to pass, and
-the metric to solve nearly every item that a control nearly solves; "partly" needs at least one that
-passes, "no" that every item fails; else the verdict is "undecided".
+The skill of a metric for a use is the mean over the tests of the use of how far it gets from the
+best blind control (0) to the ceiling (1). The word follows from its interval: "shown" above the
+minimal skill, "below" under it, "not shown" where it contains it, "cannot tell" without a test that
+counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from pydantic import Field
+from scipy import stats
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.trust.findings import Finding, Outcome
+from metaeval.experiments.trust.findings import Finding, Test, Word
 from metaeval.options import did_you_mean
 from metaeval.readers.files import user_path
 from metaeval.readers.yaml_text import read_declared
-from metaeval.results.base import Model
-from metaeval.stats.significance.comparison import adjusted_in_family, is_significant
+from metaeval.results.base import Estimate, Model
+from metaeval.scoring import FITTED
 
 BATTERIES = ("quick", "standard", "full")
 _Share = Annotated[float, Field(ge=0, lt=1)]
+_Level = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Rules(Model):
-    """What a verdict rests on.
+    """What a word rests on.
 
     Attributes
     ----------
-    minimal_effect
-        The least effect that counts, on the scale from the best control (0) to the ceiling (1).
-    alpha
-        The level of significance, after Holm's correction over metrics × items of a use.
-    least_room
-        Where the ceiling is less than this above the best control, the item decides nothing.
+    minimal_skill
+        The least skill that counts.
+    confidence
+        Of the intervals.
+    power
+        A test counts where it finds a perfect metric above the minimal skill with this probability.
     """
 
-    minimal_effect: _Share
-    alpha: Annotated[float, Field(gt=0, lt=1)]
-    least_room: _Share
+    minimal_skill: _Share
+    confidence: _Level
+    power: _Level
 
 
 class Use(Model):
     """What a metric may be used for.
 
-    `shows` says what a metric must do better than the best control on each item; `evidence` is
-    source ("pairs.kinds") → the parts that count, `None` for all.
+    `shows` says what a metric must do better than the best blind control on each item; `evidence`
+    is source ("pairs.kinds") → the parts that count, `None` for all.
     """
 
     id: Annotated[str, Field(pattern="^[a-z0-9_]+$")]
@@ -65,16 +68,31 @@ class Use(Model):
 
 
 class Uses(Model):
-    """conf/trust/uses.yaml."""
+    """conf/trust/uses.yaml; `baselines` are controls that are not blind: here they are metrics."""
 
     rules: Rules
+    baselines: tuple[str, ...] = ()
     uses: tuple[Use, ...]
 
 
-class Battery(Model):
-    """Item → the overrides of the command that runs it; `of` is a battery that this one adds to."""
+_Item = Annotated[str, Field(pattern="^[a-z0-9_]+$")]
 
-    items: Mapping[Annotated[str, Field(pattern="^[a-z0-9_]+$")], tuple[str, ...]]
+
+class Battery(Model):
+    """What a battery runs.
+
+    Attributes
+    ----------
+    items
+        Item → the overrides of the command that runs it.
+    candidates
+        Item → the controls that are metrics there.
+    of
+        A battery that this one adds to.
+    """
+
+    items: Mapping[_Item, tuple[str, ...]]
+    candidates: Mapping[_Item, tuple[str, ...]] = {}
     of: str | None = None
 
 
@@ -88,23 +106,24 @@ def read_uses(file: str | None) -> Uses:
     return uses
 
 
-def read_battery(name: str) -> dict[str, tuple[str, ...]]:
-    """Item → overrides, of a battery by name or file."""
+def read_battery(name: str) -> Battery:
+    """A battery by name or file, with what it adds to."""
     if name not in BATTERIES and not name.endswith((".yaml", ".yml")):
         meant = did_you_mean(name, BATTERIES)
         raise ConfigError(
             f"trust.battery: '{name}' is neither {', '.join(BATTERIES)} nor a .yaml file{meant}"
         )
-    path = _own(name) if name in BATTERIES else user_path(name)
-    battery = read_declared(path, Battery)
-    return {**(read_battery(battery.of) if battery.of else {}), **battery.items}
+    battery = read_declared(_own(name) if name in BATTERIES else user_path(name), Battery)
+    if battery.of is None:
+        return battery
+    base = read_battery(battery.of)
+    return Battery(
+        items={**base.items, **battery.items}, candidates={**base.candidates, **battery.candidates}
+    )
 
 
 def _own(name: str) -> Path:
     return installation.conf() / "trust" / f"{name}.yaml"
-
-
-Verdict = Literal["yes", "partly", "no", "undecided", "no evidence"]
 
 
 class Cell(NamedTuple):
@@ -112,19 +131,19 @@ class Cell(NamedTuple):
 
     Attributes
     ----------
-    verdict
+    word
         By the rules.
+    skill
+        The mean over the tests that count.
     evidence
         All findings, judged.
-    unsolved
-        Findings that do not count because a control nearly solves them, and the metric does not.
     more_data
-        How many times as much data would decide, at the observed effects; only of "undecided".
+        How many times as much data would decide, at this skill; only of "not shown".
     """
 
-    verdict: Verdict
+    word: Word
+    skill: Estimate = Estimate(value=None)
     evidence: tuple[Finding, ...] = ()
-    unsolved: tuple[Finding, ...] = ()
     more_data: float | None = None
 
     @property
@@ -132,120 +151,143 @@ class Cell(NamedTuple):
         """The evidence that counts."""
         return [f for f in self.evidence if f.outcome != "not counted"]
 
-    def names(self, outcome: Outcome) -> str:
-        """The findings with this outcome."""
-        return ", ".join(f.name for f in self.evidence if f.outcome == outcome)
-
 
 def cells(found: Sequence[Finding], metrics: Sequence[str], rules: Rules) -> dict[str, Cell]:
-    """Metric → its cell of one use. Holm's correction runs over all counted evidence."""
-    judged = [_excused(finding, rules) for finding in found]
-    counted = {k: 1.0 if f.p is None else f.p for k, f in enumerate(judged) if f.why_not is None}
-    for k, p in adjusted_in_family(counted).items():
-        finding = judged[k]._replace(p_adjusted=p)
-        judged[k] = finding._replace(outcome=outcome(finding, rules))
-    return {name: verdict([f for f in judged if f.metric == name], rules) for name in metrics}
+    """Metric → its cell of one use."""
+    passed = {f.test for f in found if f.why_not is None and (f.skill.low or 0.0) > 0}
+    judged = [_judged(finding, passed, rules) for finding in found]
+    return {name: cell([f for f in judged if f.metric == name], rules) for name in metrics}
 
 
-def _excused(finding: Finding, rules: Rules) -> Finding:
-    """The finding; where it does not count, with the reason."""
-    why = finding.why_not
-    if why is None and not _has_room(finding, rules):
-        why = f"{finding.control} alone has {finding.control_value:.2f} of {finding.ceiling:.2f}"
-    return finding if why is None else finding._replace(outcome="not counted", why_not=why)
+def _judged(finding: Finding, passed: Collection[Test], rules: Rules) -> Finding:
+    """The finding with its outcome; where it does not count, with the reason."""
+    need, why = detectable(finding, rules), finding.why_not
+    if why is None and finding.skill.interval is None:
+        why = "it has no interval"
+    if why is None and need > 1:
+        why = f"a perfect metric could not be shown{_needed(finding, need, rules)}"
+    if why is None and finding.control == FITTED[0] and finding.test not in passed:
+        why = f"no metric is above {FITTED[0]}, a regression that reads the caption alone"
+    outcome = "not counted" if why is not None else word(finding.skill, rules)
+    return finding._replace(detectable=need, why_not=why, outcome=outcome)
 
 
-def _has_room(finding: Finding, rules: Rules) -> bool:
-    return finding.ceiling - finding.control_value >= rules.least_room
+def detectable(finding: Finding, rules: Rules) -> float:
+    """The least skill that the test finds above the minimal one: with the probability
+    `rules.power`, of a metric that is as certain as a perfect one.
 
-
-def outcome(finding: Finding, rules: Rules) -> Outcome:
-    """What the rules make of a finding that counts, with its adjusted p-value."""
-    effect, least = finding.effect, rules.minimal_effect
-    if effect.value is None:
-        return "undecided"
-    if effect.value <= 0 or (effect.high is not None and effect.high < least):
-        return "fails"
-    p = finding.p_adjusted
-    if effect.value >= least and p is not None and is_significant(p, rules.alpha):
-        return "passes"
-    return "undecided"
-
-
-def verdict(evidence: Sequence[Finding], rules: Rules) -> Cell:
-    """The cell of all evidence of a metric for a use.
-
-    A test that a control nearly solves shows nothing by being passed. A metric that does not
-    nearly solve it as well fails where even the control succeeds: its verdict is "partly" at best.
+    A perfect metric's own value is certain; what is left is the uncertainty of the control.
     """
-    unsolved = tuple(
-        f
-        for f in evidence
-        if f.outcome == "not counted"
-        and not _has_room(f, rules)
-        and (f.value.value is None or f.ceiling - f.value.value >= rules.least_room)
-    )
-    cell = Cell("no evidence", tuple(evidence), unsolved)
-    outcomes = {f.outcome for f in cell.counted}
-    if not outcomes:
-        return cell
-    if outcomes == {"passes"} and not unsolved:
-        return cell._replace(verdict="yes")
-    if "passes" in outcomes:
-        return cell._replace(verdict="partly")
-    if outcomes == {"fails"}:
-        return cell._replace(verdict="no")
-    more = [more_data(f, rules) for f in cell.counted if f.outcome == "undecided"]
-    known = [m for m in more if m is not None]
-    needed = max(known) if len(known) == len(more) else None  # of one test no amount is known
-    return cell._replace(verdict="undecided", more_data=needed)
+    ends, room = finding.of_control.interval, finding.ceiling - finding.control_value
+    if ends is None or room <= 0:
+        return rules.minimal_skill if room > 0 else math.inf
+    error = (ends[1] - ends[0]) / 2 / _z(rules) / room
+    return rules.minimal_skill + (_z(rules) + float(stats.norm.ppf(rules.power))) * error
 
 
-def more_data(finding: Finding, rules: Rules) -> float | None:
-    """How many times as much data would put the interval on one side of the minimal effect.
+def _needed(finding: Finding, need: float, rules: Rules) -> str:
+    """How many items it would take."""
+    if not finding.value.n or need == math.inf:
+        return ""
+    least = rules.minimal_skill
+    factor = ((need - least) / (1 - least)) ** 2
+    return f" by {finding.value.n:,} items; {math.ceil(factor * finding.value.n):,} would do"
 
-    At the observed effect, for an interval whose width falls with the square root of the data;
-    `None` where the effect is the minimal one, or has no interval.
+
+def _z(rules: Rules) -> float:
+    return float(stats.norm.ppf((1 + rules.confidence) / 2))
+
+
+def cell(evidence: Sequence[Finding], rules: Rules) -> Cell:
+    """The cell of all evidence of a metric for a use."""
+    counted = [f.skill for f in evidence if f.outcome != "not counted"]
+    if not counted:
+        return Cell("cannot tell", evidence=tuple(evidence))
+    skill = pooled(counted, rules.confidence)
+    said = word(skill, rules)
+    more = more_data(skill, rules) if said == "not shown" else None
+    return Cell(said, skill, tuple(evidence), more)
+
+
+def pooled(skills: Sequence[Estimate], confidence: float) -> Estimate:
+    """The mean of the skills of several tests, each with the same weight; one test is itself.
+
+    Tests are a sample of those that could be made: the variance of the mean is that within tests
+    plus that between them (random effects, by moments: the variance of the skills less the mean
+    squared error, not below 0), over their number k. The quantile is Student's with Satterthwaite's
+    degrees of freedom, k - 1 where all variance is between tests.
+
+    >>> half = Estimate(value=0.5, low=0.4, high=0.6)
+    >>> pooled([half, half, half, half], 0.95)
+    Estimate(value=0.5, low=0.45, high=0.55, n=None)
     """
-    effect = finding.effect
-    if effect.value is None or effect.interval is None:
+    if len(skills) == 1:
+        return skills[0]
+    k, level = len(skills), (1 + confidence) / 2
+    values = np.array([skill.value for skill in skills], dtype=np.float64)
+    widths = np.array([(s.high or 0.0) - (s.low or 0.0) for s in skills])
+    within = float(((widths / 2 / stats.norm.ppf(level)) ** 2).mean())
+    between = max(0.0, float(values.var(ddof=1)) - within)
+    df = math.inf if between == 0 else (k - 1) * ((within + between) / between) ** 2
+    half = float(stats.t.ppf(level, df)) * math.sqrt((within + between) / k)
+    mean = float(values.mean())
+    return Estimate(value=mean, low=mean - half, high=mean + half)
+
+
+def word(skill: Estimate, rules: Rules) -> Word:
+    """What the interval of a skill shows."""
+    if skill.interval is None:
+        return "cannot tell"
+    low, high = skill.interval
+    if low > rules.minimal_skill:
+        return "shown"
+    return "below" if high < rules.minimal_skill else "not shown"
+
+
+def more_data(skill: Estimate, rules: Rules) -> float | None:
+    """How many times as much data would put the interval on one side of the minimal skill.
+
+    At this skill, for an interval whose width falls with the square root of the data; `None` where
+    the skill is the minimal one, or has no interval.
+    """
+    if skill.value is None or skill.interval is None:
         return None
-    low, high = effect.interval
-    distance = abs(effect.value - rules.minimal_effect)
+    low, high = skill.interval
+    distance = abs(skill.value - rules.minimal_skill)
     return ((high - low) / 2 / distance) ** 2 if distance > 0 else None
 
 
-Verdicts = Mapping[str, Mapping[str, Cell]]  # use → metric → cell
+Cells = Mapping[str, Mapping[str, Cell]]  # use → metric → cell
 
 
 def robustness(
-    judge: Callable[[Rules, str | None], Verdicts],
+    judge: Callable[[Rules, str | None], Cells],
     rules: Rules,
     items: Sequence[str],
-    other_seeds: Mapping[int, Verdicts] | None = None,
+    other_seeds: Mapping[int, Cells] | None = None,
 ) -> list[dict[str, Any]]:
-    """How many verdicts change under other thresholds, without each item, and with other seeds.
+    """How many words change under other thresholds, without each item, and with other seeds.
 
-    `judge` gives all cells by rules and by an item that is left out. Empty without a verdict that
+    `judge` gives all cells by rules and by an item that is left out. Empty without a word that
     could change.
     """
     now = judge(rules, None)
-    known = [(u, m) for u, row in now.items() for m, c in row.items() if c.verdict != "no evidence"]
+    known = [(u, m) for u, row in now.items() for m, c in row.items() if c.word != "cannot tell"]
 
-    def thresholds(factor: float) -> Verdicts:
-        update = {"minimal_effect": rules.minimal_effect * factor, "alpha": rules.alpha * factor}
+    def thresholds(factor: float) -> Cells:
+        update = {"minimal_skill": rules.minimal_skill * factor}
         return judge(rules.model_copy(update=update), None)
 
     others = {
-        "thresholds a fifth lower": thresholds(0.8),
-        "thresholds a fifth higher": thresholds(1.2),
+        "minimal skill a fifth lower": thresholds(0.8),
+        "minimal skill a fifth higher": thresholds(1.2),
         **{f"without {item}": judge(rules, item) for item in items},
         **{f"seed {seed}": then for seed, then in (other_seeds or {}).items()},
     }
     return [
         {
             "change": name,
-            "verdicts": sum(then[u][m].verdict != now[u][m].verdict for u, m in known),
+            "words": sum(then[u][m].word != now[u][m].word for u, m in known),
             "of": len(known),
         }
         for name, then in others.items()
