@@ -450,10 +450,18 @@ class TrustRun(Run):
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """Verdicts: one row per use, one column per metric."""
+        """Skills: one row per use, one column per metric; NaN where no test counts."""
+        return self._pivot("skill").astype(float)
+
+    @property
+    def words(self) -> pd.DataFrame:
+        """What skills show: "shown", "not shown", "below" or "cannot tell"."""
+        return self._pivot("word")
+
+    def _pivot(self, values: str) -> pd.DataFrame:
         uses = self.result.extra("uses").frame()
         cells = self.result.extra("cells").frame()
-        table = cells.pivot(index="use", columns="metric", values="verdict")
+        table = cells.pivot(index="use", columns="metric", values=values)
         table = table.loc[uses["id"], cells["metric"].unique()]
         return table.set_axis(pd.Index(uses["use"], name="use"))
 
@@ -462,8 +470,8 @@ class TrustRun(Run):
         return self.result.extra("evidence").frame()
 
     def standing(self, metric: str) -> pd.DataFrame:
-        """A metric of yours, a row per use that has evidence for it: its verdict, its tests by
-        outcome, and which other metrics have "yes". No test compares the verdicts."""
+        """A metric of yours, a row per use that has evidence for it: its skill, what that shows,
+        and of which other metrics skill is shown. No test compares the skills."""
         return self._of("own", metric)
 
     def known(self, metric: str) -> pd.DataFrame:

@@ -83,6 +83,7 @@ class TrustOptions(TypedDict, total=False):
     battery: str
     runs: list[str]
     seeds: list[Seed]
+    highlight: list[str]
     uses: str | None
 
 

@@ -357,12 +357,10 @@ def against_controls(
         value, replicates = shares.mean(chosen[group])
         none = np.zeros(len(replicates))
         n = int(shares.images[chosen[group]].min())
-        return resampled_difference(
-            value, 0.0, replicates, none, n, confidence=settings.confidence
-        )
+        return resampled_difference(value, 0.0, replicates, none, n, confidence=settings.confidence)
 
     @cache
-    def shares_between(metric: str, control: str) -> ShareCounts:
+    def shares_between(metric: str, control: str) -> Shares:
         return shares_of(credits_of[metric] - credits_of[control], groups, shared.weights)
 
     @cache

@@ -268,8 +268,8 @@ def _systems(result: MeasuredResult) -> Iterator[Finding]:
             continue
         for metric in _metrics(result):
             value = metric.numbers[measure.key]
-            half = 1.96 / math.sqrt(value.n - 1) if (value.n or 0) > 1 else None
-            chance = Estimate(value=0.0, low=half and -half, high=half, n=value.n)
+            half = 1.96 / math.sqrt(max(1, (value.n or 0) - 1))
+            chance = Estimate(value=0.0, low=-half, high=half, n=value.n)
             yield Finding(
                 "systems.correlation",
                 str(measure.group),
@@ -333,7 +333,7 @@ def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
                 "",
                 measure,
                 examples=worst.get(""),
-                **of_changes,
+                **made,
             )
         elif key.startswith(KIND):
             kind, measure = key.removeprefix(KIND), "how often the human caption scores higher"
@@ -344,7 +344,7 @@ def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
                 kind,
                 measure,
                 examples=worst.get(kind),
-                **of_changes,
+                **made,
             )
 
 

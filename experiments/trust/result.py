@@ -133,9 +133,10 @@ def _notes(rules: Rules) -> tuple[str, ...]:
         "caption alone.",
         f"Shown: the {rules.confidence:.0%} interval of the skill is above {rules.minimal_skill:g};"
         " below: it is under it; not shown: it contains it; cannot tell: no test counts.",
-        "A test does not count where a perfect metric could not be shown, where no metric is above "
-        "a regression on the caption alone, or where the metric was chosen or trained on such a "
-        "test.",
+        "A test does not count where the best control alone comes within "
+        f"{rules.least_room:g} of the ceiling, where a perfect metric could not be shown, where no "
+        "metric is above a regression on the caption alone, or where the metric was chosen or "
+        "trained on such a test.",
         "Skills of two metrics are not compared by a test.",
     )
 

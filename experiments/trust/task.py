@@ -25,6 +25,7 @@ from metaeval.experiments.printout import not_run, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
+from metaeval.experiments.trust.findings import GRADED
 from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
@@ -39,6 +40,7 @@ from metaeval.runs.files import digest, file_sha256
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
 
+CORRUPTED = tuple(f"experiment={name}" for name in (*GRADED, "sensitivity", "attack"))
 ITEMS = "items"  # the folder of the runs of the battery
 KEY = "key"  # in the folder of an item: what its run follows from, as a digest
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
@@ -122,8 +124,10 @@ class Trust(Streaming):
             mark = "*" if cell["word"] == "shown" else ""
             row[cell["use"]] = "–" if skill is None else f"{skill:.2f}{mark}"
         lines = [*text_table(list(rows.values()), ""), ""]
-        for use in summary.extra("uses").records:
-            lines.append(f"{use['use']}: {use['shown'] or 'shown of no metric'}")
+        lines += [
+            f"{use['use']}: {use['shown'] or 'shown of no metric'}"
+            for use in summary.extra("uses").records
+        ]
         changes = [
             {"metric": one["change"], "words that change": f"{one['words']} of {one['of']}"}
             for one in summary.extra("robustness").records
@@ -202,6 +206,8 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
         for key in _SHARED:
             node = outer._get_node(key)
             config[key] = copy.deepcopy(node)
+        if overrides[0] in CORRUPTED:
+            config.metric.pop("bank", None)  # nobody published scores of captions made here
         names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
         config.metrics = [*names, *outer.metric_groups[CONTROLS]]
         config.strict = False

@@ -38,6 +38,8 @@ class Rules(Model):
     ----------
     minimal_skill
         The least skill that counts.
+    least_room
+        Where the ceiling is less than this above the best control, a test does not count.
     confidence
         Of the intervals.
     power
@@ -45,6 +47,7 @@ class Rules(Model):
     """
 
     minimal_skill: _Share
+    least_room: _Share
     confidence: _Level
     power: _Level
 
@@ -164,6 +167,8 @@ def _judged(finding: Finding, passed: Collection[Test], rules: Rules) -> Finding
     need, why = detectable(finding, rules), finding.why_not
     if why is None and finding.skill.interval is None:
         why = "it has no interval"
+    if why is None and finding.ceiling - finding.control_value < rules.least_room:
+        why = f"{finding.control} alone has {finding.control_value:.2f} of {finding.ceiling:.2f}"
     if why is None and need > 1:
         why = f"a perfect metric could not be shown{_needed(finding, need, rules)}"
     if why is None and finding.control == FITTED[0] and finding.test not in passed:

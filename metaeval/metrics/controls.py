@@ -128,7 +128,7 @@ class LongestCopy(Metric):
     """
 
     name = "longest_copy"
-    columns = (ScoreColumn("Longest copy", control=True),)
+    columns: tuple[ScoreColumn, ...] = (ScoreColumn("Longest copy", control=True),)
 
     @checked
     def __init__(self, tokenizer: str = "ptb", control: bool = True) -> None:
@@ -201,7 +201,7 @@ class BigramModel(Metric):
     """
 
     name = "bigram_model"
-    columns = (
+    columns: tuple[ScoreColumn, ...] = (
         ScoreColumn("Bigram model", bounds=(float("-inf"), 0.0), control=True),
         ScoreColumn("Bigram model per word", bounds=(float("-inf"), 0.0), control=True),
     )
