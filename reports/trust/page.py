@@ -7,7 +7,7 @@ Each metric has a card for print, as wide as a column of a two-column paper (7.7
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
@@ -22,26 +22,26 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
 from metaeval.reports.shared.figure_style import STYLE
-from metaeval.reports.shared.formatting import file_stem, number, p_value, with_interval
+from metaeval.reports.shared.formatting import file_stem, number, with_interval
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.measured import MeasuredResult
+from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
-SHOWN = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "?", "no evidence": "–"}
+ANSWERS = ("use", "best", "skill", "judged by", "n", "shown", "not shown", "below", "what it takes")
 TABLES = ("own", "known")  # extras that follow the matrix, where they have rows
-FOLDED = ("across", "benchmarks", "robustness")  # extras that follow the evidence
+FOLDED = ("silent", "across", "benchmarks", "robustness")  # extras that follow the evidence
 
 WIDTH = 3.03  # inches: a column of the ACL style
 _LEFT, _RIGHT, _LINE, _HEAD, _FOOT = 1.38, 0.52, 0.27, 0.6, 0.26  # inches
 _TEXT = 6.5  # points
-_LOWEST = -0.5  # effects below are drawn here
-_LEGEND = "filled: passes; red: fails; grey: undecided; dashed: least effect"
-_COLOURS = {"passes": BLUE, "fails": RED, "undecided": SOFT}
+_LOWEST = -0.5  # skills below are drawn here
+_LEGEND = "filled: shown; red: below; grey: not shown; dashed: minimal skill"
+_COLOURS = {"shown": BLUE, "below": RED, "not shown": SOFT}
 Record = Mapping[str, Any]
-Row = tuple[Record, str, Sequence[Record]]  # use, verdict, counted evidence
+Row = tuple[Record, Record, Sequence[Record]]  # use, cell, counted evidence
 
 
 def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
@@ -49,7 +49,8 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     result = run.result
     context = _context(result)
     evidence = result.extra("evidence")
-    matrix = rendered("trust_matrix.html.j2", file=CELLS, shown=SHOWN, **context)
+    matrix = rendered("trust_matrix.html.j2", file=CELLS, **context)
+    answers = [{name: use[name] for name in _answers(use)} for use in context["uses"]]
     extras = {extra.name: extra for extra in result.extras if extra.rows}
     return [
         Block(
@@ -58,7 +59,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
             matrix,
             data={CELLS: csv_text([evidence.columns, *evidence.rows])},
         ),
-        Block("uses", "Metrics by use", rendered("trust_uses.html.j2", **context)),
+        extra_table(None, Extra.of("uses", "Answers", answers)),
         *(extra_table(None, extras[name]) for name in TABLES if name in extras),
         Block("evidence", "Evidence", rendered("trust_evidence.html.j2", **context)),
         *(extra_table(None, extras[name]) for name in FOLDED if name in extras),
@@ -91,6 +92,8 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         "takes": takes,
         "uses": result.extra("uses").records,
         "cells": {(c["use"], c["metric"]): c for c in result.extra("cells").records},
+        "bars": {(c["use"], c["metric"]): _bar(c) for c in result.extra("cells").records},
+        "highlight": result.settings["highlight"],
         "evidence": evidence,
         "examples": examples,
         "items": items,
@@ -99,8 +102,28 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
             for item, folder in inside.items()
         },
         "with_interval": with_interval,
-        "p_value": p_value,
+        "number": number,
+        "least": result.settings["minimal_skill"],
     }
+
+
+def _answers(use: Record) -> Iterator[str]:
+    """The columns of an answer, the ends of intervals with their value."""
+    for name in use:
+        if name.removesuffix("_low").removesuffix("_high") in ANSWERS:
+            yield name
+
+
+def _bar(cell: Record) -> str:
+    """The shade of a cell, and where the bar of its interval begins and how wide it is, in per
+    cent: of a scale from `_LOWEST` to 1."""
+    if cell["skill"] is None:
+        return ""
+    shade = 70 * min(1.0, max(0.0, cell["skill"]))
+    ends = [cell["skill_low"], cell["skill_high"]]
+    low, high = (min(1.0, max(_LOWEST, end)) - _LOWEST for end in ends)
+    scale = 100 / (1 - _LOWEST)
+    return f"--s:{shade:.0f}%;--l:{scale * low:.0f}%;--w:{max(2, scale * (high - low)):.0f}%"
 
 
 def cards(run: LoadedRun) -> list[Block]:
@@ -123,7 +146,7 @@ def cards(run: LoadedRun) -> list[Block]:
 def card(result: MeasuredResult, metric: str) -> Figure:
     """A line for each use, a mark for each test on the scale from the control to the ceiling."""
     rows = _rows(result, metric)
-    least = result.settings["minimal_effect"]
+    least = result.settings["minimal_skill"]
     height = _HEAD + _LINE * len(rows) + _FOOT
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, height))
@@ -137,7 +160,7 @@ def card(result: MeasuredResult, metric: str) -> Figure:
         )
         _scale(axes, len(rows), least if isinstance(least, float) else 0.0)
         beside = axes.get_yaxis_transform()
-        for y, (use, verdict, tests) in enumerate(rows):
+        for y, (use, cell, tests) in enumerate(rows):
             title = "\n".join(wrap(use["use"], 26))
             axes.text(
                 -0.04,
@@ -150,11 +173,11 @@ def card(result: MeasuredResult, metric: str) -> Figure:
                 color=INK,
                 linespacing=0.95,
             )
-            weight = "bold" if verdict == "yes" else "normal"
+            weight = "bold" if cell["word"] == "shown" else "normal"
             axes.text(
                 1.05,
                 y,
-                verdict,
+                number(cell["skill"], 2),
                 transform=beside,
                 va="center",
                 fontsize=_TEXT,
@@ -172,15 +195,19 @@ def card_table(result: MeasuredResult, metric: str) -> PrintTable:
     """The same in numbers: a row per use."""
     rows = _rows(result, metric)
     caption = (
-        f"{metric} by use: verdict, tests passed, and the least effect of a test on the scale from "
-        f"the best control (0) to the ceiling (1). {_about(rows)}."
+        f"{metric} by use: skill, from the best blind control (0) to the ceiling (1), with its "
+        f"interval, what it shows, and its tests. {_about(rows)}."
     )
-    lines = []
-    for use, verdict, tests in rows:
-        effects = [e["effect"] for e in tests if e["effect"] is not None]
-        least = number(min(effects), 2) if effects else ""
-        lines.append([use["id"].replace("_", " "), verdict, _passed(tests), least])
-    return plain_table(_stem(metric), caption, ("Use", "Verdict", "Tests", "Least"), lines)
+    lines = [
+        [
+            use["id"].replace("_", " "),
+            with_interval(cell["skill"], (cell["skill_low"], cell["skill_high"])),
+            cell["word"],
+            str(len(tests)),
+        ]
+        for use, cell, tests in rows
+    ]
+    return plain_table(_stem(metric), caption, ("Use", "Skill", "Word", "Tests"), lines)
 
 
 def _stem(metric: str) -> str:
@@ -188,13 +215,14 @@ def _stem(metric: str) -> str:
 
 
 def _rows(result: MeasuredResult, metric: str) -> list[Row]:
-    """The uses for which some evidence of the metric counts: use, verdict, counted evidence."""
+    """The uses for which some evidence of the metric counts: use, cell, counted evidence."""
     counted: dict[str, list[Record]] = defaultdict(list)
     for one in result.extra("evidence").records:
         if one["metric"] == metric and one["outcome"] != "not counted":
             counted[one["use"]].append(one)
+    cells = {c["use"]: c for c in result.extra("cells").records if c["metric"] == metric}
     return [
-        (use, counted[use["id"]][0]["verdict"], counted[use["id"]])
+        (use, cells[use["id"]], counted[use["id"]])
         for use in result.extra("uses").records
         if use["id"] in counted
     ]
@@ -214,30 +242,27 @@ def _scale(axes: Axes, rows: int, least: float) -> None:
 def _marks(axes: Axes, y: int, tests: Sequence[Record]) -> None:
     """A mark a test, in rows of their own around the line of the use, and its interval."""
     for k, one in enumerate(tests):
-        effect, low, high = one["effect"], one["effect_low"], one["effect_high"]
-        if effect is None:
-            continue
+        skill, low, high = one["skill"], one["skill_low"], one["skill_high"]
         at = y + (0 if len(tests) < 2 else 0.62 * (k / (len(tests) - 1) - 0.5))
         colour = _COLOURS[one["outcome"]]
         if low is not None and high is not None:
             ends = [min(1.0, max(_LOWEST, end)) for end in (low, high)]
             axes.plot(ends, [at, at], color=colour, linewidth=0.7, solid_capstyle="butt")
         axes.plot(
-            [max(_LOWEST, effect)],
+            [max(_LOWEST, skill)],
             [at],
-            "<" if effect < _LOWEST else "o",
+            "<" if skill < _LOWEST else "o",
             markersize=2.3,
             color=colour,
             markeredgewidth=0.6,
-            markerfacecolor=colour if one["outcome"] == "passes" else PAPER,
+            markerfacecolor=colour if one["outcome"] == "shown" else PAPER,
         )
 
 
 def _about(rows: Sequence[Row]) -> str:
-    evidence = [one for _, _, tests in rows for one in tests]
-    experiments = len({one["item"] for one in evidence})
-    return f"{_passed(evidence)} tests passed, {experiments} experiment{'s' * (experiments != 1)}"
-
-
-def _passed(tests: Sequence[Record]) -> str:
-    return f"{sum(one['outcome'] == 'passes' for one in tests)} of {len(tests)}"
+    tests = [one for _, _, several in rows for one in several]
+    experiments = len({one["item"] for one in tests})
+    return (
+        f"{len(tests)} test{'s' * (len(tests) != 1)}, "
+        f"{experiments} experiment{'s' * (experiments != 1)}"
+    )
