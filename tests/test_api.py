@@ -342,11 +342,11 @@ def test_trust_tests_your_metric_next_to_others(
     found = metaeval.trust(
         metric=mine, battery="battery.yaml", metrics="rouge_l", out="OUT", quiet=True
     )
-    assert found.matrix.columns.tolist() == ["ROUGE-L", "shared_words"]
-    # a set of words cannot see their order, and the bigram model alone nearly solves order
-    assert found.matrix.loc["judge the language", "shared_words"] != "yes"
+    assert {"ROUGE-L", "shared_words", "Longest copy"} <= set(found.matrix.columns)
+    assert found.words.loc["judge the language", "shared_words"] != "shown"  # it sees no order
+    assert found.matrix.loc["catch invented or wrong objects", "shared_words"] < 1
     assert "objects" in " ".join(found.standing("shared_words")["use"])
-    assert found.known("shared_words")["best known"].tolist() == ["ROUGE-L"]
+    assert found.known("shared_words")["best known"].isin(found.matrix.columns).all()
     assert len(found.table()) > len(found.standing("ROUGE-L")) == 0
     assert "shared_words" in found._repr_html_()
     assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -29,7 +30,6 @@ from metaeval.corruptions.base import KINDS
 from metaeval.experiments.graded.task import REPLACE, SHUFFLE
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
-from metaeval.experiments.trust.result import NAMED, SHOWN as VERDICTS
 from metaeval.papers.expected import cells_of
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_of
@@ -613,28 +613,49 @@ CAPTIONED_BY = (
 
 
 def trust_uses(results: Sequence[Result]) -> str:
-    """A row a use: the metrics with each verdict."""
-    result = results[0].read()
-    lines = [row(f"`python {TRUST}`, on {result.dataset}", *NAMED[:3]), row(*["---"] * 4)]
-    lines += [
-        row(use["use"], *(use[verdict] or "–" for verdict in NAMED[:3]))
-        for use in result.extra("uses").records
-    ]
+    """A row a use: its best metric, how many are shown, who judged, and n."""
+    lines = head("use", "best skill", "metric", "shown of", "judged by", "n")
+    for use in results[0].read().extra("uses").records:
+        shown = use["shown"].count(", ") + 1 if use["shown"] else 0
+        bold = "**" if shown else ""
+        lines.append(
+            row(
+                use["use"],
+                f"{bold}{with_ends(use)}{bold}",
+                use["best"] or "–",
+                "–" if use["best"] is None else f"{shown} metrics",
+                use["judged by"] or "–",
+                "–" if use["n"] is None else f"{use['n']:,}",
+            )
+        )
     return "\n".join(lines)
 
 
+def with_ends(cell: Mapping[str, Any]) -> str:
+    """A skill with its interval."""
+    if cell["skill"] is None:
+        return "–"
+    return f"{two(cell['skill'])} [{two(cell['skill_low'])}, {two(cell['skill_high'])}]"
+
+
+def two(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")
+
+
 def trust_matrix(results: Sequence[Result]) -> str:
-    """A row a metric, a column a use, as the command prints it; below, how robust it is."""
+    """A row a metric, a column a use: its skill, bold where it is shown; below, how robust it is."""
     result = results[0].read()
     uses = [use["use"] for use in result.extra("uses").records]
     lines = [row("", *uses), "|---|" + ":---:|" * len(uses)]
     rows: dict[str, list[str]] = {}
     for cell in result.extra("cells").records:
-        rows.setdefault(cell["metric"], []).append(VERDICTS[cell["verdict"]])
-    lines += [row(metric, *verdicts) for metric, verdicts in rows.items()]
+        bold = "**" if cell["word"] == "shown" else ""
+        text = "–" if cell["skill"] is None else f"{bold}{two(cell['skill'])}{bold}"
+        rows.setdefault(cell["metric"], []).append(text)
+    lines += [row(metric, *skills) for metric, skills in rows.items()]
     changes = result.extra("robustness").records
-    changed = "; ".join(f"{one['change']} {one['verdicts']}" for one in changes)
-    after = [f"Verdicts that change, of {changes[0]['of'] if changes else 0}: {changed}."]
+    changed = "; ".join(f"{one['change']} {one['words']}" for one in changes)
+    after = [f"Words that change, of {changes[0]['of'] if changes else 0}: {changed}."]
     after.append(f"On {result.dataset}.")
     missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
     after += [f"Missing: {', '.join(missing)}."] if missing else []

@@ -217,10 +217,9 @@ def cell(evidence: Sequence[Finding], rules: Rules) -> Cell:
 def pooled(skills: Sequence[Estimate], confidence: float) -> Estimate:
     """The mean of the skills of several tests, each with the same weight; one test is itself.
 
-    Tests are a sample of those that could be made: the variance of the mean is that within tests
-    plus that between them (random effects, by moments: the variance of the skills less the mean
-    squared error, not below 0), over their number k. The quantile is Student's with Satterthwaite's
-    degrees of freedom, k - 1 where all variance is between tests.
+    Tests are a sample of those that could be made. The interval is the wider of two: the normal one
+    by the errors of the k tests, as if no others could be made, and Student's by how the tests
+    differ (k - 1 degrees of freedom), which is too narrow where they agree by chance.
 
     >>> half = Estimate(value=0.5, low=0.4, high=0.6)
     >>> pooled([half, half, half, half], 0.95)
@@ -230,12 +229,10 @@ def pooled(skills: Sequence[Estimate], confidence: float) -> Estimate:
         return skills[0]
     k, level = len(skills), (1 + confidence) / 2
     values = np.array([skill.value for skill in skills], dtype=np.float64)
-    widths = np.array([(s.high or 0.0) - (s.low or 0.0) for s in skills])
-    within = float(((widths / 2 / stats.norm.ppf(level)) ** 2).mean())
-    between = max(0.0, float(values.var(ddof=1)) - within)
-    df = math.inf if between == 0 else (k - 1) * ((within + between) / between) ** 2
-    half = float(stats.t.ppf(level, df)) * math.sqrt((within + between) / k)
-    mean = float(values.mean())
+    widths = np.array([(s.high or 0.0) - (s.low or 0.0) for s in skills]) / 2
+    within = math.sqrt(float((widths**2).mean()) / k)
+    between = float(stats.t.ppf(level, k - 1) * values.std(ddof=1)) / math.sqrt(k)
+    mean, half = float(values.mean()), max(within, between)
     return Estimate(value=mean, low=mean - half, high=mean + half)
 
 

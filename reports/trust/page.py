@@ -103,6 +103,12 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         },
         "with_interval": with_interval,
         "number": number,
+        "tested": {use for use, _ in evidence},
+        "untested": [
+            use["use"]
+            for use in result.extra("uses").records
+            if not any(use["id"] == tested for tested, _ in evidence)
+        ],
         "least": result.settings["minimal_skill"],
     }
 

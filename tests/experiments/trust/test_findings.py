@@ -45,7 +45,8 @@ def test_every_finding_is_the_experiments_own_paired_comparison(result: Measured
             one = found.get((source, part, compared.a))
             if one is not None and compared.test is not None:
                 assert one.difference == compared.difference
-                assert (one.control, one.p) == (compared.b, compared.test.p)
+                assert one.control == compared.b
+                assert one.of_control == result.metric(compared.b).numbers[key]
     assert {"CIDEr", "ROUGE-L", "BLEU-4"} == {metric for _, _, metric in found}
     assert all(f.examples for f in found.values() if f.source == "sensitivity.kinds")
 
@@ -208,7 +209,9 @@ def test_value_control_and_difference_of_few_values_are_one_statistic(tmp_path: 
     ).result
     (one,) = [f for f in findings(result) if f.source == "judgments.correlation"]
     value, control = (stats.kendalltau(x, human, variant="c").statistic for x in (binary, words))
-    assert (one.metric, one.control) == ("Binary", "Length")
+    assert (one.metric, one.control, one.ceiling_is) == ("Binary", "Length", "the mean rating")
+    perfect = stats.kendalltau(human, human, variant="c").statistic
+    assert one.ceiling == pytest.approx(perfect, abs=1e-12)
     assert one.value.value == pytest.approx(value, abs=1e-12)
     assert one.control_value == pytest.approx(control, abs=1e-12)
     assert abs(stats.kendalltau(binary, human).statistic - value) > 0.02  # τ-b is another number

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from scipy import stats
-
 from metaeval.experiments.trust.findings import Finding
 from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.experiments.trust.verdicts import Rules, Use
-from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
+from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.runs.records import ScoreColumn
 
-RULES = Rules(minimal_effect=0.1, alpha=0.05, least_room=0.1)
+RULES = Rules(minimal_skill=0.1, least_room=0.1, confidence=0.95, power=0.8)
 USES = (
     Use(
         id="pairs",
@@ -36,7 +34,7 @@ def finding(
     metric: str = "M",
     **more: Any,
 ) -> Finding:
-    """Evidence of a metric with this value, tested by the normal distribution."""
+    """Evidence of a metric with this value, with a normal interval; the control is certain."""
     width = 1.96 * sd
     difference = value - control
     fields: dict[str, Any] = {
@@ -48,8 +46,8 @@ def finding(
         "control": "Length",
         "control_value": control,
         "difference": Estimate(value=difference, low=difference - width, high=difference + width),
-        "p": float(2 * stats.norm.sf(abs(difference) / sd)) if sd else None,
-        "test": "normal",
+        "judged": "people",
+        "of_control": Estimate(value=control, low=control, high=control, n=100),
         "item": item,
         **more,
     }
@@ -64,7 +62,6 @@ def item_run(item: str, found: Sequence[Finding], **fields: Any) -> ItemRun:
             b=f.control,
             measure="agreement",
             difference=f.difference,
-            tests=(Test(p=f.p, p_adjusted=f.p, method=f.test),),
         )
         for f in found
     )
@@ -87,13 +84,18 @@ def item_run(item: str, found: Sequence[Finding], **fields: Any) -> ItemRun:
         )
         for f in found
     )
+    length = MetricResult(
+        column=ScoreColumn("Length", control=True),
+        family="length",
+        statistics=Measured(values={"agreement": found[0].of_control}),
+    )
     fields = {"comparisons": {"agreement": Comparisons(measure="", alpha=0.05, pairs=())}} | fields
     result = MeasuredResult(
         experiment="arena",
         dataset="battles",
         declared=(),
         controls={"agreement": against},
-        metrics=metrics,
+        metrics=(*metrics, length),
         **fields,
     )
     command = "python -m metaeval experiment=arena"

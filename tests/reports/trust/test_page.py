@@ -21,7 +21,7 @@ from tests.reports.browser import EXECUTABLE, chromium
 from tests.reports.paper.skeleton import compile_tables, needs_latex
 
 CHOSEN = "A was chosen on experiment=arena"
-DECIDES = "the data would decide at the observed effect"
+DECIDES = "the data would decide at this skill"
 
 
 def page_of(result: MeasuredResult, folder: Path) -> str:
@@ -36,8 +36,9 @@ def test_the_matrix_leads_to_the_evidence_of_each_cell(tmp_path: Path) -> None:
     result = with_example(trust_result(finding(0.9, metric="A"), finding(0.5, metric="B")))
     html = page_of(result, tmp_path)
     for part in (
-        '<a class="yes" href="#c0-0"',
-        '<a class="no" href="#c0-1"',
+        '<a class="shown" style="--s:56%;',
+        '<a class="below" style="--s:0%;',
+        'href="#c0-1" title="B: below">0.00</a>',
         'id="c0-0"',
         "0.900 [0.880, 0.920]",
         'href="items/a/report.html"',
@@ -61,11 +62,11 @@ def test_all_evidence_is_a_table(tmp_path: Path) -> None:
     found = [finding(0.9, metric="A"), finding(0.5, metric="B"), finding(0.6, item="b", metric="B")]
     page_of(trust_result(*found), tmp_path)
     table = pd.read_csv(tmp_path / "tables" / "cells.csv")
-    assert table["effect"].tolist() == pytest.approx([0.8, 0.0, 0.2])
-    assert table["verdict"].tolist() == ["yes", "partly", "partly"]
+    assert table["skill"].tolist() == pytest.approx([0.8, 0.0, 0.2])
+    assert table["word"].tolist() == ["shown", "not shown", "not shown"]
 
 
-def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Path) -> None:
+def test_your_metric_has_its_skill_and_of_whom_it_is_shown_too(tmp_path: Path) -> None:
     found = [
         finding(0.9, metric="A"),
         finding(0.9, metric="Mine"),
@@ -75,9 +76,10 @@ def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Pat
     assert "Your metric" not in page_of(trust_result(*found), tmp_path)
     result = trust_result(*found, own=["Mine"])
     (row,) = rows(result, "own")
-    assert (row["verdict"], row["passes"], row["fails"]) == ("partly", "a", "b")
-    assert (row["not counted"], row["others with yes"]) == ("c", "A")
+    assert (row["word"], row["n"], row["others shown"]) == ("not shown", 200, "A")
+    assert row["skill"] == pytest.approx(0.4)
     html = page_of(result, tmp_path)
+    assert 'class="highlight">Mine</th>' in html
     assert 'id="extra-own"' in html
     unclear = page_of(trust_result(finding(0.6, sd=0.1)), tmp_path)
     assert f"15.4 × {DECIDES}" in unclear
@@ -115,14 +117,14 @@ def test_a_card_fits_a_column_and_marks_every_test_that_counts(result: MeasuredR
     marks = [line for line in axes.lines if line.get_marker() in ("o", "<")]
     assert [line.get_xdata()[0] for line in marks] == pytest.approx([0.8, -0.4])
     texts = [t.get_text() for t in (*axes.texts, *figure.texts)]
-    assert {"partly", "A_1", "1 of 2 tests passed, 2 experiments"} <= set(texts)
+    assert {"0.20", "A_1", "2 tests, 2 experiments"} <= set(texts)
     with mpl.rc_context(STYLE):
         boxes = {t.get_text(): t.get_window_extent() for t in (*axes.texts, *figure.texts)}
     outside = [text for text, box in boxes.items() if box.x0 < 0 or box.x1 > figure.bbox.x1]
     assert outside == []
     (lines,) = card_table(result, "A_1").groups
     assert [[cell.text for cell in line] for line in lines] == [
-        ["pairs", "partly", "1 of 2", "−0.40"]
+        ["pairs", "0.200 [−7.424, 7.824]", "not shown", "2"]
     ]
 
 
@@ -168,8 +170,8 @@ def test_filters_hide_metrics_that_need_what_is_not_there(tmp_path: Path) -> Non
             "[...document.querySelectorAll('.trust tbody tr')]"
             ".map(r => [...r.cells].filter(c => c.offsetParent).length)"
         )
-        assert page.run(cells) == [4, 4, 4]
-        assert page.run(visible) == [2, 2, 2]
+        assert page.run(cells) == [4, 4]  # a use, and what it costs
+        assert page.run(visible) == [2, 2]
         page.run("document.querySelector('#no-references').click()")
         page.run("document.querySelector('#no-network').click()")
         page.run("document.querySelector('#no-image').click()")
