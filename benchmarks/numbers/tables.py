@@ -613,21 +613,20 @@ CAPTIONED_BY = (
 
 
 def trust_uses(results: Sequence[Result]) -> str:
-    """A row a use: its best metric, how many are shown, who judged, and n."""
-    lines = head("use", "best skill", "metric", "shown of", "judged by", "n")
-    for use in results[0].read().extra("uses").records:
-        shown = use["shown"].count(", ") + 1 if use["shown"] else 0
-        bold = "**" if shown else ""
+    """At most six lines: the uses for which skill is shown, and those for which it is not."""
+    uses = results[0].read().extra("uses").records
+    shown = [use for use in uses if use["shown"]]
+    shown.sort(key=lambda use: -use["skill_low"])
+    tested = [use["use"] for use in uses if use["best"] is not None and not use["shown"]]
+    lines = []
+    for use in shown[: 5 if tested else 6]:
+        others = use["shown"].count(", ")
+        also = f"; shown of {others} other{'s' * (others != 1)}" if others else ""
         lines.append(
-            row(
-                use["use"],
-                f"{bold}{with_ends(use)}{bold}",
-                use["best"] or "–",
-                "–" if use["best"] is None else f"{shown} metrics",
-                use["judged by"] or "–",
-                "–" if use["n"] is None else f"{use['n']:,}",
-            )
+            f"- To **{use['use']}**: {use['best']}, {with_ends(use)}, n = {use['n']:,}{also}."
         )
+    if tested:
+        lines.append(f"- Shown of no metric: {', '.join(tested)}.")
     return "\n".join(lines)
 
 
@@ -643,7 +642,7 @@ def two(number: float) -> str:
 
 
 def trust_matrix(results: Sequence[Result]) -> str:
-    """A row a metric, a column a use: its skill, bold where it is shown; below, how robust it is."""
+    """A row a metric, a column a use: its skill, bold where it is shown; how robust that is."""
     result = results[0].read()
     uses = [use["use"] for use in result.extra("uses").records]
     lines = [row("", *uses), "|---|" + ":---:|" * len(uses)]
