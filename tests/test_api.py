@@ -336,7 +336,8 @@ def test_trust_tests_your_metric_next_to_others(
     )
     Path("battery.yaml").write_text(
         "items:\n  small: [experiment=sensitivity, dataset=scenes, task.images=30, "
-        "stats.replicates=100, report=none]\n"
+        "task.fitted=false, stats.replicates=100, report=none]\n"
+        "candidates: {small: [bigram_model]}\n"
     )
     mine = import_module("shared_words").shared_words
     found = metaeval.trust(

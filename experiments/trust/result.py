@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics as median_of
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metaeval.experiments.trust.findings import (
@@ -68,8 +68,10 @@ def gathered(
     metrics: Mapping[str, Metric] | None = None,
     reruns: Mapping[int, Sequence[ItemRun]] | None = None,
     highlight: Sequence[str] = (),
+    baselines: Sequence[str] = (),
 ) -> MeasuredResult:
     """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds.
+    The user has not asked for `baselines`: a run in which they alone have scores is not done.
 
     Its extras are "cells" (a row a use and metric), "evidence" (every finding behind them) and
     "examples", "uses", "robustness", "items" and "missing" ones; of the user's metrics "own" and
@@ -118,7 +120,7 @@ def gathered(
             **rules.model_dump(),
             "highlight": tuple(dict.fromkeys([*own, *highlight])),
         },
-        metrics=_entries(runs, columns, metrics or {}),
+        metrics=_entries(runs, columns, metrics or {}, baselines),
         declared=(),
         extras=tuple(extras),
         notes=_notes(rules),
@@ -160,6 +162,7 @@ def _entries(
     runs: Sequence[ItemRun],
     columns: Mapping[str, MetricResult],
     metrics: Mapping[str, Metric],
+    baselines: Sequence[str],
 ) -> tuple[MetricResult, ...]:
     """The columns, each with its cost and with what its metric takes, as far as it is known.
 
@@ -183,7 +186,9 @@ def _entries(
             "runs_network": None if metric is None else metric.runs_network,
         }
         numbers = Measured(values={}, facts=facts) if m.ok else None
-        entries.append(m.model_copy(update={"statistics": numbers, "counts": ()}))
+        column = replace(m.column, control=m.family in baselines)
+        update = {"column": column, "statistics": numbers, "counts": ()}
+        entries.append(m.model_copy(update=update))
     return tuple(entries)
 
 

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
 from metaeval.compute.device import return_free_memory
 from metaeval.compute.networks import release
-from metaeval.config import CONTROLS, build_all, compose_config, load_dataset, selected
+from metaeval.config import CONTROLS, add_metric, build_all, compose_config, load_dataset, selected
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.system_captions import find_system_files
@@ -114,6 +114,7 @@ class Trust(Streaming):
             metrics,
             {seed: [*repeated, *given] for seed, repeated in reruns.items()},
             self.highlight,
+            declared.baselines,
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
@@ -159,10 +160,10 @@ def _battery_runs(
 
 
 def _as_metrics(config: DictConfig, controls: Sequence[str]) -> None:
-    """Make controls metrics like any other, as far as the configuration has them."""
+    """Make controls metrics like any other."""
     for name in controls:
-        if name in config.metric:
-            config.metric[name].control = False
+        add_metric(config, name)
+        config.metric[name].control = False
 
 
 def _with_seed(config: DictConfig, seed: int) -> DictConfig:

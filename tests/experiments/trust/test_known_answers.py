@@ -97,7 +97,8 @@ def of_uses(run: TrustRun, metric: str, what: str = "word") -> dict[str, Any]:
 @pytest.mark.slow
 def test_an_oracle_is_shown_for_every_use_that_is_tested(found: TrustRun) -> None:
     assert of_uses(found, "oracle") == dict.fromkeys(USES, "shown")
-    assert of_uses(found, "oracle", "skill") == pytest.approx(dict.fromkeys(USES, 1.0))
+    skills = of_uses(found, "oracle", "skill")  # some captions of a shuffle are equal
+    assert skills == pytest.approx(dict.fromkeys(USES, 1.0), abs=0.05)
 
 
 @pytest.mark.slow
