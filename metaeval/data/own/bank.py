@@ -44,6 +44,13 @@ class BankEntry(Model):
         The column of the scores.
     higher_is_better
         Whether a better caption has the higher score.
+    file
+        A file or folder in the data folder, where the scores are not in `scores/NAME.csv`.
+    fields, captions
+        What the file calls its columns, and a file in the data folder with the captions of its
+        systems, as `metaeval.data.own.score_files.read_scores` takes them.
+    answers
+        Whether the column has a model's answers, each of which begins with its score.
     """
 
     metric: Text
@@ -54,6 +61,10 @@ class BankEntry(Model):
     reads: tuple[Literal["image", "references"], ...]
     column: Text = "score"
     higher_is_better: bool = True
+    file: Text | None = None
+    fields: dict[str, str] = Field(default_factory=dict)
+    captions: Text | None = None
+    answers: bool = False
 
 
 def description_of(file: Path) -> Path | None:
@@ -76,13 +87,18 @@ def read_entry(file: Path) -> BankEntry:
 def bank_files(
     folder: str | Path | None = None, data: str | Path | None = None
 ) -> dict[Path, BankEntry]:
-    """The files of scores of a folder (default: `scores` in the data folder) that are described.
+    """The files of scores that are described: those of a folder (default: `scores` in the data
+    folder), and those elsewhere in the data folder that metaeval's own descriptions name.
 
     Raises InputError for a description that is not as it should be.
     """
-    if folder is None and (top := data_folder(data)) is not None:
+    top = data_folder(data)
+    files: dict[Path, BankEntry] = {}
+    if folder is None and top is not None:
         folder = top / FOLDER
+        described = map(read_entry, sorted(PUBLISHED.glob("*.yaml")))
+        files = {top / e.file: e for e in described if e.file and (top / e.file).exists()}
     if folder is None:
         return {}
     tables = sorted(user_path(folder).glob("*.csv"))
-    return {file: read_entry(file) for file in tables if description_of(file) is not None}
+    return {file: read_entry(file) for file in tables if description_of(file) is not None} | files

@@ -35,6 +35,7 @@ _NOT_SCORES = frozenset(
 _NUMERIC = re.compile(
     r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
 )
+_LEADING = re.compile(r"\s*([-+]?[0-9]+(?:\.[0-9]+)?)")  # "80 because …": judges' leading_number
 # metrics whose columns are scores without being named, by letters and digits in lower case
 _PUBLISHED = frozenset(
     {
@@ -137,6 +138,7 @@ def read_scores(
     columns: Sequence[str] | None = None,
     fields: Mapping[str, str] | None = None,
     captions: str | Path | None = None,
+    answers: bool = False,
 ) -> ScoreFiles:
     """Read tables of scores.
 
@@ -157,6 +159,9 @@ def read_scores(
     captions
         A table that says which caption each `system` has of each `image_id`, where the scores do
         not repeat the caption.
+    answers
+        Whether the cells are a model's answers, each of which begins with its score; another answer
+        scores NaN.
 
     Raises InputError, naming file and record, for what is missing or no number, and for two
     different scores of one caption; ConfigError for options that make no sense.
@@ -169,7 +174,7 @@ def read_scores(
         table = read_table(user_path(captions))
         digest.update(table.sha256.encode())
         by_system = _captions_by_system(table, named)
-    reader = _Reader(named, by_system, columns)
+    reader = _Reader(named, by_system, columns, answers)
     declared = _declared_columns(files)
     wide = [t for t in tables if not reader.is_long(t)]
     for table in tables:
@@ -209,8 +214,10 @@ class _Reader:
         named: Mapping[str, str],
         by_system: Mapping[tuple[str, str], str] | None,
         columns: Sequence[str] | None,
+        answers: bool,
     ) -> None:
         self.named, self.by_system, self.columns = named, by_system, columns
+        self.answers = answers
         self.wide: Sequence[str] = columns or ()  # columns of scores of tables with a column each
         self.names: dict[str, None] = {}
         self.scores: dict[Item, dict[str, tuple[float, str]]] = {}
@@ -272,7 +279,10 @@ class _Reader:
         if self.columns is not None and name not in self.columns:
             return
         self.names.setdefault(name)
-        value = number_or_nan(row.fields.get(field), path, row.where, field)
+        cell = row.fields.get(field)
+        if self.answers:
+            cell = found[1] if (found := _LEADING.match(str(cell))) else None
+        value = number_or_nan(cell, path, row.where, field)
         of_item = self.scores.setdefault(item, {})
         if name not in of_item:
             of_item[name] = value, f"{path.name}, {row.where}"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.download import data_folder
 from metaeval.data.own.bank import FOLDER, BankEntry, bank_files
 from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import FileScorer, ScoresFileMetric
@@ -48,8 +49,16 @@ class BankMetric(Metric):
         known = list(dict.fromkeys(entry.metric for entry in entries.values()))
         if unknown := [name for name in only or () if name not in known]:
             raise ConfigError(f"metric.bank.only: '{unknown[0]}' not among {', '.join(known)}")
+        top = data_folder(data)
         self.entries = {
-            ScoresFileMetric(file, [entry.column], higher_is_better=entry.higher_is_better): entry
+            ScoresFileMetric(
+                file,
+                [entry.column],
+                entry.fields,
+                top / entry.captions if top and entry.captions else None,
+                higher_is_better=entry.higher_is_better,
+                answers=entry.answers,
+            ): entry
             for file, entry in entries.items()
             if only is None or entry.metric in only
         }

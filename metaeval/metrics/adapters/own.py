@@ -353,6 +353,8 @@ class ScoresFileMetric(OwnMetric):
         Stands behind the names of the scores in brackets, for those that metaeval computes too.
     bounds, higher_is_better
         See `OwnMetric`.
+    answers
+        Whether the scores are at the beginning of a model's answers.
     """
 
     def __init__(
@@ -364,6 +366,7 @@ class ScoresFileMetric(OwnMetric):
         label: str | None = None,
         bounds: Sequence[float] | None = None,
         higher_is_better: bool = True,
+        answers: bool = False,
     ) -> None:
         if not file:
             raise ConfigError("give the file of scores: metric.scores.file=FILE")
@@ -371,11 +374,12 @@ class ScoresFileMetric(OwnMetric):
         self.file: Any = file if isinstance(file, str | Path) else tuple(file)
         self.asked = tuple(columns) if columns is not None else None
         self.fields, self.captions, self.label = dict(fields or {}), captions, label
+        self.answers = answers
 
     @cached_property
     def scores(self) -> ScoreFiles:
         """The contents of the files, read on first use."""
-        return read_scores(self.file, self.asked, self.fields, self.captions)
+        return read_scores(self.file, self.asked, self.fields, self.captions, self.answers)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ DESCRIBED = {
 }
 IMAGES = ("1.jpg", "2.jpg")
 HUMAN = ("a dog", "a cat")
+MACHINES = ("dataset.systems=[Up-Down,Unified-VLP,VinVL-base,VinVL-large]",)
 DATASET = CaptionDataset("table", IMAGES, HUMAN, (HUMAN, HUMAN), IMAGES, HUMAN)
 
 
@@ -134,6 +134,7 @@ def test_fleur_as_published(dataset: str, tau: float, coco_root: Path, tmp_path:
         f"dataset={dataset}",
         f"paths.data={coco_root}",
         "metrics=[bank]",
+        "metric.bank.only=[FLEUR]",
         "stats.replicates=10",
         "task.permutations=10",
         "task.fitted=false",
@@ -148,30 +149,41 @@ def test_fleur_as_published(dataset: str, tau: float, coco_root: Path, tmp_path:
 
 @pytest.mark.slow
 @pytest.mark.coco
-def test_a_judge_as_recorded(coco_root: Path, tmp_path: Path) -> None:
-    """LLaVA-1.5-13B's answers, read by their leading number: τ-b 47.6, τ-c 33.5."""
-    path = coco_root / "judges/flickr8k_expert/llava-1.5-13b_references.parquet"
-    if not path.is_file():
-        pytest.skip("METAEVAL_DATA has no recorded judges")
-    table = pd.read_parquet(path)
-    numbers = [re.match(r"\s*(\d+)", answer) for answer in table["answer"]]
-    rows = [
-        (image, caption, float(number[1]) if number else "")
-        for image, caption, number in zip(table["image"], table["candidate"], numbers, strict=True)
-    ]
-    described = {"metric": "LLaVA-1.5-13B", "benchmark": "flickr8k_expert"}
-    bank_file(tmp_path / "bank", "llava", list(dict.fromkeys(rows)), **described)
+@pytest.mark.parametrize(
+    ("dataset", "options", "metric", "measure", "value"),
+    [
+        ("flickr8k_expert", (), "LLaVA-1.5-13B (references)", "kendall_tau_c", 33.5),
+        ("flickr8k_expert", (), "LLaVA-1.5-13B (visual context)", "kendall_tau_b", 42.6),
+        ("flickr8k_expert", (), "LLaVA-1.5-7B", "kendall_tau_c", 30.8),
+        ("thumb", MACHINES, "RefCLIPScore (published)", "pearson", 45.4),
+        ("thumb", MACHINES, "CLIPScore (published)", "pearson", 31.7),
+    ],
+)
+def test_scores_of_others_in_the_data_folder(
+    dataset: str,
+    options: tuple[str, ...],
+    metric: str,
+    measure: str,
+    value: float,
+    coco_root: Path,
+    tmp_path: Path,
+) -> None:
+    """Judges' raw answers by their leading number, and THumB's scores by captioner: the values
+    that their files give without metaeval (τ-c, τ-b and r times 100, to the printed digit). Of the
+    visual context's answers 78 have no number (their τ-b is 42.4 where these count as 0)."""
+    if not (coco_root / "judges").is_dir() or not (coco_root / "thumb/metric_scores").is_dir():
+        pytest.skip("METAEVAL_DATA has no recorded judges, or none of THumB's scores")
     result = run_here(
         tmp_path,
         "experiment=judgments",
+        f"dataset={dataset}",
+        *options,
         f"paths.data={coco_root}",
         "metrics=[bank]",
-        f"metric.bank.folder={tmp_path / 'bank'}",
+        f"metric.bank.only=[{json.dumps(metric)}]",
         "stats.replicates=10",
         "task.permutations=10",
         "task.fitted=false",
         "report=none",
     )
-    found = result.metric("LLaVA-1.5-13B").numbers
-    assert 100 * found.value("kendall_tau_b") == pytest.approx(47.6, abs=0.05)
-    assert 100 * found.value("kendall_tau_c") == pytest.approx(33.5, abs=0.05)
+    assert 100 * result.metric(metric).numbers.value(measure) == pytest.approx(value, abs=0.05)
