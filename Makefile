@@ -9,7 +9,6 @@
 # make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
 #             make numbers NUMBERS_ARGS="--quick --check"
 # make matrix   docs/matrix.png: the matrix of experiment=trust on METAEVAL_DATA (needs Chromium)
-# make picture  docs/report.png: the table of the report that the first command makes (needs Chromium)
 # make fuzz   harmed files of every kind, for every loader: make fuzz N=5000
 # make gpu    on a machine with a GPU: its tests and benchmarks; make gpu GPU_ARGS=--cpu tries it out
 
@@ -26,7 +25,7 @@ comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers tables jar docs installed notebook matrix picture gpu clean
+.PHONY: run test slow fuzz lint bench numbers tables jar docs installed notebook matrix gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -84,17 +83,11 @@ notebook: $(READY)
 tables: $(READY)
 	$(BIN)/python -m tests.docs.generated
 
-picture: $(READY)
-	env -u METAEVAL_DATA $(BIN)/python -m metaeval experiment=replace hydra.run.dir=build/picture
-	sed '0,\|</head>|s||<style>section:not(#table),.question{display:none}</style></head>|' build/picture/report.html > build/picture/table.html
-	$(CHROMIUM) --window-size=1320,1480 --screenshot=build/picture/table.png file://$(CURDIR)/build/picture/table.html
-	$(BIN)/python -c "from PIL import Image; Image.open('build/picture/table.png').convert('RGB').quantize(32, method=1, dither=0).save('docs/report.png', optimize=True)"
-
 matrix: $(READY)
 	$(BIN)/python -m metaeval experiment=trust hydra.run.dir=build/trust
 	sed '0,\|</head>|s||<style>section:not(#matrix),header,nav,.save,.question{display:none!important}</style></head>|' build/trust/report.html > build/trust/matrix.html
 	$(CHROMIUM) --window-size=1320,1040 --screenshot=build/trust/matrix.png file://$(CURDIR)/build/trust/matrix.html
-	$(BIN)/python -c "from PIL import Image; Image.open('build/trust/matrix.png').convert('RGB').quantize(32, method=1, dither=0).save('docs/matrix.png', optimize=True)"
+	$(BIN)/python -m benchmarks.numbers.pictures build/trust/matrix.png docs/matrix.png trust-matrix
 
 # By the Python that is there, not by .venv: such a machine often has torch and no network.
 gpu:

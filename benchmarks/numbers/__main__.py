@@ -3,7 +3,7 @@
     python -m benchmarks.numbers [--check] [--quick] [--list] [--out DIR] [TABLE …]
 
 Runs the commands of the tables (all of them, or those named), and writes the tables into the
-documents. `--check` writes nothing: it prints the difference and ends with 1 where a number is
+documents, and the figures next to them. `--check` writes nothing: it prints the difference and ends with 1 where a number is
 stale; networks may differ in the last digit on another processor. `--quick` takes the
 tables that are made without networks in under three minutes together. What commands cannot run
 here (another machine's data, an hour of SPICE's parser) is left to a complete run. Where a
@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.numbers.documents import Table, marked, rewritten, run_all
+from benchmarks.numbers.pictures import save
 from benchmarks.numbers.tables import TABLES
 from metaeval.errors import ConfigError, MetaevalError
 
@@ -68,6 +69,11 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
             stale += 1
             if not options.check:
                 file.write_text(new, encoding="utf-8")
+    for table in () if options.check else made:
+        if table.figure is not None:
+            drawn = options.out / f"{table.name}.png"
+            table.figure([results[command] for command in table.commands], drawn)
+            save(drawn, root / "docs" / drawn.name, table.name, bodies)
     if failed:
         print(f"metaeval: not made, a command failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed or (stale and options.check) else 0

@@ -66,6 +66,8 @@ class Table:
         empty cache, so that continuous integration can check them.
     show
         Whether the commands are shown below it.
+    figure
+        Draws the same results into a PNG, `docs/NAME.png`.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Table:
     write: Callable[[Sequence[Result]], str] = printed
     quick: bool = False
     show: bool = True
+    figure: Callable[[Sequence[Result], Path], None] | None = None
 
     def body(self, results: Mapping[str, Result]) -> str:
         """The text between the marks."""

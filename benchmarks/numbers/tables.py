@@ -10,6 +10,7 @@ import pandas as pd
 import yaml
 
 from benchmarks.numbers.documents import Result, Table
+from benchmarks.numbers.findings import FINDING_TABLES
 from benchmarks.numbers.writing import (
     Cell,
     Column,
@@ -813,4 +814,5 @@ TABLES = (
     *PAIR_TABLES,
     *SENSITIVITY_TABLES,
     *OTHER_TABLES,
+    *FINDING_TABLES,
 )

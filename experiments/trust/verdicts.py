@@ -205,32 +205,37 @@ def _z(rules: Rules) -> float:
 
 def cell(evidence: Sequence[Finding], rules: Rules) -> Cell:
     """The cell of all evidence of a metric for a use."""
-    counted = [f.skill for f in evidence if f.outcome != "not counted"]
+    counted = [f for f in evidence if f.outcome != "not counted"]
     if not counted:
         return Cell("cannot tell", evidence=tuple(evidence))
-    skill = pooled(counted, rules.confidence)
+    skill = pooled([f.skill for f in counted], rules.confidence, [f.item for f in counted])
     said = word(skill, rules)
     more = more_data(skill, rules) if said == "not shown" else None
     return Cell(said, skill, tuple(evidence), more)
 
 
-def pooled(skills: Sequence[Estimate], confidence: float) -> Estimate:
+def pooled(skills: Sequence[Estimate], confidence: float, items: Sequence[str]) -> Estimate:
     """The mean of the skills of several tests, each with the same weight; one test is itself.
 
     Tests are a sample of those that could be made. The interval is the wider of two: the normal one
     by the errors of the k tests, as if no others could be made, and Student's by how the tests
-    differ (k - 1 degrees of freedom), which is too narrow where they agree by chance.
+    differ (k - 1 degrees of freedom), which is too narrow where they agree by chance. Tests of the
+    same item can be of the same captions: their errors add up as if they were the same error.
 
     >>> half = Estimate(value=0.5, low=0.4, high=0.6)
-    >>> pooled([half, half, half, half], 0.95)
+    >>> pooled([half, half, half, half], 0.95, ["a", "b", "c", "d"])
     Estimate(value=0.5, low=0.45, high=0.55, n=None)
+    >>> pooled([half, half, half, half], 0.95, ["a", "a", "a", "a"])
+    Estimate(value=0.5, low=0.4, high=0.6, n=None)
     """
     if len(skills) == 1:
         return skills[0]
     k, level = len(skills), (1 + confidence) / 2
     values = np.array([skill.value for skill in skills], dtype=np.float64)
-    widths = np.array([(s.high or 0.0) - (s.low or 0.0) for s in skills]) / 2
-    within = math.sqrt(float((widths**2).mean()) / k)
+    widths = dict.fromkeys(items, 0.0)
+    for item, skill in zip(items, skills, strict=True):
+        widths[item] += ((skill.high or 0.0) - (skill.low or 0.0)) / 2
+    within = math.hypot(*widths.values()) / k
     between = float(stats.t.ppf(level, k - 1) * values.std(ddof=1)) / math.sqrt(k)
     mean, half = float(values.mean()), max(within, between)
     return Estimate(value=mean, low=mean - half, high=mean + half)

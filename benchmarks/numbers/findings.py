@@ -1,0 +1,184 @@
+"""The tables and figures of docs/findings.md: metrics in several settings, next to controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+import pandas as pd
+import seaborn as sns
+
+from benchmarks.numbers.documents import Result, Table
+from benchmarks.numbers.writing import Places, head, row, three, times_100, title_of
+from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.measured import MeasuredResult
+
+matplotlib.use("Agg")
+
+VOTED = "[bleu,meteor,rouge_l,cider,bertscore,length,bigram_model]"
+VOTES = (
+    *(
+        f"-m metaeval experiment=forced_choice dataset=pascal50s dataset.labels={labels} "
+        f"dataset.n_references=[5] metrics={VOTED}"
+        for labels in ("direct", "consensus")
+    ),
+    f"-m metaeval experiment=judgments dataset=thumb task.fitted=text metrics={VOTED}",
+)
+SMOOTHED = "[bleu,meteor,cider,length,random_score]"
+SMOOTHING = (
+    f"-m metaeval experiment=replace dataset=coco_val2017 metrics={SMOOTHED}",
+    "-m metaeval experiment=judgments dataset=flickr8k_expert metric.bleu.unsmoothed=true "
+    f"metrics={SMOOTHED}",
+)
+ABLATION = (
+    "-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco] "
+    "dataset.statistic=spearman metrics=[faier,fier,aier,controls] "
+    "metric.faier.weights=faier_karpathy_r",
+)
+# "Table 4" of the FAIEr paper, Spearman's rho on all of Composite
+PRINTED = {"AIEr": ("table4", "AIEr"), "FAIEr (gold objects)": ("table4", "FAIEr-r")}
+
+
+class Setting(NamedTuple):
+    """A column: a measure of one of the runs. `tested`: a test against controls is there."""
+
+    title: str
+    run: int
+    key: str
+    places: Places = three
+
+
+def forced(category: str, run: int, title: str) -> Setting:
+    return Setting(title, run, f"agreement_5_{category}", times_100)
+
+
+OF_VOTES = (
+    forced("HC", 0, "people see the image: HC"),
+    forced("HC", 1, "people see a reference: HC"),
+    forced("HM", 0, "people see the image: HM"),
+    forced("HM", 1, "people see a reference: HM"),
+    Setting("THumB, all: r", 2, "pearson_total"),
+    Setting("THumB, machines alone: r", 2, "pearson_without Human_total"),
+)
+OF_SMOOTHING = (
+    Setting("Replace: ρ", 0, "rank_order_rho"),
+    Setting("Replace within images: ρ", 0, "rank_order_rho_within"),
+    Setting("Flickr8k-Expert: τ-c", 1, "kendall_tau_c"),
+)
+OF_ABLATION = (
+    Setting("Composite-COCO: ρ", 0, "spearman"),
+    Setting("machines alone: ρ", 0, "spearman_without Human"),
+)
+
+
+def estimate_of(run: MeasuredResult, name: str, key: str) -> Estimate | None:
+    metric = next((m for m in run.metrics if m.ok and m.name == name), None)
+    return metric.numbers[key] if metric and key in metric.numbers.values else None
+
+
+def is_above_control(run: MeasuredResult, name: str, key: str) -> bool:
+    """Whether the column's own test puts the metric above the best control."""
+    against = run.controls.get(key)
+    compared = against.comparisons if against is not None else ()
+    return any(
+        c.a == name and c.is_significant() and (c.difference.value or 0) > 0 for c in compared
+    )
+
+
+def rows_of(runs: Sequence[MeasuredResult], settings: Sequence[Setting]) -> list[MetricResult]:
+    """Metrics by the first setting, then controls."""
+    known: dict[str, MetricResult] = {}
+    for run in runs:
+        for metric in run.metrics:
+            if metric.ok and metric.column.part_of is None:
+                known.setdefault(metric.name, metric)
+    first = settings[0]
+
+    def place(metric: MetricResult) -> tuple[bool, float]:
+        value = estimate_of(runs[first.run], metric.name, first.key)
+        return metric.column.control, -(value.value or 0.0) if value else 0.0
+
+    return sorted(known.values(), key=place)
+
+
+def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
+    """A row a metric, a column a setting: value, interval; bold where above the best control."""
+
+    def write(results: Sequence[Result]) -> str:
+        runs = [result.read() for result in results]
+        lines = head("", *(setting.title for setting in settings))
+        for metric in rows_of(runs, settings):
+            cells = []
+            for title, k, key, places in settings:
+                value = estimate_of(runs[k], metric.name, key)
+                if value is None:
+                    cells.append("–")
+                    continue
+                bold = "**" if is_above_control(runs[k], metric.name, key) else ""
+                ends = "" if value.low is None else f" [{places(value.low)}, {places(value.high)}]"
+                cells.append(f"{bold}{places(value.value)}{bold}{ends}")
+            lines.append(row(title_of(metric), *cells))
+        counts = []
+        for title, k, key, _ in settings:
+            numbers = (m.numbers.values.get(key) for m in runs[k].metrics if m.ok)
+            counts.append(f"{max(v.n or 0 for v in numbers if v is not None):,}")
+        lines.append(row("n", *counts))
+        return "\n".join(lines)
+
+    return write
+
+
+def figure(settings: Sequence[Setting]) -> Callable[[Sequence[Result], Path], None]:
+    """A panel a setting: metrics and controls with their intervals."""
+
+    def draw(results: Sequence[Result], file: Path) -> None:
+        runs = [result.read() for result in results]
+        metrics = rows_of(runs, settings)
+        frame = pd.DataFrame(
+            [
+                (s.title, m.name, m.column.control, end)
+                for s in settings
+                for m in metrics
+                if (value := estimate_of(runs[s.run], m.name, s.key)) is not None
+                for end in (value.low, value.value, value.high)
+                if end is not None
+            ],
+            columns=["setting", "metric", "control", "value"],
+        )
+        grid = sns.catplot(
+            frame,
+            x="value",
+            y="metric",
+            hue="control",
+            col="setting",
+            kind="point",
+            errorbar=("pi", 100),
+            estimator="median",
+            linestyle="none",
+            markersize=4,
+            err_kws={"linewidth": 1.4},
+            palette={False: "#1f5a8a", True: "#b0622c"},
+            sharex=False,
+            legend=False,
+            height=2.4,
+            aspect=1.1,
+            col_wrap=3,
+        )
+        grid.set_titles("{col_name}", size=9).set(xlabel="", ylabel="")
+        grid.tick_params(labelsize=8)
+        grid.savefig(file, dpi=110)
+        matplotlib.pyplot.close(grid.figure)
+
+    return draw
+
+
+FINDING_TABLES = tuple(
+    Table(f"finding-{name}", commands, table(settings), figure=figure(settings))
+    for name, commands, settings in (
+        ("votes", VOTES, OF_VOTES),
+        ("smoothing", SMOOTHING, OF_SMOOTHING),
+        ("ablation", ABLATION, OF_ABLATION),
+    )
+)
