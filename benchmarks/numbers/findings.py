@@ -24,7 +24,11 @@ VOTES = (
         f"dataset.n_references=[5] metrics={VOTED}"
         for labels in ("direct", "consensus")
     ),
-    f"-m metaeval experiment=judgments dataset=thumb task.fitted=text metrics={VOTED}",
+    *(
+        f"-m metaeval experiment=judgments dataset=thumb dataset.dimensions=[total]{systems} "
+        f"task.fitted=text metrics={VOTED}"
+        for systems in ("", " dataset.systems=[Up-Down,Unified-VLP,VinVL-base,VinVL-large]")
+    ),
 )
 SMOOTHED = "[bleu,meteor,cider,length,random_score]"
 SMOOTHING = (
@@ -32,17 +36,16 @@ SMOOTHING = (
     "-m metaeval experiment=judgments dataset=flickr8k_expert metric.bleu.unsmoothed=true "
     f"metrics={SMOOTHED}",
 )
-ABLATION = (
-    "-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco] "
+ABLATION = tuple(
+    f"-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco]{systems} "
     "dataset.statistic=spearman metrics=[faier,fier,aier,controls] "
-    "metric.faier.weights=faier_karpathy_r",
+    "metric.faier.weights=faier_karpathy_r"
+    for systems in ("", " dataset.systems=[Karpathy,SDG]")
 )
-# "Table 4" of the FAIEr paper, Spearman's rho on all of Composite
-PRINTED = {"AIEr": ("table4", "AIEr"), "FAIEr (gold objects)": ("table4", "FAIEr-r")}
 
 
 class Setting(NamedTuple):
-    """A column: a measure of one of the runs. `tested`: a test against controls is there."""
+    """A column: a measure of one of the runs."""
 
     title: str
     run: int
@@ -59,8 +62,8 @@ OF_VOTES = (
     forced("HC", 1, "people see a reference: HC"),
     forced("HM", 0, "people see the image: HM"),
     forced("HM", 1, "people see a reference: HM"),
-    Setting("THumB, all: r", 2, "pearson_total"),
-    Setting("THumB, machines alone: r", 2, "pearson_without Human_total"),
+    Setting("THumB, people among captioners: r", 2, "pearson"),
+    Setting("THumB, machines alone: r", 3, "pearson"),
 )
 OF_SMOOTHING = (
     Setting("Replace: ρ", 0, "rank_order_rho"),
@@ -69,7 +72,7 @@ OF_SMOOTHING = (
 )
 OF_ABLATION = (
     Setting("Composite-COCO: ρ", 0, "spearman"),
-    Setting("machines alone: ρ", 0, "spearman_without Human"),
+    Setting("machines alone: ρ", 1, "spearman"),
 )
 
 
@@ -111,7 +114,7 @@ def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
         lines = head("", *(setting.title for setting in settings))
         for metric in rows_of(runs, settings):
             cells = []
-            for title, k, key, places in settings:
+            for _, k, key, places in settings:
                 value = estimate_of(runs[k], metric.name, key)
                 if value is None:
                     cells.append("–")
@@ -121,7 +124,7 @@ def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
                 cells.append(f"{bold}{places(value.value)}{bold}{ends}")
             lines.append(row(title_of(metric), *cells))
         counts = []
-        for title, k, key, _ in settings:
+        for _, k, key, _ in settings:
             numbers = (m.numbers.values.get(key) for m in runs[k].metrics if m.ok)
             counts.append(f"{max(v.n or 0 for v in numbers if v is not None):,}")
         lines.append(row("n", *counts))

@@ -214,8 +214,9 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
         config.strict = False
         if not outer.report:
             config.report = None
-        if config.report and "explanations" in config.report:
-            config.report.explanations = 0
+        for option, off in (("explanations", 0), ("figures", False)):
+            if config.report and option in config.report:
+                config.report[option] = off
     return config
 
 
