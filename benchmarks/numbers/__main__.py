@@ -6,8 +6,8 @@ Runs the commands of the tables (all of them, or those named), and writes the ta
 documents, and the figures next to them. `--check` writes nothing: it prints the difference and ends
 with 1 where a number is stale; networks may differ in the last digit on another processor.
 `--quick` takes the tables that are made without networks in under three minutes together. What
-commands cannot run here (another machine's data, an hour of SPICE's parser) is left to a complete run. Where a
-command fails, its tables stay as they are and are named at the end, exit code 1.
+commands cannot run here (another machine's data, an hour of SPICE's parser) is left to a complete
+run. Where a command fails, its tables stay as they are and are named at the end, exit code 1.
 """
 
 from __future__ import annotations

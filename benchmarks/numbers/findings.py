@@ -44,6 +44,9 @@ ABLATION = tuple(
 )
 
 
+LEFT_OUT = ("Ceiling", "BLEU-2", "BLEU-3", "BLEU-2 (unsmoothed)", "BLEU-3 (unsmoothed)")
+
+
 class Setting(NamedTuple):
     """A column: a measure of one of the runs."""
 
@@ -58,12 +61,12 @@ def forced(category: str, run: int, title: str) -> Setting:
 
 
 OF_VOTES = (
-    forced("HC", 0, "people see the image: HC"),
-    forced("HC", 1, "people see a reference: HC"),
-    forced("HM", 0, "people see the image: HM"),
-    forced("HM", 1, "people see a reference: HM"),
-    Setting("THumB, people among captioners: r", 2, "pearson"),
-    Setting("THumB, machines alone: r", 3, "pearson"),
+    forced("HC", 0, "image seen: HC"),
+    forced("HC", 1, "reference seen: HC"),
+    forced("HM", 0, "image seen: HM"),
+    forced("HM", 1, "reference seen: HM"),
+    Setting("THumB, with people: r", 2, "pearson"),
+    Setting("THumB, machines: r", 3, "pearson"),
 )
 OF_SMOOTHING = (
     Setting("Replace: ρ", 0, "rank_order_rho"),
@@ -95,7 +98,7 @@ def rows_of(runs: Sequence[MeasuredResult], settings: Sequence[Setting]) -> list
     known: dict[str, MetricResult] = {}
     for run in runs:
         for metric in run.metrics:
-            if metric.ok and metric.column.part_of is None:
+            if metric.ok and metric.column.part_of is None and metric.name not in LEFT_OUT:
                 known.setdefault(metric.name, metric)
     first = settings[0]
 
@@ -125,9 +128,14 @@ def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
             lines.append(row(title_of(metric), *cells))
         counts = []
         for _, k, key, _ in settings:
-            numbers = (m.numbers.values.get(key) for m in runs[k].metrics if m.ok)
-            counts.append(f"{max(v.n or 0 for v in numbers if v is not None):,}")
-        lines.append(row("n", *counts))
+            ok = [
+                m
+                for m in runs[k].metrics
+                if m.ok and not m.column.control and key in m.numbers.values
+            ]
+            n = (m.numbers[key].n or m.numbers.facts.get("n") or 0 for m in ok)
+            counts.append(f"{max(map(int, n)):,}")
+        lines.append(row("n, metrics", *counts))
         return "\n".join(lines)
 
     return write

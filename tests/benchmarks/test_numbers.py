@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.documents import Result, Table, marked, rewritten
+from benchmarks.numbers.pictures import FOOT, stale, tables_in
 from benchmarks.numbers.tables import CAPTIONED_BY, FLUENCY, SYSTEMS, over_seeds, sees
 from benchmarks.numbers.writing import three
 from metaeval.config import build, component, compose_config, metric_names
@@ -52,6 +54,22 @@ def root(tmp_path: Path) -> Path:
 
 def make(root: Path, *arguments: str, tables: tuple[Table, ...] = (HELLO,)) -> int:
     return main([*arguments, "--out", str(root / "out")], tables, root, ROOT)
+
+
+def test_a_figure_is_drawn_with_its_table(root: Path) -> None:
+    def draw(results: list[Result], file: Path) -> None:
+        Image.new("RGB", (40 * len(results[0].printed), 30), "red").save(file)
+
+    tables = (Table("T", HELLO.commands, hello, figure=draw),)
+    assert make(root, "--check", tables=tables) == 1
+    assert not (root / "docs" / "T.png").exists()
+    assert make(root, tables=tables) == 0
+    with Image.open(root / "docs" / "T.png") as image:
+        assert (image.width, image.height) == (240, 30 + FOOT)
+    assert stale(root / "docs" / "T.png", tables_in(root)) is None
+    page = root / "docs" / "page.md"
+    page.write_text(page.read_text().replace("hello", "good day"))
+    assert stale(root / "docs" / "T.png", tables_in(root)) == "is older than the table 'T'"
 
 
 def test_a_table_is_written_between_its_marks_with_its_command(root: Path) -> None:

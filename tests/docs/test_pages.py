@@ -15,6 +15,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from benchmarks.numbers.pictures import stale, tables_in
 from metaeval import installation
 from metaeval.reports.paper.citations import entries
 from tests.docs import generated
@@ -213,3 +214,12 @@ def test_every_dependency_has_a_tested_version() -> None:
         version = pinned[re.sub(r"[-_.]+", "-", dependency.name).lower()]
         assert dependency.specifier.contains(version), f"{dependency} and {version}"
     assert "pip install -c constraints.txt ." in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("picture", sorted(DOCS.glob("*.png")), ids=lambda p: p.name)
+def test_a_picture_is_as_new_as_its_table(picture: Path, tmp_path: Path) -> None:
+    """`make numbers` and `make matrix` write both."""
+    bodies = tables_in(ROOT)
+    assert stale(picture, bodies) is None
+    older = {name: f"{body}| another | row |" for name, body in bodies.items()}
+    assert "is older than the table" in (stale(picture, older) or "")
