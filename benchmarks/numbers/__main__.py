@@ -69,6 +69,7 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
             stale += 1
             if not options.check:
                 file.write_text(new, encoding="utf-8")
+    options.out.mkdir(parents=True, exist_ok=True)
     for table in () if options.check else made:
         if table.figure is not None:
             drawn = options.out / f"{table.name}.png"
