@@ -211,6 +211,8 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
             config.metric.pop("bank", None)  # nobody published scores of captions made here
         names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
         config.metrics = [*names, *outer.metric_groups[CONTROLS]]
+        if overrides[0] == "experiment=systems":
+            config.metrics = "all"  # those of its table
         config.strict = False
         if not outer.report:
             config.report = None
@@ -280,7 +282,8 @@ def _own(config: DictConfig) -> tuple[str, ...]:
     names = []
     for name, node in config.metric.items():
         target = str(node.get("_target_", ""))
-        if not target.startswith("metaeval.") or target.startswith("metaeval.metrics.adapters."):
+        adapted = target.startswith("metaeval.metrics.adapters.") and name != "bank"
+        if adapted or not target.startswith("metaeval."):
             names.append(str(name))
     return tuple(names)
 
