@@ -18,6 +18,7 @@ from metaeval.compute.networks import release
 from metaeval.config import CONTROLS, add_metric, build_all, compose_config, load_dataset, selected
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import CaptionDataset
+from metaeval.data.own.bank import bank_files
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
@@ -25,7 +26,6 @@ from metaeval.experiments.printout import not_run, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
-from metaeval.experiments.trust.findings import GRADED
 from metaeval.experiments.trust.result import ItemRun, gathered
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
@@ -40,7 +40,6 @@ from metaeval.runs.files import digest, file_sha256
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
 
-CORRUPTED = tuple(f"experiment={name}" for name in (*GRADED, "sensitivity", "attack"))
 ITEMS = "items"  # the folder of the runs of the battery
 KEY = "key"  # in the folder of an item: what its run follows from, as a digest
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
@@ -207,8 +206,8 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
         for key in _SHARED:
             node = outer._get_node(key)
             config[key] = copy.deepcopy(node)
-        if overrides[0] in CORRUPTED:
-            config.metric.pop("bank", None)  # nobody published scores of captions made here
+        if "bank" in config.metric and not _is_banked(overrides, config):
+            config.metric.pop("bank")
         names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
         config.metrics = [*names, *outer.metric_groups[CONTROLS]]
         if overrides[0] == "experiment=systems":
@@ -220,6 +219,12 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
             if config.report and option in config.report:
                 config.report[option] = off
     return config
+
+
+def _is_banked(overrides: Sequence[str], config: DictConfig) -> bool:
+    """Whether the score bank has scores of an item's benchmark; nobody has of captions made here."""
+    entries = bank_files(config.metric.bank.folder, config.paths.data).values()
+    return not {f"dataset={entry.benchmark}" for entry in entries}.isdisjoint(overrides)
 
 
 def _key(config: DictConfig) -> str | None:
