@@ -118,7 +118,7 @@ def _renamed(
     """The records with `image_id` and `caption` under these names."""
     rows = ((f"record {i}", record) for i, record in enumerate(records))
     names, option = ("image_id", "caption"), "task.fields"
-    renamed = rename_fields(rows, fields, names, path, notes, option=option, list_unused=False)
+    renamed = rename_fields(rows, fields, names, path, notes, option=option)
     return [record for _, record in renamed]
 
 

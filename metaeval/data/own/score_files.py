@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.fields import common_columns
+from metaeval.data.fields import common_columns, unused_columns
 from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
@@ -191,6 +191,10 @@ def read_scores(
         item: tuple(of_item.get(name, (math.nan, ""))[0] for name in names)
         for item, of_item in reader.scores.items()
     }
+    for table in tables:
+        used = {*_NOT_SCORES, *named.values(), *names}
+        for note in unused_columns(table.path, table.rows[0].fields, used):
+            log.warning("%s", note)
     return ScoreFiles(names, scores, digest.hexdigest(), tables[0].path.name)
 
 
