@@ -126,7 +126,9 @@ def load_systems(
     notes = list(table.notes)
     rows = list(rename_fields(table.rows, fields, (SYSTEM,), path, notes, list_unused=False))
     rows.sort(key=lambda row: str(row[1].get(SYSTEM)))  # resampling does not depend on their order
-    systems = [check_name(r.get(SYSTEM), file=path, record=w, field=SYSTEM) for w, r in rows]
+    for where, record in rows:
+        require_fields(record, (SYSTEM,), path, where)
+    systems = [check_name(r[SYSTEM], file=path, record=w, field=SYSTEM) for w, r in rows]
     if repeated := [each for each, n in Counter(systems).items() if n > 1]:
         raise InputError(f"'{repeated[0]}' occurs twice", file=path, field=SYSTEM)
     columns = list(dict.fromkeys(key for _, record in rows for key in record))

@@ -156,7 +156,7 @@ def read_scores(
         where they call it otherwise.
     captions
         A table that says which caption each `system` has of each `image_id`, where the scores do
-        not repeat the caption.
+        not repeat the caption; one without `system` is of the only one.
 
     Raises InputError, naming file and record, for what is missing or no number, and for two
     different scores of one caption; ConfigError for options that make no sense.
@@ -227,7 +227,9 @@ class _Reader:
 
     def require_columns(self, table: Table) -> None:
         """InputError where a table does not say which caption a score is of."""
-        needed = [self.named["image_id"], self.named["system" if self.by_system else "caption"]]
+        needed = [self.named["image_id"]]
+        if self.by_system is None or any(system for _, system in self.by_system):
+            needed.append(self.named["caption" if self.by_system is None else "system"])
         require_columns(table, needed, "metric.scores.fields")
 
     def read(self, table: Table) -> None:
@@ -256,7 +258,7 @@ class _Reader:
             text = row.cell(field, path)
             caption = self._tidy.read(text, file=path, record=row.where, field=field)
         else:
-            system = str(row.cell(self.named["system"], path))
+            system = str(row.fields.get(self.named["system"], ""))
             if (image, system) not in self.by_system:
                 raise InputError(
                     f"of '{system}' no caption of the image '{image}'",
@@ -311,13 +313,13 @@ def _field_names(fields: Mapping[str, str] | None, table: Table) -> dict[str, st
 
 def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[str, str], str]:
     image, system, caption = named["image_id"], named["system"], named["caption"]
-    require_columns(table, [image, system, caption], "metric.scores.fields")
+    require_columns(table, [image, caption], "metric.scores.fields")
     tidy = Tidy()
     captions: dict[tuple[str, str], str] = {}
     for row in table.rows:
         cell = row.cell(caption, table.path)
         text = tidy.read(cell, file=table.path, record=row.where, field=caption)
-        key = str(row.image_id(table.path, image)), str(row.cell(system, table.path))
+        key = str(row.image_id(table.path, image)), str(row.fields.get(system, ""))
         if captions.setdefault(key, text) != text:
             raise InputError(
                 f"'{key[1]}' has another caption of the image '{key[0]}'",
