@@ -23,6 +23,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, ranked
 from metaeval.results.run import Measure
 from metaeval.results.sentences import with_interval
+from metaeval.runs import print_style
 
 WIDE, NARROW = 7.2, 3.4  # inches
 ROW = 0.23  # inches of one metric
@@ -124,6 +125,9 @@ def _draw_ranking(
                 scale * printed[name], place, "D", color=PAPER, markersize=5, markeredgecolor=RED
             )
     axes.set_yticks(range(len(estimates)), list(estimates))
+    for label in axes.get_yticklabels():
+        if label.get_text() in print_style.style().highlight:
+            label.set(fontweight="bold", color=RED)
     axes.invert_yaxis()
     axes.margins(y=0.5 / len(estimates))
     axes.grid(axis="x", color=RULE, linewidth=0.5)
@@ -185,7 +189,7 @@ def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> 
             rows["y"],
             style,
             color=colour,
-            linewidth=1.4,
+            linewidth=2.8 if line in print_style.style().highlight else 1.4,
             markersize=2.5,
             label=str(line),
         )
@@ -258,7 +262,8 @@ def histograms(
                 palette=dict(colours),
                 hue_order=list(colours),
             )
-            axes.set_title(metric, fontsize=8.5)
+            stands_out = metric in print_style.style().highlight
+            axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
             axes.set(xlabel="", ylabel="", yticks=[])
             axes.tick_params(axis="x", labelsize=8.5)
 

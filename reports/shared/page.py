@@ -18,6 +18,7 @@ from metaeval.errors import InputError
 from metaeval.readers.images import open_image
 from metaeval.reports.shared import figure_style, formatting
 from metaeval.runs import files
+from metaeval.runs.print_style import style
 
 _REPORTS = Path(__file__).resolve().parents[1]
 
@@ -86,6 +87,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["highlighted"] = lambda name: name in style().highlight
     environment.filters.update(
         number=formatting.number,
         percent=formatting.percent,
