@@ -12,7 +12,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +37,8 @@ def progress_bar(iterable: Iterable[Any] | None = None, **options: Any) -> tqdm[
 
     It is silent within a run too, where the run's own line shows the progress.
     """
+    if _line is not None and iterable is not None:
+        iterable = _line.following(iterable, str(options.get("desc", "")))
     shown = {"leave": False, "delay": _DELAY, "disable": not watched() or _line is not None}
     return tqdm(iterable, **{**shown, **options})
 
@@ -103,6 +105,14 @@ class RunLine:
     def report(self, done: int, total: int, detail: str = "") -> None:
         """Note that so much of the part that is being done is finished: its real speed."""
         self._share, self._detail = done / total if total else 0.0, detail
+
+    def following(self, iterable: Iterable[Any], detail: str) -> Iterator[Any]:
+        """The members of an iterable; of a stage, the line says how many of them are done."""
+        total = len(iterable) if isinstance(iterable, Sized) else 0
+        for k, member in enumerate(iterable):
+            if total and self._part is not None and not self._part.number:
+                self.report(k, total, detail)
+            yield member
 
     def begin_stage(self, name: str) -> None:
         """As `begin`, for the planned part of that name; where there is none, of one unplanned."""

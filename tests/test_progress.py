@@ -81,6 +81,16 @@ def test_the_line_says_how_far_a_part_is() -> None:
     assert line.text() == "metric 1 of 1, a, 35%, 7 requests, about 7 s left"
 
 
+def test_a_bar_within_a_stage_is_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with run_line() as line:
+        line.begin_stage("statistics")
+        texts = [line.text() for _ in progress_bar(range(4), desc="intervals")]
+        assert texts[1] == "statistics, 25%, intervals, about 1 s left"
+        line.begin(line.plan([("a", 7.0)], kind="metric")[0])  # which says by itself how far it is
+        assert not any("%" in line.text() for _ in progress_bar(range(4)))
+
+
 def test_a_log_gets_a_line_a_minute_and_no_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     log = io.StringIO()
     monkeypatch.setattr("sys.stderr", log)

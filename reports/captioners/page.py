@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from markupsafe import Markup
@@ -15,7 +15,7 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
-from metaeval.reports.shared.page import thumbnails
+from metaeval.reports.shared.page import fit, photos_of
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -178,28 +178,16 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
                 record[system] = f"{caption} ({', '.join(numbers)})"
         record["references"] = " | ".join(written[image])
         records.append(record)
-    first = [images.index(image) for image in order.index[: options.photos]]
-    photos = thumbnails(images, image_paths(references), first)
-    return _fitting(records, systems, photos, options)
+    paths = dict(zip(images, image_paths(references), strict=True))
+    photos, note = photos_of(list(order.index), [paths[i] for i in order.index], options.photos)
 
-
-def _fitting(
-    records: list[dict[str, object]],
-    systems: list[str],
-    photos: Mapping[str, str],
-    options: PageOptions,
-) -> Block:
-    """The cards of as many images as fit into the bytes of the options, at least one."""
-    kept = len(records)
-    while True:
+    def block(kept: int) -> Block:
         which = "All" if kept == len(records) else f"{kept:,} of {len(records):,}"
-        title = f"{which} images, those first on which the metrics disagree most"
+        title = f"{which} images, those first on which the metrics disagree most. {note}".strip()
         extra = Extra.of("examples", title, records[:kept], kind="examples")
-        block = texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
-        size = len(block.html.encode())
-        if size <= options.max_bytes or kept <= 1:
-            return block
-        kept = max(1, int(kept * 0.97 * options.max_bytes / size))
+        return texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
+
+    return fit(len(records), block, lambda b: len(b.html.encode()), options.max_bytes)[1]
 
 
 def _disagreement(run: LoadedRun, images: list[int | str]) -> pd.Series[float]:
