@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -162,9 +163,10 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
     systems = list(next(iter(result.systems.values())).scores)
     text = captions[captions[SET] != HUMAN].set_index([IMAGE_ID, SET])[CAPTION].to_dict()
     of_metric = {
-        metric: scores[scores[METRIC] == metric].set_index([IMAGE_ID, SET])[SCORE].to_dict()
+        str(metric): scores[scores[METRIC] == metric].set_index([IMAGE_ID, SET])[SCORE].to_dict()
         for metric in (votes if isinstance(votes, tuple) else ())
     }
+    lower = {m.name.partition(" (")[0] for m in result.metrics if not m.column.higher_is_better}
     disagreement = _disagreement(run, sorted(set(captions[IMAGE_ID])))
     order = disagreement.sort_values(ascending=False, kind="stable", na_position="last")
     records = []
@@ -172,6 +174,7 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
         record: dict[str, object] = {IMAGE_ID: image}
         if not pd.isna(value):
             record["disagreement"] = float(value)
+        record["best by"] = _best_by(image, systems, of_metric, lower)
         for system in systems:
             if (caption := text.get((image, system))) is not None:
                 numbers = [f"{m} {number(of.get((image, system)))}" for m, of in of_metric.items()]
@@ -183,11 +186,29 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
 
     def block(kept: int) -> Block:
         which = "All" if kept == len(records) else f"{kept:,} of {len(records):,}"
-        title = f"{which} images, those first on which the metrics disagree most. {note}".strip()
-        extra = Extra.of("examples", title, records[:kept], kind="examples")
+        title = f"{which} images, those first on which the metrics disagree most "
+        title += f"about which system is better. {note}"
+        extra = Extra.of("examples", title.strip(), records[:kept], kind="examples")
         return texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
 
     return fit(len(records), block, lambda b: len(b.html.encode()), options.max_bytes)[1]
+
+
+def _best_by(
+    image: object,
+    systems: Sequence[str],
+    scores: Mapping[str, Mapping[Any, Any]],
+    lower: Collection[str],
+) -> str | None:
+    """Which metrics have each system as the only best one of an image."""
+    best: dict[str, list[str]] = {}
+    for metric, of in scores.items():
+        sign = -1 if metric.partition(" (")[0] in lower else 1
+        known = {s: sign * of[image, s] for s in systems if not pd.isna(of.get((image, s)))}
+        leading = [s for s, value in known.items() if value == max(known.values())]
+        if len(leading) == 1:
+            best.setdefault(leading[0], []).append(metric)
+    return "; ".join(f"{s}: {', '.join(by)}" for s, by in best.items()) or None
 
 
 def _disagreement(run: LoadedRun, images: list[int | str]) -> pd.Series[float]:
