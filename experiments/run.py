@@ -121,7 +121,8 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
     record, out = RunRecord(experiment, config, folder), folder.given
-    with progress.run_line(), keep_networks(), record_answers(out), record.record_failure():
+    answers = record_answers(out)
+    with progress.run_line(), keep_networks(), answers as journal, record.record_failure():
         summary = experiment.stream(metrics, record)
         write_result(out / files.STATISTICS, summary)
         _write_answers(out)
@@ -131,7 +132,7 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
                 _write_report(config.report, out)
         record.finish(summary.metrics)
     next_file = _next_file(config, out)
-    print(experiment.printout(summary, out, next_file), flush=True)
+    print(*journal.summary(), experiment.printout(summary, out, next_file), sep="\n", flush=True)
     _require_scores(summary.metrics, config)
     record.require_stages()
     return summary
@@ -157,7 +158,7 @@ def _measure(
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
     record, out = RunRecord(experiment, config, folder), folder.given
-    with progress.run_line() as line, keep_networks(), record_answers(out):
+    with progress.run_line() as line, keep_networks(), record_answers(out) as journal:
         line.plan(_USUAL_SECONDS)
         with record.stage("dataset"):
             data = experiment.load(config)
@@ -169,6 +170,7 @@ def _measure(
     if not metrics:
         return summary
     notes = [f"{p.scored.columns[-1].name} {p.scored.note}" for p in passes if p.scored.note]
+    notes += journal.summary()
     if record.info.dataset and (too_few := record.info.dataset.too_few):
         notes.append(f"no intervals and no tests by resampling: {too_few}")
     print("\n".join([*notes, experiment.printout(summary, record, next_file)]), flush=True)

@@ -270,11 +270,22 @@ def add_metric(config: DictConfig, name: str) -> None:
             config[key] = composed._get_node(key)
 
 
+# a metric of the user's → the option that may hold several, and the one that names each
+SEVERAL = {
+    "callable": ("function", "name"),
+    "coco": ("scorer", "name"),
+    "torchmetrics": ("metric", "name"),
+    "evaluate": ("module", "name"),
+    "scores": ("file", "label"),
+}
+
+
 def complete_metrics(config: DictConfig) -> None:
     """Complete the metrics of which an experiment sets an option and that `metric` does not list.
 
     `experiment=attack` sets `metric.spice.parser`; with `metric=[judge]` nothing else of SPICE is
-    in the configuration, and SPICE is left out of it unless `metrics` names it.
+    in the configuration, and SPICE is left out of it unless `metrics` names it. A node of several
+    functions or files of scores becomes a node of each.
     """
     nodes = config.metric if OmegaConf.is_dict(config.get("metric")) else {}
     for name, options in list(nodes.items()):
@@ -284,6 +295,37 @@ def complete_metrics(config: DictConfig) -> None:
                 if name in _asked(config):
                     add_metric(config, str(name))
                     config.metric[name].update(options)
+    for name in SEVERAL.keys() & nodes.keys():
+        _separate(config, name)
+
+
+def _separate(config: DictConfig, name: str) -> None:
+    """Give each function, class or file that a metric's option holds a node of its own.
+
+    They are a list, with a list of as many names, or an object from names to them. Files of scores
+    in a list without names are parts of one table.
+    """
+    option, called = SEVERAL[name]
+    nodes: dict[str, Any] = OmegaConf.to_container(config.metric, resolve=False)  # type: ignore[assignment]
+    node = nodes[name]
+    given, labels = (node.get(key) if isinstance(node, dict) else None for key in SEVERAL[name])
+    if isinstance(given, dict):
+        labels, given = list(given), list(given.values())
+    if not isinstance(given, list) or (option == "file" and not isinstance(labels, list)):
+        return
+    if labels is None:
+        labels = [None] * len(given)
+    if not isinstance(labels, list) or len(labels) != len(given):
+        problem = f"give a list of {len(given)} names, one for each {option}"
+        raise ConfigError(f"metric.{name}.{called}: {problem}")
+    keys = [name, *(f"{name}_{k}" for k in range(2, len(given) + 1))]
+    several = zip(keys, given, labels, strict=True)
+    made = {key: {**node, option: one, called: label} for key, one, label in several}
+    with open_dict(config):
+        groups = (made if key == name else {key: each} for key, each in nodes.items())
+        config.metric = {key: each for group in groups for key, each in group.items()}
+        if isinstance(config.get("metrics"), ListConfig) and name in config.metrics:
+            config.metrics = [*config.metrics, *keys[1:]]
 
 
 def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric:

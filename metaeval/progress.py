@@ -1,9 +1,9 @@
 """Progress on stderr: one line for a run, bars for long work outside of a run.
 
-Nothing is written where stderr is not a terminal, as in a log. `progress_bar` is the one place
-where bars are made, and `RunLine` is the line of a run:
+Where stderr is not a terminal, as in a log, a run writes its line once a minute, and no bars.
+`progress_bar` is the one place where bars are made, and `RunLine` is the line of a run:
 
-    metric 6 of 13, FAIEr, about 40 s left
+    metric 6 of 13, FAIEr, 35%, about 40 s left
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 _DELAY = 2.0  # seconds before anything is shown
 _EVERY = 0.5  # seconds between two drawings of the line
+_MINUTE = 60.0  # seconds between two lines of a log
 _PRIOR = 5.0  # seconds of usual pace that a run's own pace is weighed against
 
 _line: RunLine | None = None  # of the run that is on
@@ -36,6 +37,8 @@ def progress_bar(iterable: Iterable[Any] | None = None, **options: Any) -> tqdm[
 
     It is silent within a run too, where the run's own line shows the progress.
     """
+    if _line is not None and iterable is not None:
+        iterable = _line.following(iterable, str(options.get("desc", "")))
     shown = {"leave": False, "delay": _DELAY, "disable": not watched() or _line is not None}
     return tqdm(iterable, **{**shown, **options})
 
@@ -76,7 +79,7 @@ class RunLine:
         self._todo: list[Part] = []
         self._part: Part | None = None
         self._since = clock()
-        self._share = 0.0  # of the part that is done
+        self._share, self._detail = 0.0, ""  # of the part that is done
         self._usual = self._taken = _PRIOR
 
     def plan(self, parts: Sequence[tuple[str, float]], kind: str = "") -> list[Part]:
@@ -97,11 +100,19 @@ class RunLine:
             self._usual += self._part.usual
             self._taken += self._clock() - self._since
             self.strike(self._part)
-        self._part, self._since, self._share = part, self._clock(), 0.0
+        self._part, self._since, self._share, self._detail = part, self._clock(), 0.0, ""
 
-    def report(self, done: int, total: int) -> None:
+    def report(self, done: int, total: int, detail: str = "") -> None:
         """Note that so much of the part that is being done is finished: its real speed."""
-        self._share = done / total if total else 0.0
+        self._share, self._detail = done / total if total else 0.0, detail
+
+    def following(self, iterable: Iterable[Any], detail: str) -> Iterator[Any]:
+        """The members of an iterable; of a stage, the line says how many of them are done."""
+        total = len(iterable) if isinstance(iterable, Sized) else 0
+        for k, member in enumerate(iterable):
+            if total and self._part is not None and not self._part.number:
+                self.report(k, total, detail)
+            yield member
 
     def begin_stage(self, name: str) -> None:
         """As `begin`, for the planned part of that name; where there is none, of one unplanned."""
@@ -116,7 +127,9 @@ class RunLine:
         """The line as it is now; empty before the first part."""
         if self._part is None:
             return ""
-        parts = (self._part.number, self._part.name, f"about {self._left()} left")
+        share = f"{self._share:.0%}" if self._share else ""
+        left = f"about {self._left()} left"
+        parts = (self._part.number, self._part.name, share, self._detail, left)
         return ", ".join(text for text in parts if text)
 
     def seconds_left(self) -> float:
@@ -149,7 +162,7 @@ def current() -> RunLine:
 
 @contextmanager
 def run_line() -> Iterator[RunLine]:
-    """The line of a run, drawn while the block lasts, where stderr is a terminal.
+    """The line of a run, drawn while the block lasts; in a log, written once a minute.
 
     A run within a run goes on with the line of the outer one.
     """
@@ -159,16 +172,24 @@ def run_line() -> Iterator[RunLine]:
         return
     line = RunLine()
     _line, stop = line, threading.Event()
-    thread = threading.Thread(target=_draw, args=(line, stop), name="progress", daemon=True)
+    show = _draw if watched() else _write
+    thread = threading.Thread(target=show, args=(line, stop), name="progress", daemon=True)
     try:
-        if watched():
-            thread.start()
+        thread.start()
         yield line
     finally:
         _line = None
         stop.set()
-        if thread.ident is not None:
-            thread.join()
+        thread.join()
+
+
+def _write(line: RunLine, stop: threading.Event) -> None:
+    """Write the line into a log, once a minute, after the time that the run has taken."""
+    minutes = 0
+    while not stop.wait(_MINUTE):
+        minutes += 1
+        if sys.stderr is not None and (text := line.text()):
+            print(f"{minutes} min: {text}", file=sys.stderr, flush=True)
 
 
 def _draw(line: RunLine, stop: threading.Event) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from metaeval.errors import ConfigError
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.judges import judges
@@ -27,6 +28,7 @@ from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.measured import Extra
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
+from metaeval.runs.print_style import style
 
 ROOMS = {"replace": "graded", "shuffle": "graded"}  # experiments that share a page
 
@@ -78,6 +80,13 @@ def write_report(
     """
     run = load_run_files(Path(run_dir))
     options = PageOptions(figures, examples, photos, explanations, max_bytes, tuple(judgments))
+    known = {
+        *(m.name for m in run.result.metrics),
+        *(s for r in run.result.systems.values() for s in r.ranking),
+    }
+    if unknown := [name for name in style().highlight if name not in known]:
+        problem = f"'{unknown[0]}' is not one of {', '.join(sorted(known))}"
+        raise ConfigError(f"report.highlight: {problem}")
     blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
     for block in blocks:
@@ -177,6 +186,8 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
         (name, f"{value:,}" if type(value) is int else str(value))
         for name, value in result.facts.items()
     ]
+    if style().highlight:
+        facts.append(("Highlighted (▸)", ", ".join(style().highlight)))
     if "seed" in result.settings:
         facts.append(("Seed", str(result.settings["seed"])))
     return page.Header(

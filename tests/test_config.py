@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from metaeval.config import override_texts
+from metaeval.config import complete_metrics, compose_config, override_texts
+from metaeval.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,38 @@ def test_values_come_back_from_hydras_grammar_as_they_are(value: object) -> None
 def test_values_of_numpy_are_those_of_python() -> None:
     given = {"a": np.int64(5), "b": np.float64(0.25), "c": np.bool_(True), "d": np.arange(2)}
     assert override_texts(given) == ["a=5", "b=0.25", "c=true", "d=[0,1]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("function=[a.f,b.g]", [("callable", "a.f", None), ("callable_2", "b.g", None)]),
+        (
+            "function={Mine: a.f, Other: b.f}",
+            [("callable", "a.f", "Mine"), ("callable_2", "b.f", "Other")],
+        ),
+        ("function=a.f", [("callable", "a.f", None)]),
+    ],
+)
+def test_several_functions_are_a_metric_each(
+    given: str, expected: list[tuple[str, str, str | None]]
+) -> None:
+    config = compose_config([f"metric.callable.{given}", "metrics=[bleu,callable]"])
+    complete_metrics(config)
+    nodes = [(k, v.function, v.name) for k, v in config.metric.items() if "callable" in str(k)]
+    assert nodes == expected
+    assert list(config.metrics) == ["bleu", *(key for key, *_ in expected)]
+
+
+def test_several_files_of_scores_have_a_name_each() -> None:
+    config = compose_config(["metric.scores.file={Mine: x.csv, Other: [y.csv,z.csv]}"])
+    complete_metrics(config)
+    assert (config.metric.scores.file, config.metric.scores.label) == ("x.csv", "Mine")
+    other = config.metric.scores_2
+    assert (list(other.file), other.label) == (["y.csv", "z.csv"], "Other")
+    config = compose_config(["metric.scores.file=[x.csv,y.csv]"])
+    complete_metrics(config)  # parts of one table
+    assert list(config.metric.scores.file) == ["x.csv", "y.csv"]
+    config = compose_config(["metric.scores.file=[x.csv,y.csv]", "metric.scores.label=[Mine]"])
+    with pytest.raises(ConfigError, match=r"metric\.scores\.label: give a list of 2 names"):
+        complete_metrics(config)

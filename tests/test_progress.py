@@ -1,4 +1,4 @@
-"""The line of a run: what it says, what is left, and that a log stays free of it."""
+"""The line of a run: what it says, what is left, and how often a log has it."""
 
 from __future__ import annotations
 
@@ -74,13 +74,39 @@ def test_what_works_elsewhere_leaves_the_plan_when_it_is_struck() -> None:
     assert line.text() == "metric 1 of 2, a, about 7 s left"
 
 
-def test_a_log_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_says_how_far_a_part_is() -> None:
+    line = RunLine(Clock())
+    line.begin(line.plan([("a", 7.0)], kind="metric")[0])
+    line.report(7, 20, "7 requests")
+    assert line.text() == "metric 1 of 1, a, 35%, 7 requests, about 7 s left"
+
+
+def test_a_bar_within_a_stage_is_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with run_line() as line:
+        line.begin_stage("statistics")
+        texts = [line.text() for _ in progress_bar(range(4), desc="intervals")]
+        assert texts[1] == "statistics, 25%, intervals, about 1 s left"
+        line.begin(line.plan([("a", 7.0)], kind="metric")[0])  # which says by itself how far it is
+        assert not any("%" in line.text() for _ in progress_bar(range(4)))
+
+
+def test_a_log_gets_a_line_a_minute_and_no_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     log = io.StringIO()
     monkeypatch.setattr("sys.stderr", log)
     monkeypatch.setattr(progress, "_DELAY", 0.0)
     with run_line() as line:
         line.begin(line.plan([("a", 7.0)])[0])
         time.sleep(0.05)
+    assert log.getvalue() == ""
+    monkeypatch.setattr(progress, "_MINUTE", 0.02)
+    with run_line() as line:
+        line.begin(line.plan([("a", 7.0)])[0])
+        time.sleep(0.2)
+    first, second, *_ = log.getvalue().splitlines()
+    assert (first, second) == ("1 min: a, about 7 s left", "2 min: a, about 7 s left")
+    log.truncate(0)
+    log.seek(0)
     for _ in progress_bar(range(3), desc="bar", delay=0):
         time.sleep(0.05)
     assert log.getvalue() == ""

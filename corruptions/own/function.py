@@ -216,7 +216,7 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     path = user_path(file)
     table, tidy = read_table(path), Tidy()
     renamed = rename_fields(
-        table.rows, None, ("image_id", "caption"), path, [], option="", list_unused=False
+        table.rows, None, ("image_id", "caption"), path, [], ("set", "level", "expected"), option=""
     )
     rows = [TableRow(where, record) for where, record in renamed]
     require_columns(

@@ -206,8 +206,9 @@ def varies(column: RankedScores) -> bool:
 # of its caption. See docs/judgments.md.
 
 
-def write_judgments(out: Path, judged: Judgments) -> None:
-    """`caption` (its number), image_id, system, candidate, references, and the ratings."""
+def write_judgments(out: Path, judged: Judgments, paths: Sequence[str | None]) -> None:
+    """`caption` (its number), image_id, system, candidate, references, the image's file (`paths`,
+    of each item of the dataset), and the ratings."""
     columns: dict[str, object] = {
         "caption": pa.array(range(len(judged)), pa.int64()),
         "image_id": pa.array([j.image for j in judged.judged], pa.string()),
@@ -215,6 +216,7 @@ def write_judgments(out: Path, judged: Judgments) -> None:
         "candidate": pa.array([j.candidate for j in judged.judged], pa.string()),
         "references": pa.array([list(j.references) for j in judged.judged], pa.list_(pa.string())),
     }
+    columns["image_path"] = pa.array([paths[k] for k in judged.image_index], pa.string())
     for name in judged.dimensions:
         given = [list(j.human.get(name, ())) for j in judged.judged]
         columns[f"human_{name}"] = pa.array(given, pa.list_(pa.float64()))

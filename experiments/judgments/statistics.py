@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
-from scipy.stats import rankdata
 
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.fitted import (
@@ -58,7 +57,7 @@ from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 from metaeval.stats.ordering.tie_calibration import ties
-from metaeval.stats.resampling.items import Floats, without_rounding
+from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
     compare,
@@ -66,7 +65,6 @@ from metaeval.stats.significance.comparison import (
 )
 from metaeval.stats.significance.paired_differences import williams_test
 
-EXAMPLES = 3  # captions of each kind for each metric
 MEAN_RATING = "mean_rating"  # an extra: what the mean rating reaches, by measure
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
 LONG = 1.5  # times the references' length, from which the page says so
@@ -553,13 +551,6 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
             kind="curves",
             folded=True,
         )
-    yield Extra.of(
-        "examples",
-        "Captions whose place by a score is furthest from that by people",
-        (e for d in made for column in d.ranked for e in _examples(d, column)),
-        kind="examples",
-        folded=True,
-    )
     counts = {
         "Judged captions in the files": judged.facts["judged_in_files"],
         "Images in the files": judged.facts["images_in_files"],
@@ -590,41 +581,6 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
         ),
         kind="data",
     )
-
-
-def _examples(dimension: Dimension, column: RankedScores) -> Iterator[dict[str, Any]]:
-    """The captions whose score is furthest from people's rating, in either direction.
-
-    A caption's place is the share of the rated captions with a lower value, ties half.
-    """
-    ratings = without_rounding(dimension.given.mean)
-    both = np.flatnonzero(~np.isnan(ratings) & ~np.isnan(column.scores))
-    if len(both) < 2:
-        return
-    people, metric = places(ratings[both]), places(column.scores[both])
-    gap = metric - people
-    order = np.argsort(-gap, kind="stable")
-    chosen = [("too high", k) for k in order[:EXAMPLES] if gap[k] > 0]
-    chosen += [("too low", k) for k in order[::-1][:EXAMPLES] if gap[k] < 0]
-    for word, k in chosen:
-        judged = dimension.sample.judged.judged[both[k]]
-        yield {
-            "metric": column.name,
-            "people rated": dimension.name,
-            "the score is": word,
-            "image_id": str(judged.image),
-            "caption": judged.candidate,
-            "people": float(ratings[both[k]]),
-            "people, above": f"{100 * people[k]:.0f} %",
-            "score": float(column.scores[both[k]]),
-            "score, above": f"{100 * metric[k]:.0f} %",
-        }
-
-
-def places(values: Floats) -> Floats:
-    """The share of the values [n] below each one, ties counting half: float64 [n] in (0, 1)."""
-    ranks: Floats = rankdata(values)
-    return (ranks - 0.5) / len(values)
 
 
 def _notes(

@@ -26,7 +26,13 @@ from metaeval.experiments.judgments.sample import (
 )
 from metaeval.experiments.judgments.statistics import statistics
 from metaeval.experiments.printout import printout, spread
-from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
+from metaeval.experiments.record import (
+    RunRecord,
+    image_paths,
+    language_info,
+    language_note,
+    record_counts,
+)
 from metaeval.experiments.scores import score_all
 from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
@@ -107,7 +113,8 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         )
 
     def write_versions(self, data: Judgments, record: RunRecord) -> None:
-        write_judgments(record.out, data)
+        photos = bool(record.config.report and record.config.report.get("photos"))
+        write_judgments(record.out, data, image_paths(data.dataset, photos))
         record.update(
             dataset=DatasetInfo(
                 name=data.name,

@@ -68,9 +68,7 @@ def read_rows(
         untyped = path.suffix.lower() in TEXTS  # whose cells are all text
         registry = ImageIdRegistry(path, "image_id") if untyped else None
         names = ("image_id", "caption", "references")
-        records = rename_fields(
-            _records(path), None, (), path, [], names, option="", list_unused=False
-        )
+        records = rename_fields(_records(path), None, (), path, [], names, option="")
         for where, fields in records:
             yield _row(path, where, fields, known, tidy, registry)
 

@@ -22,10 +22,12 @@ COMMON: dict[str, tuple[str, ...]] = {
     "image_id": (
         *("imgid", "img_id", "imageid", "image", "cocoid", "filename", "file_name", "image_name"),
         *("image_path", "img", "img_name", "img_path", "image_file", "image_filename", "imagepath"),
+        *("video_id", "doc_id"),
     ),
     "candidate": (
         *("mt", "caption", "hyp", "hypothesis", "prediction", "pred", "generated", "cand"),
         *("caption_str", "cand_str", "generated_caption", "candidate_caption", "output"),
+        *("system_output", "decoded"),
     ),
     "caption": (
         *("text", "sentence", "raw", "candidate", "mt", "prediction", "comment", "caption_str"),
@@ -54,7 +56,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     "first_system": ("source1", "system1", "system_1", "system_a", "model1", "model_1", "model_a"),
     "second_system": ("source2", "system2", "system_2", "system_b", "model2", "model_2", "model_b"),
     "image_path": ("file_name", "filename", "image_file", "image", "img", "img_path"),
-    "system": ("model", "sys", "captioner"),
+    "system": ("model", "sys", "captioner", "model_id"),
     "kind": ("category", "subset", "type", "foil_type"),
     "category": ("kind", "cluster"),
     "subset": ("kind",),
@@ -132,7 +134,8 @@ def rename_fields(
     Parameters
     ----------
     given
-        Loader's name → the file's. `scores.fluency` is `fluency` within the object `scores`.
+        Loader's name → the file's. `scores.fluency` is `fluency` within the object `scores`, or
+        of each object in the list `scores`; `scores.0` is the first of a list, or of each list.
     required, optional
         The loader's names. Those that the file does not have and the user does not give are looked
         for among common names; what is chosen is logged and appended to `notes`.
@@ -174,10 +177,20 @@ def _nested(record: Mapping[str, Any], dotted: Iterable[str]) -> dict[str, Any]:
     values = {}
     for path in dotted:
         column, _, key = path.partition(".")
-        inside = record.get(column)
-        if path not in record and isinstance(inside, dict) and key in inside:
-            values[path] = inside[key]
+        inside: Any = record.get(column)
+        each = isinstance(inside, list) and all(isinstance(one, list | dict) for one in inside)
+        found = [value for one in (inside if each else [inside]) for value in _members(one, key)]
+        if path not in record and found and len(found) == (len(inside) if each else 1):
+            values[path] = found if each else found[0]
     return values
+
+
+def _members(value: Any, key: str) -> list[Any]:
+    """What an object has under a key, or a list at a place, alone in a list; else an empty one."""
+    if isinstance(value, dict):
+        return [value[key]] if key in value else []
+    is_place = isinstance(value, list) and key.isascii() and key.isdecimal()
+    return value[int(key) : int(key) + 1] if is_place else []
 
 
 def _check_given(
@@ -243,11 +256,16 @@ def _column_notes(
     used = {*fields}
     for theirs in (*names.values(), *(field for field in fields if "." in field)):
         used |= {theirs, theirs.partition(".")[0]} if isinstance(theirs, str) else {*theirs}
-    if list_unused and (unused := [repr(column) for column in record if column not in used]):
-        notes.append(f"Columns of {path.name} that are not used: {', '.join(unused)}.")
+    notes += unused_columns(path, record, used) if list_unused else []
     for note in notes if guesses else ():
         log.warning("%s", note)
     return notes
+
+
+def unused_columns(path: Path, columns: Iterable[object], used: Container[object]) -> list[str]:
+    """A note that names the columns of a file that are not read; none where all are."""
+    unused = ", ".join(repr(column) for column in columns if column not in used)
+    return [f"Columns of {path.name} that are not used: {unused}."] if unused else []
 
 
 Record = dict[str, Any]

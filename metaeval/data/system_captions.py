@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import read_json, user_path
 from metaeval.readers.tables import name_problem
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,13 @@ def _records(
     for i, record in enumerate(value):
         if not isinstance(record, dict):
             raise InputError(f"is {kind(record)}, not an object", file=path, record=f"record {i}")
-    return _renamed(value, path, fields, notes), sha256
+    records = _renamed(value, path, fields, notes)
+    ids = [record.get("image_id") for record in records]
+    if numbers and all(isinstance(i, str) and is_decimal(i) for i in ids):
+        notes.append(f"The ids of {path.name} are texts of digits; they are read as numbers.")
+        log.warning("%s", notes[-1])
+        records = _with_numbers(records, path)
+    return records, sha256
 
 
 def _renamed(
@@ -118,7 +127,7 @@ def _renamed(
     """The records with `image_id` and `caption` under these names."""
     rows = ((f"record {i}", record) for i, record in enumerate(records))
     names, option = ("image_id", "caption"), "task.fields"
-    renamed = rename_fields(rows, fields, names, path, notes, option=option, list_unused=False)
+    renamed = rename_fields(rows, fields, names, path, notes, option=option)
     return [record for _, record in renamed]
 
 

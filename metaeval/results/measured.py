@@ -236,8 +236,10 @@ class MeasuredResult(Model):
 
     @property
     def visible(self) -> tuple[MetricResult, ...]:
-        """The entries that a page shows: a part of a metric that did not run is left out."""
-        return tuple(m for m in self.metrics if m.ok or m.column.part_of is None)
+        """The entries that a page shows, controls last: a part of a metric that did not run is left
+        out."""
+        shown = (m for m in self.metrics if m.ok or m.column.part_of is None)
+        return tuple(sorted(shown, key=lambda m: m.column.control or m.column.untrained))
 
     def counted(self) -> list[tuple[str, str]]:
         """(metric, what it counted) of every metric whose counts are not all 0: captions that were

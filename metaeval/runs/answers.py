@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -155,6 +156,8 @@ class AnswerJournal:
         self._known: dict[str, Answer] | None = None  # key → answer, read when first needed
         self._used: dict[tuple[str, str], Answer] = {}  # (judge, key) → answer
         self._file: int | None = None
+        self._sent: set[str] = set()  # the keys of the answers that this run has requested
+        self.failed: Counter[str] = Counter()  # judge → its requests without an answer
 
     def get(self, key: str) -> Answer | None:
         """The recorded answer to a request."""
@@ -178,6 +181,7 @@ class AnswerJournal:
         line = f"{answer.to_json()}\n".encode()
         if os.write(self._file, line) != len(line):
             raise InputError("cannot be written (the disk is full)", file=self.folder / PARTS)
+        self._sent.add(answer.key)
         if self._known is not None:
             self._known[answer.key] = answer
 
@@ -193,6 +197,29 @@ class AnswerJournal:
             return answer.judge, answer.image_id, answer.caption, answer.rival or "", answer.key
 
         return sorted(self._used.values(), key=order)
+
+    def summary(self) -> list[str]:
+        """A line for each judge: its answers and requests, their tokens and their price."""
+        by_judge: dict[str, list[Answer]] = {judge: [] for judge in self.failed}
+        for answer in self.used:
+            by_judge.setdefault(answer.judge, []).append(answer)
+        lines = []
+        for judge, answers in by_judge.items():
+            sent = sum(answer.key in self._sent for answer in answers)
+            unparsed = sum(a.score is not None and a.score != a.score for a in answers)
+            tokens = sum((a.prompt_tokens or 0) + (a.completion_tokens or 0) for a in answers)
+            now, all_usd = (
+                sum(a.usd or 0.0 for a in answers if a.key in keys)
+                for keys in (self._sent, {a.key for a in answers})
+            )
+            priced = any(a.usd is not None for a in answers)
+            price = f"{all_usd:,.2f} USD, {now:,.2f} of it now" if priced else "no price is known"
+            lines.append(
+                f"{judge}: {len(answers):,} answers, {sent:,} requested now and "
+                f"{len(answers) - sent:,} recorded before; {self.failed[judge]:,} requests failed, "
+                f"{unparsed:,} answers cannot be parsed; {tokens:,} tokens, {price}"
+            )
+        return lines
 
     def finish(self) -> None:
         """Gather the used answers in `answers.parquet` and remove the parts."""

@@ -13,7 +13,8 @@ from annotated_types import Interval
 
 @dataclass(frozen=True)
 class PrintStyle:
-    """The style of a run's tables for papers: `report.columns`, `.scale`, `.width`, `.signatures`.
+    """The style of a run's tables and pages: `report.columns`, `.scale`, `.width`, `.signatures`,
+    `.highlight`.
 
     Attributes
     ----------
@@ -28,12 +29,15 @@ class PrintStyle:
     signatures
         Whether LaTeX has the signatures of the scores below each table, and not only in
         `tables/signatures.tex`.
+    highlight
+        The metrics, or systems, that stand out in every table and chart.
     """
 
     columns: list[str] = field(default_factory=list)
     scale: Annotated[int, Interval(ge=1, le=1000)] = 1
     width: Literal["auto", "column", "page"] = "auto"
     signatures: bool = False
+    highlight: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> PrintStyle:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import seaborn
 from markupsafe import Markup
@@ -23,6 +25,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, ranked
 from metaeval.results.run import Measure
 from metaeval.results.sentences import with_interval
+from metaeval.runs import print_style
 
 WIDE, NARROW = 7.2, 3.4  # inches
 ROW = 0.23  # inches of one metric
@@ -124,6 +127,9 @@ def _draw_ranking(
                 scale * printed[name], place, "D", color=PAPER, markersize=5, markeredgecolor=RED
             )
     axes.set_yticks(range(len(estimates)), list(estimates))
+    for label in axes.get_yticklabels():
+        if label.get_text() in print_style.style().highlight:
+            label.set(fontweight="bold", color=RED)
     axes.invert_yaxis()
     axes.margins(y=0.5 / len(estimates))
     axes.grid(axis="x", color=RULE, linewidth=0.5)
@@ -185,7 +191,7 @@ def _draw_lines(axes: Axes, table: pd.DataFrame, colours: Mapping[str, str]) -> 
             rows["y"],
             style,
             color=colour,
-            linewidth=1.4,
+            linewidth=2.8 if line in print_style.style().highlight else 1.4,
             markersize=2.5,
             label=str(line),
         )
@@ -258,18 +264,13 @@ def histograms(
                 palette=dict(colours),
                 hue_order=list(colours),
             )
-            axes.set_title(metric, fontsize=8.5)
+            stands_out = metric in print_style.style().highlight
+            axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
             axes.set(xlabel="", ylabel="", yticks=[])
             axes.tick_params(axis="x", labelsize=8.5)
 
     def draw(width: float) -> Figure:
-        """The same panels in as many columns as fit: drawing histograms takes longest."""
-        columns = min(len(metrics), 4 if width > NARROW else 2)
-        rows = -(-len(metrics) // columns)
-        figure.set_size_inches(width, 1.35 * rows + 0.4)
-        places = figure.add_gridspec(rows, columns)
-        for k, axes in enumerate(panels):
-            axes.set_subplotspec(places[k])
+        _arrange(figure, panels, width, 1.35)
         figure.legends.clear()
         with mpl.rc_context(STYLE):
             handles = [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]
@@ -282,6 +283,63 @@ def histograms(
         return figure
 
     return _chart(key, title, draw, title, "", folded)
+
+
+MOST_LEVELS = 10  # different ratings, up to which each has a violin of its own
+
+
+def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
+    """The scores of each metric, a column, by people's rating [n]: a violin a rating where there
+    are few, otherwise hexagons, darker where there are more captions."""
+    if not len(scores.columns):
+        return Block("", "", Markup(""))
+    levels = np.unique(ratings[~np.isnan(ratings)])
+    whole = [value for value in levels if value == int(value)]
+    with mpl.rc_context(STYLE):
+        figure = Figure(layout="constrained")
+        panels = figure.subplots(len(scores.columns), squeeze=False).flatten()
+        for axes, metric in zip(panels, scores.columns, strict=True):
+            known = ~np.isnan(ratings) & scores[metric].notna().to_numpy()
+            x, y = ratings[known], scores[metric].to_numpy()[known]
+            if len(levels) > MOST_LEVELS:
+                axes.hexbin(
+                    x,
+                    y,
+                    gridsize=16,
+                    cmap=seaborn.blend_palette(["#a9bfe0", BLUE], as_cmap=True),
+                    mincnt=1,
+                    bins="log",
+                    linewidths=0.1,
+                )
+            else:
+                seaborn.violinplot(
+                    x=x, y=y, order=levels, ax=axes, cut=0, inner="quart", color=BLUE,
+                    density_norm="width", linewidth=0.6,
+                )  # fmt: skip
+                shown = whole if len(whole) > 1 else [levels[0], levels[-1]]
+                ticks = [int(np.searchsorted(levels, value)) for value in shown]
+                axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
+            stands_out = metric in print_style.style().highlight
+            axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
+            axes.set(xlabel="", ylabel="")
+            axes.tick_params(labelsize=8)
+
+    def draw(width: float) -> Figure:
+        _arrange(figure, panels, width, 1.6)
+        return figure
+
+    title = "Scores by people's rating"
+    return _chart("by-rating", title, draw, title, "Across: people's mean rating of a caption.")
+
+
+def _arrange(figure: Figure, panels: npt.NDArray[Any], width: float, height: float) -> None:
+    """Put the same panels into as many columns as fit: drawing them takes longest."""
+    columns = min(len(panels), 4 if width > NARROW else 2)
+    rows = -(-len(panels) // columns)
+    figure.set_size_inches(width, height * rows + 0.4)
+    places = figure.add_gridspec(rows, columns)
+    for k, axes in enumerate(panels):
+        axes.set_subplotspec(places[k])
 
 
 def _chart(

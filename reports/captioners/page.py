@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -15,7 +16,7 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
-from metaeval.reports.shared.page import thumbnails
+from metaeval.reports.shared.page import fit, photos_of
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -162,9 +163,10 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
     systems = list(next(iter(result.systems.values())).scores)
     text = captions[captions[SET] != HUMAN].set_index([IMAGE_ID, SET])[CAPTION].to_dict()
     of_metric = {
-        metric: scores[scores[METRIC] == metric].set_index([IMAGE_ID, SET])[SCORE].to_dict()
+        str(metric): scores[scores[METRIC] == metric].set_index([IMAGE_ID, SET])[SCORE].to_dict()
         for metric in (votes if isinstance(votes, tuple) else ())
     }
+    lower = {m.name.partition(" (")[0] for m in result.metrics if not m.column.higher_is_better}
     disagreement = _disagreement(run, sorted(set(captions[IMAGE_ID])))
     order = disagreement.sort_values(ascending=False, kind="stable", na_position="last")
     records = []
@@ -172,34 +174,41 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
         record: dict[str, object] = {IMAGE_ID: image}
         if not pd.isna(value):
             record["disagreement"] = float(value)
+        record["best by"] = _best_by(image, systems, of_metric, lower)
         for system in systems:
             if (caption := text.get((image, system))) is not None:
                 numbers = [f"{m} {number(of.get((image, system)))}" for m, of in of_metric.items()]
                 record[system] = f"{caption} ({', '.join(numbers)})"
         record["references"] = " | ".join(written[image])
         records.append(record)
-    first = [images.index(image) for image in order.index[: options.photos]]
-    photos = thumbnails(images, image_paths(references), first)
-    return _fitting(records, systems, photos, options)
+    paths = dict(zip(images, image_paths(references), strict=True))
+    photos, note = photos_of(list(order.index), [paths[i] for i in order.index], options.photos)
 
-
-def _fitting(
-    records: list[dict[str, object]],
-    systems: list[str],
-    photos: Mapping[str, str],
-    options: PageOptions,
-) -> Block:
-    """The cards of as many images as fit into the bytes of the options, at least one."""
-    kept = len(records)
-    while True:
+    def block(kept: int) -> Block:
         which = "All" if kept == len(records) else f"{kept:,} of {len(records):,}"
-        title = f"{which} images, those first on which the metrics disagree most"
-        extra = Extra.of("examples", title, records[:kept], kind="examples")
-        block = texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
-        size = len(block.html.encode())
-        if size <= options.max_bytes or kept <= 1:
-            return block
-        kept = max(1, int(kept * 0.97 * options.max_bytes / size))
+        title = f"{which} images, those first on which the metrics disagree most "
+        title += f"about which system is better. {note}"
+        extra = Extra.of("examples", title.strip(), records[:kept], kind="examples")
+        return texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
+
+    return fit(len(records), block, lambda b: len(b.html.encode()), options.max_bytes)[1]
+
+
+def _best_by(
+    image: object,
+    systems: Sequence[str],
+    scores: Mapping[str, Mapping[Any, Any]],
+    lower: Collection[str],
+) -> str | None:
+    """Which metrics have each system as the only best one of an image."""
+    best: dict[str, list[str]] = {}
+    for metric, of in scores.items():
+        sign = -1 if metric.partition(" (")[0] in lower else 1
+        known = {s: sign * of[image, s] for s in systems if not pd.isna(of.get((image, s)))}
+        leading = [s for s, value in known.items() if value == max(known.values())]
+        if len(leading) == 1:
+            best.setdefault(leading[0], []).append(metric)
+    return "; ".join(f"{s}: {', '.join(by)}" for s, by in best.items()) or None
 
 
 def _disagreement(run: LoadedRun, images: list[int | str]) -> pd.Series[float]:

@@ -8,10 +8,10 @@ import gzip
 import json
 import re
 import string
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, html_of
 from metaeval.reports.shared import page
 from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, kind_of
-from metaeval.reports.shared.page import thumbnails
+from metaeval.reports.shared.page import fit, photos_of
 from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import leading_column
@@ -154,15 +154,6 @@ def _compared(old: list[str], new: list[str]) -> str:
 DIGITS = 5
 
 
-class Sized(Protocol):
-    @property
-    def size(self) -> int:
-        """Bytes in the page."""
-
-
-Payload = TypeVar("Payload", bound=Sized)
-
-
 def pack(raw: bytes) -> str:
     """gzip, then base64; the same bytes in give the same text out."""
     return base64.b64encode(gzip.compress(raw, compresslevel=6, mtime=0)).decode("ascii")
@@ -188,19 +179,6 @@ def round_significant(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
     size = np.floor(np.log10(np.abs(np.where(usable, values, 1.0))))
     scale = 10.0 ** (DIGITS - 1 - size)
     return np.where(usable, np.round(values * scale) / scale, values)
-
-
-def fit(n_images: int, pack_first: Callable[[int], Payload], room: int) -> tuple[int, Payload]:
-    """How many of the images fit into `room` bytes, and their payload; at least one image.
-
-    `pack_first(k)` packs the first k.
-    """
-    keep = n_images
-    while True:
-        payload = pack_first(keep)
-        if payload.size <= room or keep <= 1:
-            return keep, payload
-        keep = max(1, int(keep * 0.97 * max(room, 1) / max(payload.size, 1)))
 
 
 @dataclass(frozen=True)
@@ -265,7 +243,8 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
     """The browser of captions, with as many images as fit into the page with the `others`."""
     content = read_captions(run)
     order = content.worst_first()
-    photos = thumbnails(content.image_ids, content.image_paths, order[: options.photos])
+    paths = [content.image_paths[i] for i in order]
+    photos, photo_note = photos_of([content.image_ids[i] for i in order], paths, options.photos)
     metrics = [m for m in run.result.visible if m.ok]
 
     def block(embedded: Embedded, kept: int) -> Block:
@@ -287,6 +266,7 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
             kept=kept,
             n_images=len(content.image_ids),
             unchanged=not content.applied.all(),
+            photo_note=photo_note,
             meta=page.inert(meta),
         )
         levels = len(content.sets)
@@ -384,7 +364,7 @@ def embed(
         Embedded("", "", *_explanations(content, order, explanations, leading)).size > left
     ):
         explanations //= 2
-    keep, embedded = fit(len(order), data, room)
+    keep, embedded = fit(len(order), data, lambda embedded: embedded.size, room)
     return embedded, keep
 
 

@@ -49,6 +49,7 @@ _ESCAPED = {
     "≈": r"$\approx$",
     "±": r"$\pm$",
     "×": r"$\times$",
+    "▸": r"$\triangleright$",
     "†": r"$^\dagger$",
     "‡": r"$^\ddagger$",
     "§": r"$^\S$",

@@ -6,10 +6,10 @@ import base64
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,6 +18,7 @@ from metaeval.errors import InputError
 from metaeval.readers.images import open_image
 from metaeval.reports.shared import figure_style, formatting
 from metaeval.runs import files
+from metaeval.runs.print_style import style
 
 _REPORTS = Path(__file__).resolve().parents[1]
 
@@ -86,6 +87,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["highlighted"] = lambda name: name in style().highlight
     environment.filters.update(
         number=formatting.number,
         percent=formatting.percent,
@@ -119,22 +121,44 @@ def _joined(folder: str, room: str, pattern: str) -> str:
 SIDE = 320
 
 
-def thumbnails(
-    image_ids: Sequence[int | str], image_paths: Sequence[str | None], images: Sequence[int]
-) -> dict[str, str]:
-    """Image id → data URL of a JPEG of at most SIDE pixels a side; unreadable files left out."""
-    paths = {i: Path(p) for i in images if (p := image_paths[i])}
-    if not paths:
-        return {}
-    urls = {}
-    for i, path in paths.items():
+def photos_of(
+    image_ids: Sequence[int | str], image_paths: Sequence[str | None], most: int
+) -> tuple[dict[str, str], str]:
+    """Image id → data URL of a JPEG of at most SIDE pixels a side, of the first `most` images
+    whose files can be read, and a sentence that says how many these are.
+
+    `report.photos` asks for them.
+    """
+    urls: dict[str, str] = {}
+    for image_id, path in dict(zip(map(str, image_ids), image_paths, strict=True)).items():
+        if len(urls) == most:
+            break
+        if not isinstance(path, str):  # pandas reads none as NaN
+            continue
         try:
-            with open_image(path) as image:
+            with open_image(Path(path)) as image:
                 image.thumbnail((SIDE, SIDE))
         except InputError:
             continue
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=72, optimize=True)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
-        urls[str(image_ids[i])] = f"data:image/jpeg;base64,{data}"
-    return urls
+        urls[image_id] = f"data:image/jpeg;base64,{data}"
+    missing = "" if len(urls) == most else "; the run knows no other image file that can be read"
+    return urls, f"{len(urls):,} of {most:,} photos embedded{missing}." if most else ""
+
+
+Payload = TypeVar("Payload")
+
+
+def fit(
+    n: int, make: Callable[[int], Payload], size: Callable[[Payload], int], room: int
+) -> tuple[int, Payload]:
+    """How many of n entries fit into `room` bytes, and what `make` gives for the first so many; at
+    least one entry."""
+    kept = n
+    while True:
+        payload = make(kept)
+        if size(payload) <= room or kept <= 1:
+            return kept, payload
+        kept = max(1, int(kept * 0.97 * max(room, 1) / max(size(payload), 1)))

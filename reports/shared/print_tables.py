@@ -151,13 +151,33 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
         files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
 
 
+HIGHLIGHT = "▸"
+
+
+def highlighted(table: PrintTable) -> PrintTable:
+    """The table with a mark before the names that the style highlights."""
+    chosen = style().highlight
+    groups = [
+        [
+            [row[0]._replace(text=f"{HIGHLIGHT} {row[0].text}"), *row[1:]]
+            if row[0].text.removeprefix("– ") in chosen
+            else row
+            for row in group
+        ]
+        for group in table.groups
+    ]
+    if groups == table.groups:
+        return table
+    return table._replace(groups=groups, notes=[*table.notes, (HIGHLIGHT, "highlighted")])
+
+
 def to_latex(table: PrintTable) -> str:
     """LaTeX tables with booktabs' rules; `\\usepackage{booktabs,graphicx}` and they compile.
 
     As wide as a column or, where it does not fit, a page of a two-column paper (`report.width`);
     the signatures of the scores below it if the style has them there (`report.signatures`).
     """
-    table = table.brief()
+    table = highlighted(table.brief())
     notes = [latex_layout.note(table.notes)] if table.notes else []
     if table.signatures and style().signatures:
         notes.append(latex_layout.signature_note(table.signatures))
@@ -166,7 +186,7 @@ def to_latex(table: PrintTable) -> str:
 
 def to_markdown(table: PrintTable) -> str:
     """A Markdown table, its caption before it and its notes behind it."""
-    table = table.brief()
+    table = highlighted(table.brief())
     lines = [
         f"**{markdown(table.caption)}**",
         "",

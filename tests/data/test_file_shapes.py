@@ -56,6 +56,11 @@ OWN_SHAPES: dict[str, tuple[str, str, list[str]]] = {
         json.dumps({k: {"refs": v, "split": "test"} for k, v in TWO_DOGS.items()}),
         ["keys are image_id.", "captions is 'refs'", "not used: 'split'."],
     ),
+    "object of lists of records": (
+        "c.json",
+        json.dumps({k: [{"text": t} for t in v] for k, v in TWO_DOGS.items()}),
+        ["keys are image_id.", "caption is 'text' (dataset.fields)."],
+    ),
     "named records": (
         "c.json",
         json.dumps({f"pair{k}": {"img": k, "sentences": v} for k, v in TWO_DOGS.items()}),
@@ -171,6 +176,22 @@ RATED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"image_id": "a.jpg", "candidate": "a dog", "ref1": "one dog", "ref2": "", "human": 3},
         {},
     ),
+    "a list of people's objects": (
+        {"image_id": "a.jpg", "candidate": "a dog", "refs": ["one dog"], "people": [{"fl": 3}]},
+        {"human": "people.fl"},
+    ),
+    "a list of people's lists": (
+        {"image_id": "a.jpg", "candidate": "a dog", "refs": ["one dog"], "people": [[1, 3]]},
+        {"human": "people.1"},
+    ),
+    "a place in a list": (
+        {"image_id": "a.jpg", "hyp": ["a dog"], "refs": ["one dog"], "human": [3]},
+        {"human": "human.0", "candidate": "hyp.0"},
+    ),
+    "captions in a list": (
+        {"image": "a.jpg", "refs": ["one dog"], "hyps": [{"hyp": "a dog", "score": 3}]},
+        {},
+    ),
     "nested scores": (
         {"image_id": "a.jpg", "candidate": "a dog", "refs": ["one dog"], "scores": {"fl": 3}},
         {"human": "scores.fl"},
@@ -248,6 +269,69 @@ def test_every_loader_recognises_the_same_names(
     assert caplog.text.count("the delimiter is semicolon") == 4
 
 
+BRACE = {
+    "file_name": "rattle.wav",
+    "references": ["bottles rattle", "a dog"],
+    "Human-Human": ["a dog", "dogs", "human", "human", [1, 1, -1]],
+    "Human-Machine_1": ["a cat", "cats", "human", "LTU", [-1, 0]],
+}
+
+
+def test_battles_of_brace(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """BRACE-Main: a column for each pair, with a vote of each rater."""
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps([BRACE]))
+    battles = load_battles(path, image_source="other")
+    assert battles.winner is not None
+    assert battles.winner.tolist() == [1, 1, 0, 0, 0.5]
+    assert battles.first == ("a dog",) * 3 + ("a cat",) * 2
+    assert battles.image == ("rattle.wav",) * 5
+    assert battles.category == ("Human-Human",) * 3 + ("Human-Machine",) * 2
+    assert battles.raters == ("rater 1", "rater 2", "rater 3", "rater 1", "rater 2")
+    assert battles.references == (("bottles rattle",),) * 3 + (("bottles rattle", "a dog"),) * 2
+    assert "several records each in 'Human-Human', 'Human-Machine_1'." in caplog.text
+    path.write_text(json.dumps([{**BRACE, "Human-Human": ["a", "b", "c", "d", [3]]}]))
+    with pytest.raises(InputError, match=r"\[0\], Human-Human, field 'winner': '3' is neither"):
+        load_battles(path, image_source="other")
+    cut = {**BRACE, "Human-Machine_1": BRACE["Human-Machine_1"][:4]}
+    path.write_text(json.dumps([BRACE, cut]))
+    with pytest.raises(InputError, match=r"\[1\], field 'Human-Machine_1': is not a pair with its"):
+        load_battles(path, image_source="other")
+
+
+def test_pairs_of_brace(tmp_path: Path) -> None:
+    """BRACE-Hallucination: the caption by "human" is the true one."""
+    more = {"references": ["bottles rattle"]}
+    record = {
+        "file_name": "rattle.wav",
+        "caption_1": ["a dog", "a cat", "human", "GPT", more],
+        "caption_2": ["no dogs", "two dogs", "GPT", "human", more],
+    }
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps([record]))
+    pairs = load_pairs_table(path, image_source="other").pairs
+    assert [(p.true, p.false) for p in pairs] == [("a dog", "a cat"), ("two dogs", "no dogs")]
+    assert {(p.image, p.kind, p.references) for p in pairs} == {
+        ("rattle.wav", "caption", ("bottles rattle",))
+    }
+
+
+def test_pairs_in_a_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "b.jsonl"
+    pairs = [
+        {"caption_a": "a dog", "caption_b": "a cat", "vote": "A"},
+        {"caption_a": "dogs", "caption_b": "cats", "vote": "B"},
+    ]
+    path.write_text(json.dumps({"img": "7.jpg", "refs": ["one dog"], "pairs": pairs}))
+    battles = load_battles(path, image_source="other")
+    assert (battles.image, battles.first) == (("7.jpg", "7.jpg"), ("a dog", "dogs"))
+    assert "b.jsonl as it was recognised: several records each in 'pairs'." in caplog.text
+    lines = [{"img": 7, "pairs": pairs}, {"img": 8, "pairs": "none"}]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    with pytest.raises(InputError, match=r"line 2, field 'pairs': is not a list of objects"):
+        load_battles(path, image_source="other")
+
+
 def test_a_system_with_nested_captions(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text('[{"image": 7, "out": {"text": "a dog"}, "caption": "a prompt"}]')
@@ -273,6 +357,8 @@ def test_captions_of_a_system_by_image(value: object, tmp_path: Path) -> None:
         {"caption": "a dog", "image_id": "3"},  # one record, whose keys are not ids
         {"train": [{"caption": "a dog"}], "test": [{"caption": "a cat"}]},
         {"a": 1},
+        {"7": [{"caption": "a dog"}], "8": []},
+        {"a": [{"image_id": 7, "caption": "a dog"}], "b": [{"image_id": 7, "caption": "a cat"}]},
     ],
 )
 def test_an_object_that_is_no_table_is_refused(value: object, tmp_path: Path) -> None:
@@ -290,7 +376,6 @@ def test_a_workbook_is_read_or_the_remedy_is_named(tmp_path: Path) -> None:
 
 
 def test_a_workbook_is_read_as_pandas_writes_it(tmp_path: Path) -> None:
-    pytest.importorskip("openpyxl")
     import pandas as pd
 
     frame = pd.DataFrame({"image": [7, 8], "caption": ["a dog", "a cat"], "note": [None, 1.5]})

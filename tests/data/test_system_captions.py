@@ -40,7 +40,14 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
         ([{"image_id": 1}], r"record 0, field 'caption': is missing"),
         ([{"image_id": 1, "caption": None}], r"record 0, field 'caption': is null, not a string"),
         ([{"image_id": 9, "caption": "a"}], "no image with the id 9; .*=coco_karpathy_test"),
-        ([{"image_id": "1", "caption": "a"}], "is a string where the dataset's ids are numbers"),
+        (
+            [{"image_id": "1", "caption": "a"}, {"image_id": 2, "caption": "a"}],
+            "record 0, .*'1' is a string where the dataset's ids are numbers",
+        ),
+        (
+            [{"image_id": "1", "caption": "a"}, {"image_id": "01", "caption": "a"}],
+            "record 1, .*'01'",
+        ),
         ([{"image_id": True, "caption": "a"}], "must be a whole number of 64 bits .* not True"),
         ([{"image_id": 1.0, "caption": "a"}], r"must be a whole number of 64 bits .* not 1\.0"),
         (

@@ -52,7 +52,7 @@ def _shell(line: str, folder: Path, runs: int) -> Path:
         arguments += SMALL if own else [*SMALL, *SCENES]
         if not any(a.startswith("hydra.run.dir=") for a in arguments):
             arguments.append(f"hydra.run.dir={out}")
-    else:
+    elif words[2] == "metaeval.check":
         arguments.append("--images=3")
     done = run_command(words[2], *arguments, cwd=folder)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from metaeval.errors import ConfigError
 from metaeval.reports.blocks import charts
 from metaeval.reports.measured import write_report
 from metaeval.results.base import Estimate, MetricResult
@@ -16,6 +17,7 @@ from metaeval.results.files import write_info, write_result
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.run import DatasetInfo, RunInfo
 from metaeval.runs import files
+from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.runs.records import ScoreColumn
 from tests.results.measured_results import against, measured_result, separated
 
@@ -125,3 +127,36 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     assert [a.get_title() for a in axes] == ["A", "B"]
     assert [text.get_text() for text in block.figures["scores"].legends[0].texts] == ["x", "y"]
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
+
+
+def test_highlighted_metrics_stand_out_on_the_page_and_in_print(tmp_path: Path) -> None:
+    with print_style(PrintStyle(highlight=["B"])):
+        html = page_of(tmp_path, result_of())
+    rows = re.findall(r'<tr class="([^"]*)" data-metric="(\w+)"', html)
+    assert [name for kinds, name in rows if "highlight" in kinds] == ["B"]
+    assert "Highlighted (▸)" in html
+    names = [line.partition(" &")[0] for line in _table(tmp_path, "tex").splitlines()]
+    assert [n for n in names if "triangleright" in n] == [
+        r"$\triangleright$ B",
+        r"\par\smallskip {\footnotesize $^\dagger$ not significantly above the best control; "
+        r"$\triangleright$ highlighted\par}",
+    ]
+    assert "| ▸ B | " in _table(tmp_path, "md")
+    assert "▸" not in _table(tmp_path, "csv")
+    with (
+        print_style(PrintStyle(highlight=["D"])),
+        pytest.raises(ConfigError, match=r"report\.highlight: 'D' is not one of A, B, C, Length"),
+    ):
+        page_of(tmp_path, result_of())
+
+
+def test_controls_are_behind_the_metrics_of_the_user() -> None:
+    """Though the user's are scored last."""
+    result = result_of()
+    *metrics, control = result.metrics
+    shown = result.model_copy(update={"metrics": (control, *metrics)}).visible
+    assert [m.name for m in shown] == ["A", "B", "C", "Length"]
+
+
+def _table(folder: Path, form: str) -> str:
+    return (folder / files.TABLES / f"measures.{form}").read_text(encoding="utf-8")

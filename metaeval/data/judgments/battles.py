@@ -28,7 +28,7 @@ from metaeval.data.judgments.table import (
     read_references,
     require_columns,
 )
-from metaeval.data.own.tables import Delimiter, read_table
+from metaeval.data.own.tables import Delimiter, read_table, unfolded
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -170,9 +170,10 @@ def load_battles(
     notes: list[str] = []
     more = read_references(references, notes)
     table, tidy, battles = read_table(path, delimiter, "dataset.delimiter"), Tidy(), []
-    notes += table.notes
     if layout is not None:
         fields = {**_of_layout(layout, table.rows[0].fields), **(fields or {})}
+    table = unfolded(table, REQUIRED, fields)
+    notes += table.notes
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
         require_columns(
             record, REQUIRED, path, where, " (dataset.fields says what they are called)"

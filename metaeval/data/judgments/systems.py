@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.download import find_files, given_path
-from metaeval.data.fields import rename_fields, require_fields
+from metaeval.data.fields import common_columns, rename_fields, require_fields, unused_columns
 from metaeval.data.own.score_files import like_a_number, number_or_nan
 from metaeval.data.own.tables import Delimiter, read_table
 from metaeval.errors import ConfigError, InputError
@@ -126,7 +126,9 @@ def load_systems(
     notes = list(table.notes)
     rows = list(rename_fields(table.rows, fields, (SYSTEM,), path, notes, list_unused=False))
     rows.sort(key=lambda row: str(row[1].get(SYSTEM)))  # resampling does not depend on their order
-    systems = [check_name(r.get(SYSTEM), file=path, record=w, field=SYSTEM) for w, r in rows]
+    for where, record in rows:
+        require_fields(record, (SYSTEM,), path, where)
+    systems = [check_name(r[SYSTEM], file=path, record=w, field=SYSTEM) for w, r in rows]
     if repeated := [each for each, n in Counter(systems).items() if n > 1]:
         raise InputError(f"'{repeated[0]}' occurs twice", file=path, field=SYSTEM)
     columns = list(dict.fromkeys(key for _, record in rows for key in record))
@@ -144,6 +146,9 @@ def load_systems(
             raise ConfigError(f"dataset.{option}: '{unknown[0]}' not among {', '.join(known)}")
         if not chosen and known is columns:
             raise ConfigError(f"dataset.{option}: name columns of {path}: {', '.join(columns)}")
+    first = table.rows[0].fields
+    named = (fields or {}).get(SYSTEM) or next(iter(common_columns(SYSTEM, first)), SYSTEM)
+    notes += unused_columns(path, first, {named, *human, *metrics})
     values = {
         column: np.array([number_or_nan(r.get(column), path, w, column) for w, r in rows])
         for column in (*human, *metrics)

@@ -21,7 +21,7 @@ from metaeval.data.dataset import ImageId
 from metaeval.data.fields import check_id, common_columns, rename_fields, require_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
-from metaeval.data.own.tables import Delimiter, Table, read_table
+from metaeval.data.own.tables import Delimiter, Table, read_table, unfolded
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
@@ -119,6 +119,7 @@ def load_table(
     path = user_path(file)
     fields, raters = options.pop("fields", None), options.pop("raters", None)
     table = read_table(path, options.pop("delimiter", None), "dataset.delimiter")
+    table = unfolded(table, ("image_id", "candidate"), fields)
     higher_is_better = options.pop("higher_is_better", True)
     language = options.pop("language", None)
     more_references = options.pop("references", None)

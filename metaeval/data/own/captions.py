@@ -351,7 +351,7 @@ def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
     # ids without types are numbers if all of them are
     numbers = table.untyped and all(is_decimal(str(image)) for image in ids)
     registry = ImageIdRegistry(path, "image_id")
-    referenced: set[ImageId] = set()
+    listed: dict[ImageId, list[tuple[TableRow, str, tuple[str, ...]]]] = {}
     for row, written in zip(rows, ids, strict=True):
         image = registry.add(int(written) if numbers else written, str(written), row.where)
         named = optional_text(row.fields, "image_path", path, row.where)
@@ -367,16 +367,28 @@ def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
         references = tidy.read_several(
             row.fields.get("references"), file=path, record=row.where, field="references"
         )
-        if references and image in referenced:
-            raise InputError(
-                f"image {image!r} has references in an earlier record, too",
-                file=path,
-                record=row.where,
-                field="references",
-            )
-        referenced.update([image] if references else [])
-        for text in references:
-            yield OwnCaption(f"{row.where}, references", image, named, text)
+        listed.setdefault(image, []).append((row, str(texts), references))
+    for image, records in listed.items():
+        for text in _references(image, records, path):
+            yield OwnCaption(f"{records[0][0].where}, references", image, None, text)
+
+
+def _references(
+    image: ImageId, records: Sequence[tuple[TableRow, str, tuple[str, ...]]], path: Path
+) -> Sequence[str]:
+    """The references of an image, of its records with a caption and perhaps references each.
+
+    They are in one record, or every record has all captions of the image, as in TextCaps.
+    """
+    given = [(row, references) for row, _, references in records if references]
+    if len(given) < 2:
+        return given[0][1] if given else ()
+    plain = Tidy()
+    captions, (row, references) = {plain(text) for _, text, _ in records}, given[1]
+    if any(others != references for _, others in given) or not captions <= set(references):
+        problem = f"image {image!r} has references in an earlier record, too"
+        raise InputError(problem, file=path, record=row.where, field="references")
+    return [text for text in references if text not in captions]
 
 
 def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[ImageId]) -> Part:

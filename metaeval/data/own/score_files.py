@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.fields import common_columns
+from metaeval.data.fields import common_columns, unused_columns
 from metaeval.data.identity import image_key
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy, letters_and_digits
@@ -158,7 +158,7 @@ def read_scores(
         where they call it otherwise.
     captions
         A table that says which caption each `system` has of each `image_id`, where the scores do
-        not repeat the caption.
+        not repeat the caption; one without `system` is of the only one.
     answers
         Whether the cells are a model's answers, each of which begins with its score; another answer
         scores NaN.
@@ -196,6 +196,10 @@ def read_scores(
         item: tuple(of_item.get(name, (math.nan, ""))[0] for name in names)
         for item, of_item in reader.scores.items()
     }
+    for table in tables:
+        used = {*_NOT_SCORES, *named.values(), *names}
+        for note in unused_columns(table.path, table.rows[0].fields, used):
+            log.warning("%s", note)
     return ScoreFiles(names, scores, digest.hexdigest(), tables[0].path.name)
 
 
@@ -230,7 +234,9 @@ class _Reader:
 
     def require_columns(self, table: Table) -> None:
         """InputError where a table does not say which caption a score is of."""
-        needed = [self.named["image_id"], self.named["system" if self.by_system else "caption"]]
+        needed = [self.named["image_id"]]
+        if self.by_system is None or any(system for _, system in self.by_system):
+            needed.append(self.named["caption" if self.by_system is None else "system"])
         require_columns(table, needed, "metric.scores.fields")
 
     def read(self, table: Table) -> None:
@@ -259,7 +265,7 @@ class _Reader:
             text = row.cell(field, path)
             caption = self._tidy.read(text, file=path, record=row.where, field=field)
         else:
-            system = str(row.cell(self.named["system"], path))
+            system = str(row.fields.get(self.named["system"], ""))
             if (image, system) not in self.by_system:
                 raise InputError(
                     f"of '{system}' no caption of the image '{image}'",
@@ -317,13 +323,13 @@ def _field_names(fields: Mapping[str, str] | None, table: Table) -> dict[str, st
 
 def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[str, str], str]:
     image, system, caption = named["image_id"], named["system"], named["caption"]
-    require_columns(table, [image, system, caption], "metric.scores.fields")
+    require_columns(table, [image, caption], "metric.scores.fields")
     tidy = Tidy()
     captions: dict[tuple[str, str], str] = {}
     for row in table.rows:
         cell = row.cell(caption, table.path)
         text = tidy.read(cell, file=table.path, record=row.where, field=caption)
-        key = str(row.image_id(table.path, image)), str(row.cell(system, table.path))
+        key = str(row.image_id(table.path, image)), str(row.fields.get(system, ""))
         if captions.setdefault(key, text) != text:
             raise InputError(
                 f"'{key[1]}' has another caption of the image '{key[0]}'",

@@ -2,7 +2,8 @@
 
 A JSON file holds a list of records, or an object with such a list: under "annotations", as in
 COCO's schema and FOIL, or under its only key with a list. It may also be an object from image ids
-to a record, a caption or a list of either.
+to a record, a caption or a list of either. Where a record holds several pairs or rated captions,
+`unfolded` makes records of them.
 
 The delimiter of a text is the one that splits its header and its first record alike; where it is
 not that of the file's ending, this is noted. Columns of decimal commas are noted, too.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -32,6 +33,9 @@ DELIMITERS: dict[str, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe
 # a number with a decimal comma or without a fraction; and one whose comma may part thousands
 _COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?|[nN]a[nN]|")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+# keys of an object with several lists of records that are not image ids
+_PARTS = frozenset(("train", "val", "valid", "validation", "dev", "test", "images", "annotations"))
+_WINNERS = {1: "first", 0: "tie", -1: "second"}  # BRACE's votes
 
 
 class TableRow(NamedTuple):
@@ -187,26 +191,97 @@ def require_columns(table: Table, names: Sequence[str], option: str) -> None:
 
 
 def _keyed(value: Any, path: Path, notes: list[str]) -> list[TableRow]:
-    """The records of an object from image ids to a record, a caption or a list of captions.
+    """The records of an object from image ids to a record, a caption, or a list of either.
 
     Empty for anything else. Where the records name their image, the keys are not ids.
     """
     if not isinstance(value, dict) or not value or any(is_common(key) for key in value):
         return []
-    members = list(value.values())
-    if all(isinstance(member, dict) for member in members):
-        named = any(common_columns("image_id", member) for member in members)
-        records = [m if named else {"image_id": key, **m} for key, m in value.items()]
-    else:
-        lists = all(isinstance(m, list) and all(isinstance(t, str) for t in m) for m in members)
-        if not lists and not all(isinstance(member, str) for member in members):
+    listed = {key: m if isinstance(m, list) else [m] for key, m in value.items()}
+    members = [(key, member) for key in listed for member in listed[key]]
+    several = any(isinstance(member, list) for member in value.values())
+    if all(isinstance(member, dict) for _, member in members):
+        named = any(common_columns("image_id", member) for _, member in members)
+        is_split = named or len(value) == 1 or not _PARTS.isdisjoint(value)
+        if several and (is_split or not all(listed.values())):  # its keys are not images
             return []
-        named, field = False, "captions" if lists else "caption"
-        records = [{"image_id": key, field: member} for key, member in value.items()]
+        records = [m if named else {"image_id": key, **m} for key, m in members]
+    elif all(isinstance(member, str) for _, member in members):
+        named, field = False, "captions" if several else "caption"
+        members = list(value.items())
+        records = [{"image_id": key, field: member} for key, member in members]
+    else:
+        return []
     keys = "records" if named else "image_id"
     notes.append(f"{path.name} as it was recognised: an object whose keys are {keys}.")
-    places = (f"{key!r:.40}" for key in value)
+    places = (f"{key!r:.40}" for key, _ in members)
     return [TableRow(where, record) for where, record in zip(places, records, strict=True)]
+
+
+def unfolded(
+    table: Table, required: Sequence[str], given: Mapping[str, str | None] | None
+) -> Table:
+    """A table whose records hold several pairs or captions each, with a record for each of them.
+
+    They are objects in a list (`{"image": 7, "pairs": [{…}, {…}]}`), recognised by the columns
+    that records lack, or, as in BRACE, columns that are a list of two captions, their two systems,
+    and either votes (1 for the first, -1 for the second) or an object with other columns: there
+    the caption by "human" is the true one. Other tables are as they were.
+    """
+    first = table.rows[0].fields
+    missing = [f for f in required if (given or {}).get(f) not in first]
+    missing = [f for f in missing if not common_columns(f, first)]
+    lists = [c for c, value in first.items() if missing and _has_columns(value, missing, given)]
+    pairs = [c for row in table.rows for c, value in row.fields.items() if _is_pair(value)]
+    columns = lists[:1] or list(dict.fromkeys(pairs))
+    if not missing or not columns:
+        return table
+    rows = []
+    for where, record in table.rows:
+        alone = {c: v for c, v in record.items() if c not in columns}
+        for column in columns if lists else [c for c in columns if c in record]:
+            value: Any = record.get(column)
+            if not lists and _is_pair(value):
+                value = _of_pair(column, value)
+            if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+                problem = "is not a list of objects" if lists else "is not a pair with its votes"
+                raise InputError(problem, file=table.path, record=where, field=column)
+            rows += [TableRow(f"{where}, {column}", {**alone, **each}) for each in value]
+    note = f"{table.path.name} as it was recognised: several records each in "
+    note += f"{', '.join(map(repr, columns))}."
+    log.warning("%s", note)
+    return table._replace(rows=rows, notes=(*table.notes, note))
+
+
+def _has_columns(value: Any, names: Sequence[str], given: Mapping[str, str | None] | None) -> bool:
+    """Whether a value is a list of objects with columns for all of these fields."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and all(
+        (given or {}).get(name) in first or common_columns(name, first) for name in names
+    )
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a pair of captions as in BRACE."""
+    return (
+        isinstance(value, list)
+        and len(value) == 5
+        and all(isinstance(text, str) for text in value[:4])
+        and isinstance(value[4], list | dict)
+    )
+
+
+def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]]:
+    """The records of a pair as in BRACE: one, or one a vote."""
+    first, second, one, other, more = value
+    kind_of_pair = re.sub(r"_[0-9]+$", "", column)
+    if isinstance(more, dict):
+        true, false = (first, second) if one == "human" else (second, first)
+        return [{"true": true, "false": false, "kind": kind_of_pair, **more}]
+    systems = {} if one == other else {"first_system": one, "second_system": other}
+    pair = {"first": first, "second": second, "category": kind_of_pair, **systems}
+    votes = enumerate(more or [""], start=1)
+    return [{**pair, "winner": _WINNERS.get(v, v), "rater": f"rater {k}"} for k, v in votes]
 
 
 def _listed(value: Any, path: Path) -> Iterator[TableRow]:

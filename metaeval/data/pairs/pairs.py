@@ -28,7 +28,7 @@ from metaeval.data.dataset import (
 )
 from metaeval.data.fields import check_id, rename_fields
 from metaeval.data.judgments.table import optional_name, optional_text, require_columns
-from metaeval.data.own.tables import Delimiter, read_table
+from metaeval.data.own.tables import Delimiter, read_table, unfolded
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -345,7 +345,7 @@ def load_pairs_table(
     path = user_path(file)
     tidy = Tidy()
     pairs: list[CaptionPair] = []
-    table = read_table(path, delimiter, "dataset.delimiter")
+    table = unfolded(read_table(path, delimiter, "dataset.delimiter"), REQUIRED, fields)
     notes = list(table.notes)
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
         hint = " (dataset.fields says what they are called)"

@@ -252,18 +252,36 @@ class JudgeScorer(Scorer):
         if metric.dry_run or metric.batch_export is not None:
             self._send_nothing(todo)
         key = key_from(metric.api_key_env)
-        endpoint = Endpoint(str(metric.base_url), key, limits, ledger, lambda a: self._save([a]))
-        done, line = 0, progress.current()
+        done, unparsed, line, before = 0, 0, progress.current(), ledger.spent
+
+        def save(answer: Answer) -> None:
+            nonlocal unparsed
+            self._save([answer])
+            unparsed += any(map(math.isnan, metric.answer_parser.parse(answer)))
+
+        endpoint = Endpoint(str(metric.base_url), key, limits, ledger, save)
         with progress.progress_bar(total=len(todo), desc=metric.name, unit=" calls") as bar:
 
             def advance(n: int) -> None:
                 nonlocal done
                 done += n
                 bar.update(n)
-                line.report(done, len(todo))
+                spent = ledger.spent.minus(before)
+                facts = [
+                    f"{done:,} of {len(todo):,} requests",
+                    f"{len(answered):,} recorded before",
+                ]
+                facts += [f"{len(endpoint.failures):,} failed", f"{unparsed:,} unparsed"]
+                facts.append(f"{spent.input + spent.output:,} tokens")
+                if (usd := spent.usd(metric.price)) is not None:
+                    to_come = usd * (len(todo) - done) / done
+                    facts.append(f"{usd:,.2f} USD, about {to_come:,.2f} to come")
+                line.report(done, len(todo), ", ".join(facts))
 
             endpoint.ask_all(todo, advance)
         if endpoint.failures:
+            if (journal := current_journal()) is not None:
+                journal.failed[self.columns[-1].name] += len(endpoint.failures)
             reasons = list(endpoint.failures.values())
             log.warning(
                 "%s: %s of %s requests have no answer, the last: %s; their captions are not "

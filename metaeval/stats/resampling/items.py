@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from metaeval.errors import InputError
 
@@ -156,3 +157,9 @@ def random_folds(n: int, folds: int, stream: int, seed: int) -> Ints:
     fold = np.empty(n, dtype=np.int64)
     fold[np.random.default_rng([stream, seed]).permutation(n)] = np.arange(n) % folds
     return fold
+
+
+def places(values: Floats) -> Floats:
+    """The share of the values [n] below each one, ties counting half: float64 [n] in (0, 1)."""
+    ranks: Floats = rankdata(values)
+    return (ranks - 0.5) / len(values)

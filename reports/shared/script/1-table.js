@@ -14,7 +14,7 @@ function sortBy(header, direction) {
     const rows = [...body.rows];
     const names = new Set(rows.map((r) => r.dataset.metric));
     const isPart = (r) => r.dataset.parent !== undefined && names.has(r.dataset.parent);
-    const rank = (r) => ["random", "absent"].indexOf(r.className);
+    const rank = (r) => ["random", "absent"].findIndex((kind) => r.classList.contains(kind));
     const heads = rows.filter((r) => !isPart(r));
     heads.sort((a, b) => {
       if (rank(a) !== rank(b)) return rank(a) - rank(b);
@@ -29,6 +29,7 @@ function sortBy(header, direction) {
   }
   for (const th of table.tHead.rows[0].cells) th.removeAttribute("aria-sort");
   header.setAttribute("aria-sort", direction);
+  table.dispatchEvent(new Event("sorted"));
 }
 
 for (const button of $$("table.metrics thead button")) {

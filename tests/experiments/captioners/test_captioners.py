@@ -410,6 +410,16 @@ def test_the_page_has_letters_examples_and_no_markup_of_captions(small: Path) ->
     known = {int(r["image_id"]): float(r["disagreement"] or -1) for r in rows}
     assert sorted(order) == sorted(known)
     assert [known[image] for image in order] == sorted(known.values(), reverse=True)
+    best = re.findall(r"<dt>best by</dt><dd>([^<]*)</dd>", html)
+    scores = results.read_table(small / results.SCORES)
+    of_image = scores[(scores["image_id"] == order[0]) & (scores["set"] != "Human")]
+    for part in best[0].split(
+        "; "
+    ):  # the metrics of which this system alone has the greatest score
+        system, _, metrics = part.partition(": ")
+        for metric in metrics.split(", "):
+            by_system = of_image[of_image["metric"] == metric].set_index("set")["score"]
+            assert [s for s, v in by_system.items() if v == by_system.max()] == [system]
     table = list(csv.reader((small / results.TABLES / "systems.csv").open()))
     letters = numbers(small, "CIDEr").letters()
     column = table[0].index("CIDEr")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.stats import rankdata
 
 from metaeval.config import compose_config
 from metaeval.data.judgments.benchmarks import load_crowd, load_expert, load_thumb
@@ -22,13 +25,14 @@ from metaeval.experiments.fitted import predictions
 from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
-from metaeval.experiments.judgments.statistics import people_agreement, places, published
+from metaeval.experiments.judgments.statistics import people_agreement, published
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge import RougeL
+from metaeval.reports.blocks.charts import by_rating
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
@@ -36,7 +40,9 @@ from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlation
+from metaeval.stats.resampling.items import places
 from tests.data.judgments.test_judgments import thumb
+from tests.reports.browser import EXECUTABLE, chromium
 from tests.shared import run_here, write_lines
 
 SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
@@ -452,6 +458,69 @@ def test_the_page_of_several_dimensions(tmp_path: Path) -> None:
     tables = tmp_path / "OUT" / results.TABLES
     assert (tables / "measures-recall.csv").read_text().startswith("Metric,r,ρ,τ-b,τ-c,Accuracy")
     assert (tables / "measures-further-statistics-recall.csv").is_file()
+
+
+def test_the_page_has_the_captions_furthest_from_people(run: Path, tmp_path: Path) -> None:
+    """By scipy's ranks; the first caption is the furthest of some metric."""
+    shutil.copytree(run, tmp_path / "run")
+    html = write_report(tmp_path / "run", photos=3).read_text(encoding="utf-8")
+    table = html[html.index('<tbody id="cards-judged">') :]
+    rows = [re.findall(r'data-v="([^"]*)"', row) for row in table.split("</tr>")[:100]]
+    heads = re.findall(
+        r"<button type=\"button\">([^<]*)</button>", html[: html.index("cards-judged")]
+    )
+    metrics = heads[-(len(rows[0]) - 3) :]
+    assert {"BLEU-1", "CIDEr", "ROUGE-L"} <= set(metrics)
+    judged = pd.read_parquet(run / results.JUDGMENTS)
+    people = judged["human_human"].map(np.mean).to_numpy()
+    scores = pd.read_parquet(run / "scores.parquet").pivot(
+        index="caption", columns="metric", values="score"
+    )
+    wanted = {m: rankdata(scores[m]) - rankdata(people) for m in metrics}
+    for k, (image, caption, rating, *gaps) in enumerate(rows):
+        (n,) = np.flatnonzero(
+            (judged["candidate"].str.lower() == caption) & (judged["image_id"] == image)
+        )
+        assert float(rating) == pytest.approx(people[n])
+        assert [float(gap) for gap in gaps] == pytest.approx([wanted[m][n] for m in metrics])
+        if k == 0:
+            assert any(abs(w[n]) == np.abs(w).max() for w in wanted.values())
+    assert "All captions, those first" in html
+    assert "0 of 3 photos embedded; the run knows no other image file that can be read." in html
+    assert (tmp_path / "run/figures/by-rating.svg").is_file()
+
+
+@pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
+def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    path = write_report(tmp_path / "run", examples=5)
+    visible = "[...document.querySelectorAll('#cards-judged tr')].filter(r => !r.hidden)"
+    with chromium() as page:
+        page.open(path.as_uri())
+        assert page.run(f"{visible}.length") == 5
+        page.run("document.querySelector('.captions [data-key=\"4\"] button').click()")
+        first = page.run(f"{visible}.map(r => Number(r.cells[3].dataset.v))")
+        rows = visible.partition(".filter")[0]
+        everything = page.run(f"{rows}.map(r => Number(r.cells[3].dataset.v))")
+        assert first == sorted(everything, reverse=True)[:5]
+        page.run(
+            "(f => {f.value = 'x zzz'; f.dispatchEvent(new Event('input'))})"
+            "(document.querySelector('[data-search=judged]'))"
+        )
+        assert page.run(f"{visible}.length") == 0
+        assert page.errors == []
+
+
+@pytest.mark.parametrize("levels", [3, 30])
+def test_few_ratings_have_violins_and_many_hexagons(levels: int) -> None:
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(levels, size=200).astype(float)
+    ratings[:3] = np.nan
+    frame = pd.DataFrame({"A": rng.normal(size=200), "B": np.where(ratings > 1, np.nan, 1.0)})
+    figure = by_rating(frame, ratings).figures["by-rating"]
+    kinds = [{type(c).__name__ for c in axes.collections} for axes in figure.axes]
+    assert kinds[0] == ({"FillBetweenPolyCollection"} if levels == 3 else {"PolyCollection"})
+    assert [axes.get_title() for axes in figure.axes] == ["A", "B"]
 
 
 def test_a_place_is_the_share_of_captions_below() -> None:

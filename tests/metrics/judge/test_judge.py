@@ -21,6 +21,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.judge import client
 from metaeval.metrics.judge.client import retry_after
 from metaeval.metrics.judge.metric import Judge
+from metaeval.progress import RunLine
 from metaeval.runs.answers import ANSWERS, record_answers
 from metaeval.runs.files import read_columns
 from metaeval.runs.store import MemoryStore
@@ -28,6 +29,7 @@ from metaeval.scoring import MetricScores, score_captions
 from tests.metrics.judge.judge_cases import (
     CAPTIONS,
     Served,
+    caption_in,
     completion,
     dataset,
     judge,
@@ -264,6 +266,37 @@ def test_a_dry_run_sends_nothing_and_states_the_price(lengths: Served) -> None:
     assert (result.status, len(lengths.bodies)) == ("skipped", 0)
     for part in ("4 calls", "at most 200 of answers", "0.20 USD"):
         assert part in str(result.reason)
+
+
+def test_requests_and_their_price_are_on_the_line_of_progress_and_in_the_summary(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One answer is recorded, one request fails, one answer has no number; 0.12 USD an answer."""
+    replies = {"a cat sleeps": Response("", 400), "two men talk": completion("hm")}
+    served = Served(
+        httpserver, lambda body, n: replies.get(caption_in(body)) or length_score(body, n)
+    )
+    details: list[str] = []
+    monkeypatch.setattr(
+        RunLine, "report", lambda self, done, total, detail="": details.append(detail)
+    )
+    price = {"input": 1000, "output": 10_000}
+    options = {"price": price, "max_tokens": 10, "concurrency": 1}
+    store = MemoryStore()
+    with record_answers(tmp_path / "before"):
+        scored(judge(served.url, **options), CAPTIONS[:1], store)
+    details.clear()
+    with record_answers(tmp_path / "run") as journal:
+        scored(judge(served.url, **options), CAPTIONS, store)
+    counts = "3 of 3 requests, 1 recorded before, 1 failed, 1 unparsed, 204 tokens"
+    assert counts + ", 0.24 USD, about 0.00 to come" in details
+    assert any(
+        detail.startswith("1 of 3 requests, 1 recorded before, 1 failed") for detail in details
+    )
+    assert journal.summary() == [
+        "Judge (tiny): 3 answers, 2 requested now and 1 recorded before; 1 requests failed, "
+        "1 answers cannot be parsed; 306 tokens, 0.36 USD, 0.24 of it now"
+    ]
 
 
 def test_samples_are_averaged_and_have_their_own_seeds(httpserver: HTTPServer) -> None:

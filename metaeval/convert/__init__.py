@@ -1,0 +1,1 @@
+"""How metaeval reads a file: `python -m metaeval.convert FILE`."""
