@@ -48,6 +48,7 @@ NETWORKS = (
     "clipscore",
     "faier",
     "fier",
+    "language_model",
     "learn_to_eval",
     "lm",
     "mean",
@@ -130,6 +131,7 @@ def test_a_metric_travels_and_no_score_depends_on_the_others(
 WITHOUT_REFERENCES = {
     "bigram_model": "it reads the references of the other images",
     "chair": "annotated objects are truth, too",
+    "language_model": "it counts the words of the other images' references",
     "faier": 'the paper puts "." in the place of a reference',
     "faier_corruptions": "likewise",
     "faier_1": "likewise",
