@@ -63,6 +63,8 @@ NETWORKS = (
     "wmd",
 )
 
+PRECISIONS = {"language_model": {1e-4, 1e-3}}  # means and sums of logarithms, not about 1
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _loaded_once() -> Iterator[None]:
@@ -178,8 +180,9 @@ def test_columns_say_what_they_are(name: str, scenes: CaptionDataset) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_networks_and_they_alone_declare_a_precision(name: str) -> None:
-    expected = NETWORK_PRECISION if name.startswith(NETWORKS) else None
-    assert {column.precision for column in offline(name).columns} == {expected}
+    expected = {NETWORK_PRECISION if name.startswith(NETWORKS) else None}
+    expected = PRECISIONS.get(name, expected)
+    assert {column.precision for column in offline(name).columns} == expected
 
 
 @pytest.mark.parametrize(

