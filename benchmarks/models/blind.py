@@ -26,9 +26,9 @@ KINDS = "[objects,attributes,numbers,relations,logic,order,harmless]"
 TASKS = {
     "SugarCrepe": "experiment=pairs dataset=sugarcrepe dataset.limit=300",
     "VALSE": "experiment=pairs dataset=valse dataset.limit=500",
-    "RoCOCO": "experiment=pairs dataset=rococo dataset.limit=500",
+    "RoCOCO": "experiment=pairs dataset=rococo dataset.limit=250",
     "DiscourseFOIL": "experiment=pairs dataset=discourse_foil dataset.limit=60",
-    "Shuffle": "experiment=shuffle dataset=coco_val2017 dataset.limit=800",
+    "Shuffle": "experiment=shuffle dataset=coco_val2017 dataset.limit=500",
     "Sensitivity": f"experiment=sensitivity dataset=coco_val2017 task.images=60 "
     f"task.corruptions={KINDS}",
     "THumB": "experiment=judgments dataset=thumb",
