@@ -220,6 +220,7 @@ class ObjectsBySource(Mapping[ImageId, Objects]):
     def __init__(self, numbers: Mapping[ImageId, int], files: Sequence[CocoObjects]) -> None:
         wanted = set(numbers.values())
         order = sorted(files, key=lambda f: -sum(n in f for n in wanted))
+        self.detected = any(file.detected for file in files)
         self._objects = {
             key: next(f for f in order if number in f)[number]
             for key, number in numbers.items()

@@ -8,12 +8,16 @@ it. A part is never an exception half-way through a run.
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from metaeval.runs.store import content_digest
 
 ImageId = int | str
 ImageSource = str  # "coco:391895": see metaeval/data/identity.py
@@ -295,3 +299,36 @@ def items_by_references(
         [first[item] for item in order],
         of_caption,
     )
+
+
+def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
+    """Image → its captions: the human ones of the whole file, and the references.
+
+    An image is its source where that is known, otherwise its id. Documents of the same image (with
+    other references each) share captions: these count as often as in the one that has most. So does
+    the human caption, which rated data have among the references.
+    """
+    captions: defaultdict[ImageId, Counter[str]] = defaultdict(Counter)
+    pool = zip(photographs(dataset.pool_ids, dataset.pool_source), dataset.pool, strict=True)
+    for image, text in pool:
+        captions[image] |= Counter([text])
+    images = photographs(dataset.image_ids, dataset.image_source)
+    for image, human, references in zip(images, dataset.human, dataset.references, strict=True):
+        captions[image] |= Counter(references) | Counter([human] if human else [])
+    return {image: list(counts.elements()) for image, counts in captions.items()}
+
+
+def photographs(
+    ids: Sequence[ImageId], sources: Sequence[ImageSource | None] | None
+) -> list[ImageId]:
+    """Which photograph each image is: its source, or its id where the source is unknown."""
+    if sources is None:
+        return list(ids)
+    return [i if source is None else source for i, source in zip(ids, sources, strict=True)]
+
+
+def captions_identity(captions: Mapping[ImageId, Sequence[str]]) -> str:
+    """For signatures of what counts words of `captions_by_image`: their number and a digest."""
+    lines = [repr(i).encode() + content_digest(sorted(group)) for i, group in captions.items()]
+    digest = hashlib.sha256(b"".join(sorted(lines))).hexdigest()[:8]
+    return f"{sum(map(len, captions.values()))}-{digest}"

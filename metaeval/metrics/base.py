@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import MetaevalError
-from metaeval.runs.records import ScoreColumn, TrainingFacts
+from metaeval.runs.records import GOLD_OBJECTS, ScoreColumn, TrainingFacts
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.language import UNSPACED, language_of, tokenizer_for
@@ -45,6 +45,11 @@ class NotScored(MetaevalError):
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(problem)
         self.remedy = remedy
+
+
+def detected(dataset: CaptionDataset) -> bool:
+    """Whether a detector found the dataset's objects: their file has scores."""
+    return bool(getattr(dataset.part("objects"), "detected", False))
 
 
 def join_pair(caption: str, rival: str) -> str:
@@ -116,6 +121,10 @@ class Metric(ABC):
             return absent
         bound = self.bind(dataset, store)
         if not isinstance(bound, Absent):
+            sees_objects = any(GOLD_OBJECTS in (column.sees or "") for column in bound.columns)
+            if sees_objects and detected(dataset):
+                bound.columns = tuple(column.seeing_detections() for column in bound.columns)
+                bound.settings["objects"] = "detected"
             for part in (self, bound):
                 if (digest := source_digest(part)) is not None:
                     bound.add_source(digest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +11,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource
+from metaeval.data.dataset import (
+    Absent,
+    CaptionDataset,
+    ImageId,
+    captions_by_image,
+    captions_identity,
+    photographs,
+)
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
@@ -221,32 +228,6 @@ class BigramModel(Metric):
         return BigramScorer(self, dataset, captions)
 
 
-def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
-    """Image → its captions: the human ones of the whole file, and the references.
-
-    An image is its source where that is known, otherwise its id. Documents of the same image (with
-    other references each) share captions: these count as often as in the one that has most. So does
-    the human caption, which rated data have among the references.
-    """
-    captions: defaultdict[ImageId, Counter[str]] = defaultdict(Counter)
-    pool = zip(photographs(dataset.pool_ids, dataset.pool_source), dataset.pool, strict=True)
-    for image, text in pool:
-        captions[image] |= Counter([text])
-    images = photographs(dataset.image_ids, dataset.image_source)
-    for image, human, references in zip(images, dataset.human, dataset.references, strict=True):
-        captions[image] |= Counter(references) | Counter([human] if human else [])
-    return {image: list(counts.elements()) for image, counts in captions.items()}
-
-
-def photographs(
-    ids: Sequence[ImageId], sources: Sequence[ImageSource | None] | None
-) -> list[ImageId]:
-    """Which photograph each image is: its source, or its id where the source is unknown."""
-    if sources is None:
-        return list(ids)
-    return [i if source is None else source for i, source in zip(ids, sources, strict=True)]
-
-
 class BigramScorer(Scorer):
     """The model of a dataset's captions."""
 
@@ -258,13 +239,11 @@ class BigramScorer(Scorer):
         dataset: CaptionDataset,
         captions: dict[ImageId, list[str]],
     ) -> None:
-        lines = [repr(i).encode() + content_digest(sorted(group)) for i, group in captions.items()]
-        digest = hashlib.sha256(b"".join(sorted(lines))).hexdigest()[:8]
         settings = {
             "tok": metric.tokenizer.signature,
             "n": 2,
             "smooth": f"add-{metric.k:g}",
-            "captions": f"{sum(map(len, captions.values()))}-{digest}",
+            "captions": captions_identity(captions),
             "v": 2,
         }
         super().__init__(metric.columns, settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
@@ -92,6 +92,17 @@ class ScoreColumn:
     def is_control(self) -> bool:
         """Whether metrics are compared with it: a control, and no part of one."""
         return self.part_of is None and self.control
+
+    def seeing_detections(self) -> ScoreColumn:
+        """The column with a detector's objects in the place of the annotated ones."""
+
+        def renamed(text: str | None) -> str | None:
+            return text and text.replace(GOLD_OBJECTS, DETECTED_OBJECTS)
+
+        name = str(renamed(self.name))
+        if name == self.name:
+            name = with_notes(name, DETECTED_OBJECTS)
+        return replace(self, name=name, part_of=renamed(self.part_of), sees=renamed(self.sees))
 
 
 BATCH_DEPENDENT = "depends on the captions scored with it"

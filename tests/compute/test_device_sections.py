@@ -33,6 +33,7 @@ from metaeval.metrics.faier.network import (
     FaierShape,
     level_score,
 )
+from metaeval.metrics.language_model.causal import token_logs
 from metaeval.metrics.language_model.train import (
     CaptionLanguageModel,
     LanguageShape,
@@ -296,6 +297,18 @@ def language_model_training(n: int) -> Any:
     return logs
 
 
+def causal_model(n: int) -> Any:
+    config = transformers.LlamaConfig(
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        vocab_size=20,
+        intermediate_size=32,
+        max_position_embeddings=16,
+    )
+    return token_logs(on_device(transformers.LlamaForCausalLM(config).eval()), ids(n, N_WORDS))
+
+
 def moverscore_distances(n: int) -> Any:
     return token_distances(*(floats(n, k, D, dtype=torch.float64) for k in (4, N_REGIONS)))
 
@@ -356,6 +369,7 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "LearnToEval training": (judge_training, META, False),
     "LM": (language_model, META, False),
     "LM training": (language_model_training, META, False),
+    "causal language model": (causal_model, CUDA, False),
     "MoverScore distances": (moverscore_distances, CUDA, True),
     "VIFIDEL importance": (vifidel_importance, CUDA, True),
     "VIFIDEL and WMD prices": (vifidel_prices, CUDA, True),

@@ -7,14 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, captions_by_image
 from metaeval.metrics.controls import (
     BigramModel,
     Brevity,
     Length,
     LongestCopy,
     RandomScore,
-    captions_by_image,
 )
 from tests.metrics.metric_cases import images, scores_of
 

@@ -23,7 +23,8 @@ class CocoObjects(Mapping[ImageId, Objects]):
     An image of the file without an annotation has no objects (an empty `Objects`). Boxes are COCO's
     x, y, width, height in pixels turned into corners, divided by the image's size, and clipped to
     the image. Left out, and counted in `notes`: crowd regions (`iscrowd` 1: one box around a group,
-    no object of its own) and boxes without an area.
+    no object of its own) and boxes without an area. Annotations with a `score`, as in COCO's format
+    of results, are a detector's: `detected`.
 
     Raises InputError, naming record and field, for anything that is not as the schema says.
     """
@@ -38,6 +39,7 @@ class CocoObjects(Mapping[ImageId, Objects]):
         }
         names = _category_names(records(value, "categories", path), path)
         annotations = records(value, "annotations", path)
+        self.detected = any("score" in annotation for annotation in annotations)
         ids = unique_ids(annotations, "annotations", path)
         labels: dict[ImageId, list[str]] = {i: [] for i in sizes}
         boxes: dict[ImageId, list[tuple[float, ...]]] = {i: [] for i in sizes}

@@ -27,6 +27,7 @@ from metaeval.metrics.base import (
     Statistics,
     SummableMetric,
     SummableScorer,
+    detected,
     reference_digests,
 )
 from metaeval.options import OptionsOf
@@ -216,7 +217,10 @@ class ChairScorer(SummableScorer):
         words: Ontology,
         truth: Sequence[str],
     ) -> None:
-        super().__init__(metric, settings, dataset, named_columns(truth))
+        columns = named_columns(truth)
+        if OBJECTS in truth and detected(dataset):
+            columns = tuple(column.seeing_detections() for column in columns)
+        super().__init__(metric, settings, dataset, columns)
         self.ontology, self.truth = words, tuple(truth)
 
     def context(self, index: int) -> bytes:

@@ -180,6 +180,7 @@ _SIZE_KEYS = (
     *("hidden_dim", "max_position_embeddings", "n_positions", "type_vocab_size"),
     *("embedding_size", "num_attention_heads", "n_head", "n_heads"),
 )
+_ROTARY = frozenset({"rope_theta", "rope_parameters"})  # options of models with rotary positions
 
 
 def check_config(path: Path, weights: Path) -> None:
@@ -193,7 +194,9 @@ def check_config(path: Path, weights: Path) -> None:
     config, _ = read_json(path)
     if not isinstance(config, dict):
         raise InputError("should be an object", file=path)
-    _check_keys(config, path)
+    known = _check_keys(config, path)
+    # rotary models have no table of positions that a large number would make large
+    unbounded = {"max_position_embeddings"} if known & _ROTARY else set()
     shapes = _shapes(weights)
     largest = max((side for shape in shapes for side in shape), default=0)
     for keys, most, what in (
@@ -201,13 +204,14 @@ def check_config(path: Path, weights: Path) -> None:
         (_SIZE_KEYS, largest, f"tensors of at most {largest:,} rows or columns"),
     ):
         for key in keys:
-            value = config.get(key)
+            value = None if key in unbounded else config.get(key)
             if value is not None and (type(value) is not int or not 0 <= value <= most):
                 problem = f"{value!r:.40} does not fit the weights, which have {what}"
                 raise InputError(problem, file=path, field=key)
 
 
-def _check_keys(config: Mapping[str, object], path: Path) -> None:
+def _check_keys(config: Mapping[str, object], path: Path) -> frozenset[str]:
+    """The options that the architecture knows."""
     known = _known_keys(config.get("model_type"), path)
     for key, value in config.items():
         if key in _CODE and value:
@@ -219,6 +223,7 @@ def _check_keys(config: Mapping[str, object], path: Path) -> None:
                 "are accepted of others; remove the key"
             )
             raise InputError(problem, file=path, field=one_line(key, 60))
+    return known
 
 
 def _known_keys(model_type: Any, path: Path) -> frozenset[str]:

@@ -5,15 +5,11 @@ import json
 import os
 import random
 import re
-import shutil
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -29,6 +25,7 @@ from metaeval.runs.answers import ANSWERS, AnswerJournal, read_part
 from tests.forked import run_command
 from tests.loopback import LoopbackEndpoint
 from tests.metrics.judge.judge_cases import KEY, Served, completion
+from tests.metrics.judge.served import MISSING, Server, served
 from tests.metrics.judge.tiny_model import save_tiny_model
 
 SMALL = ("report=none", "stats.replicates=20")
@@ -225,57 +222,19 @@ def test_a_line_that_a_kill_cut_short_is_left_out(tmp_path: Path) -> None:
     assert (journal.get("aa").answer, journal.get("bb")) == ("70", None)
 
 
-_PROGRAM = shutil.which("transformers", path=str(Path(sys.executable).parent))
-_NEEDED = ("accelerate", "fastapi", "openai", "uvicorn")
-_MISSING = [name for name in _NEEDED if find_spec(name) is None]
-_START = 180  # seconds; about 30 on an idle machine
 _MOST_TOKENS = 2
-
-
-class Server(NamedTuple):
-    url: str
-    model: Path
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
     save_tiny_model(folder / "model")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(_PROGRAM), "serve", str(folder / "model"), "--host", "127.0.0.1"]
-    more = ["--port", str(port), "--device", "cpu"]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, *more], env=environment, stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        _wait(process, port, log)
-        yield Server(f"http://127.0.0.1:{port}/v1", folder / "model")
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    end = time.monotonic() + _START
-    while time.monotonic() < end:
-        assert process.poll() is None, log.read_text(errors="replace")[-2000:]
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.5)
-        else:
-            return
-    pytest.fail(f"the server did not start: {log.read_text(errors='replace')[-2000:]}")
+    with served(folder / "model", folder / "log") as server:
+        yield server
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(_PROGRAM is None, reason="the command 'transformers' is not installed")
-@pytest.mark.skipif(bool(_MISSING), reason=f"not installed: {', '.join(_MISSING)}")
+@pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 def test_a_served_model_is_a_judge(server: Server, tmp_path: Path) -> None:
     options = [
         "experiment=replace",
