@@ -222,7 +222,7 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
 
 
 def _is_banked(overrides: Sequence[str], config: DictConfig) -> bool:
-    """Whether the score bank has scores of an item's benchmark; nobody has of captions made here."""
+    """Whether the score bank has scores of an item's benchmark; none of captions made here."""
     entries = bank_files(config.metric.bank.folder, config.paths.data).values()
     return not {f"dataset={entry.benchmark}" for entry in entries}.isdisjoint(overrides)
 
