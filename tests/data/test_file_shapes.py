@@ -293,6 +293,9 @@ def test_battles_of_brace(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     path.write_text(json.dumps([{**BRACE, "Human-Human": ["a", "b", "c", "d", [3]]}]))
     with pytest.raises(InputError, match=r"\[0\], Human-Human, field 'winner': '3' is neither"):
         load_battles(path, image_source="other")
+    path.write_text(json.dumps([{**BRACE, "Human-Human": ["a", "b", "c", "d", [[1]]]}]))
+    with pytest.raises(InputError, match=r"Human-Human, field 'winner': '\[1\]' is neither"):
+        load_battles(path, image_source="other")
     cut = {**BRACE, "Human-Machine_1": BRACE["Human-Machine_1"][:4]}
     path.write_text(json.dumps([BRACE, cut]))
     with pytest.raises(InputError, match=r"\[1\], field 'Human-Machine_1': is not a pair with its"):

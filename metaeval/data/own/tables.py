@@ -281,7 +281,8 @@ def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]]:
     systems = {} if one == other else {"first_system": one, "second_system": other}
     pair = {"first": first, "second": second, "category": kind_of_pair, **systems}
     votes = enumerate(more or [""], start=1)
-    return [{**pair, "winner": _WINNERS.get(v, v), "rater": f"rater {k}"} for k, v in votes]
+    winners = ((k, _WINNERS.get(v, v) if type(v) is int else v) for k, v in votes)
+    return [{**pair, "winner": winner, "rater": f"rater {k}"} for k, winner in winners]
 
 
 def _listed(value: Any, path: Path) -> Iterator[TableRow]:
