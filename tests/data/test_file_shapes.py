@@ -317,6 +317,10 @@ def test_pairs_of_brace(tmp_path: Path) -> None:
     assert {(p.image, p.kind, p.references) for p in pairs} == {
         ("rattle.wav", "caption", ("bottles rattle",))
     }
+    record["caption_2"][3] = "LTU"  # whose caption is true?
+    path.write_text(json.dumps([record]))
+    with pytest.raises(InputError, match=r"'caption_2': is not a pair .* by 'human'"):
+        load_pairs_table(path, image_source="other")
 
 
 def test_pairs_in_a_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -244,7 +244,9 @@ def unfolded(
             if not lists and _is_pair(value):
                 value = _of_pair(column, value)
             if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-                problem = "is not a list of objects" if lists else "is not a pair with its votes"
+                problem = "is not a list of objects"
+                if not lists:
+                    problem = "is not a pair with its votes, or with one caption by 'human'"
                 raise InputError(problem, file=table.path, record=where, field=column)
             rows += [TableRow(f"{where}, {column}", {**alone, **each}) for each in value]
     note = f"{table.path.name} as it was recognised: several records each in "
@@ -271,11 +273,13 @@ def _is_pair(value: Any) -> bool:
     )
 
 
-def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]]:
-    """The records of a pair as in BRACE: one, or one a vote."""
+def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]] | None:
+    """The records of a pair as in BRACE: one, or one a vote; `None` where none is the true one."""
     first, second, one, other, more = value
     kind_of_pair = re.sub(r"_[0-9]+$", "", column)
     if isinstance(more, dict):
+        if (one == "human") == (other == "human"):
+            return None
         true, false = (first, second) if one == "human" else (second, first)
         return [{"true": true, "false": false, "kind": kind_of_pair, **more}]
     systems = {} if one == other else {"first_system": one, "second_system": other}
