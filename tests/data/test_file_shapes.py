@@ -293,6 +293,9 @@ def test_battles_of_brace(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     path.write_text(json.dumps([{**BRACE, "Human-Human": ["a", "b", "c", "d", [3]]}]))
     with pytest.raises(InputError, match=r"\[0\], Human-Human, field 'winner': '3' is neither"):
         load_battles(path, image_source="other")
+    path.write_text(json.dumps([{**BRACE, "Human-Human": ["a", "b", "c", "d", [[1]]]}]))
+    with pytest.raises(InputError, match=r"Human-Human, field 'winner': '\[1\]' is neither"):
+        load_battles(path, image_source="other")
     cut = {**BRACE, "Human-Machine_1": BRACE["Human-Machine_1"][:4]}
     path.write_text(json.dumps([BRACE, cut]))
     with pytest.raises(InputError, match=r"\[1\], field 'Human-Machine_1': is not a pair with its"):
@@ -314,6 +317,10 @@ def test_pairs_of_brace(tmp_path: Path) -> None:
     assert {(p.image, p.kind, p.references) for p in pairs} == {
         ("rattle.wav", "caption", ("bottles rattle",))
     }
+    record["caption_2"][3] = "LTU"  # whose caption is true?
+    path.write_text(json.dumps([record]))
+    with pytest.raises(InputError, match=r"'caption_2': is not a pair .* by 'human'"):
+        load_pairs_table(path, image_source="other")
 
 
 def test_pairs_in_a_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -148,6 +148,11 @@ def read_table(path: Path) -> Any:
     return judged_values(table.load_table(file=path, image_source="other", data=path.parent))
 
 
+def read_people(path: Path) -> Any:
+    fields = {"human": "human_score.2"}
+    return judged_values(table.load_table(path, fields=fields, image_source="other"))
+
+
 def tokens(captions: Sequence[str]) -> str:
     return lines([f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(captions)])
 
@@ -570,6 +575,10 @@ LOADERS: Sequence[Loader] = (
     one_file("own captions, semicolons", "own.csv", own.SEMICOLONS, read_own, base.SEMICOLON),
     one_file("own captions, keyed", "own.json", own.KEYED, read_own),
     one_file("raters, semicolons", "wide.csv", own.WIDE_RATINGS, read_table, base.SEMICOLON),
+    one_file("shape, TextCaps", "textcaps.json", own.TEXTCAPS, read_own),
+    one_file("shape, keyed records", "keyed.json", own.KEYED_RECORDS, read_own),
+    one_file("shape, people's lists", "people.json", own.PEOPLE, read_people),
+    one_file("shape, workbook", "own.xlsx", own.write_workbook, read_own, base.ZIP),
     one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own, base.TAB),
     Loader("PASCAL-50S", make_pascal, read_pascal, {"consensus_pascal.mat": base.MATLAB}),
     one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors),

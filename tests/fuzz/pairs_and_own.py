@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import metaeval.corruptions.own.function as own_corruptions
 from metaeval.data.judgments import battles
 from metaeval.data.judgments.table import load_table
@@ -14,6 +16,7 @@ from metaeval.data.own.bank import read_entry
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
 from metaeval.data.pairs import benchmarks, pairs
+from metaeval.data.system_captions import read_system_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.experiments.score.worker import read_rows
@@ -220,6 +223,58 @@ WIDE_RATINGS = "img;hyp;refs;rater1;rater2\n" + "".join(
 )
 
 
+# several pairs or captions a record, as other projects have them
+
+BRACE = [
+    {
+        "file_name": f"{image}.wav",
+        "references": [other, "a “dog”"],
+        "Human-Human": [true, f"no {true}", "human", "human", [1, -1, 1]],
+        "Human-Machine_1": [true, false, "human", "LTU", [1, 0, -1]],
+    }
+    for image, true, false, other in SAID
+]
+BRACE_HALLUCINATION = [
+    {
+        "file_name": f"{image}.wav",
+        "caption_1": [true, false, "human", "LTU", {"references": [other]}],
+        "caption_2": [false, f"{true} there", "LTU", "human", {"references": [other]}],
+    }
+    for image, true, false, other in SAID
+]
+LISTED_PAIRS = [
+    {
+        "img": f"{image}.jpg",
+        "refs": [other],
+        "pairs": [{"caption_a": true, "caption_b": false, "vote": vote} for vote in ("A", "B")],
+    }
+    for image, true, false, other in SAID
+]
+TEXTCAPS = {
+    "dataset_type": "val",
+    "data": [
+        {"image_id": f"x{image}", "caption_str": text, "reference_strs": [true, other]}
+        for image, true, _, other in SAID[1:]
+        for text in (true, other)
+    ],
+}
+KEYED_RECORDS = {str(image): [{"text": true}, {"text": other}] for image, true, _, other in SAID}
+PEOPLE = {
+    f"vid{image}": {"ref": [other], "candidate": true, "human_score": [[4, k, 3.5], [2, k, 1.25]]}
+    for k, (image, true, _, other) in enumerate(SAID)
+}
+NUMBERED = [{"caption": true, "imgid": f"{image:012d}"} for image, true, _, _ in SAID[1:]]
+
+
+def read_numbered(path: Path) -> Any:
+    known = [image for image, *_ in SAID]
+    return sorted(read_system_captions(path, "s", known).captions.items())
+
+
+def write_workbook(path: Path) -> None:
+    pd.DataFrame(OWN).astype({"captions": str}).to_excel(path, index=False)
+
+
 GIVEN = [{"image_id": image, "caption": true} for image, true, _, _ in SAID[1:]]
 
 
@@ -346,6 +401,10 @@ PAIR_LOADERS = [
         benchmarks.load_discourse_foil,
     ),
     *tables("pairs", "pairs", PAIRS, read_pairs),
+    one_file("shape, BRACE", "brace.json", BRACE, read_battles),
+    one_file("shape, BRACE pairs", "brace.json", BRACE_HALLUCINATION, read_pairs),
+    one_file("shape, listed pairs", "listed.jsonl", LISTED_PAIRS, read_battles),
+    one_file("shape, system's text ids", "numbered.json", NUMBERED, read_numbered),
     *(
         one_file(f"scores, {name}", name, rows, score_values)
         for name, rows in (("wide.csv", WIDE), ("long.jsonl", LONG), ("long.parquet", LONG))

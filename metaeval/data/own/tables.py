@@ -244,7 +244,9 @@ def unfolded(
             if not lists and _is_pair(value):
                 value = _of_pair(column, value)
             if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-                problem = "is not a list of objects" if lists else "is not a pair with its votes"
+                problem = "is not a list of objects"
+                if not lists:
+                    problem = "is not a pair with its votes, or with one caption by 'human'"
                 raise InputError(problem, file=table.path, record=where, field=column)
             rows += [TableRow(f"{where}, {column}", {**alone, **each}) for each in value]
     note = f"{table.path.name} as it was recognised: several records each in "
@@ -271,17 +273,20 @@ def _is_pair(value: Any) -> bool:
     )
 
 
-def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]]:
-    """The records of a pair as in BRACE: one, or one a vote."""
+def _of_pair(column: str, value: list[Any]) -> list[dict[str, Any]] | None:
+    """The records of a pair as in BRACE: one, or one a vote; `None` where none is the true one."""
     first, second, one, other, more = value
     kind_of_pair = re.sub(r"_[0-9]+$", "", column)
     if isinstance(more, dict):
+        if (one == "human") == (other == "human"):
+            return None
         true, false = (first, second) if one == "human" else (second, first)
         return [{"true": true, "false": false, "kind": kind_of_pair, **more}]
     systems = {} if one == other else {"first_system": one, "second_system": other}
     pair = {"first": first, "second": second, "category": kind_of_pair, **systems}
     votes = enumerate(more or [""], start=1)
-    return [{**pair, "winner": _WINNERS.get(v, v), "rater": f"rater {k}"} for k, v in votes]
+    winners = ((k, _WINNERS.get(v, v) if type(v) is int else v) for k, v in votes)
+    return [{**pair, "winner": winner, "rater": f"rater {k}"} for k, winner in winners]
 
 
 def _listed(value: Any, path: Path) -> Iterator[TableRow]:
