@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.numbers.writing import three
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.sentences import ranked_metrics
@@ -29,9 +30,9 @@ TASKS = {
     "RoCOCO": "experiment=pairs dataset=rococo dataset.limit=250",
     "DiscourseFOIL": "experiment=pairs dataset=discourse_foil dataset.limit=60",
     "Shuffle": "experiment=shuffle dataset=coco_val2017 dataset.limit=500",
-    "Sensitivity": f"experiment=sensitivity dataset=coco_val2017 task.images=60 "
+    "Sensitivity": f"experiment=sensitivity dataset=coco_val2017 task.images=25 "
     f"task.corruptions={KINDS}",
-    "THumB": "experiment=judgments dataset=thumb",
+    "THumB": "experiment=judgments dataset=thumb dataset.limit=120",
 }
 HEAD = (
     *("task", "n", "best metric", "best control", "above it", "best of the language model"),
@@ -74,10 +75,10 @@ def rows(task: str, before: MeasuredResult, after: MeasuredResult) -> list[list[
             [
                 f"{task}: {titles.get(key, key)}",
                 f"{n:,}",
-                f"{one.best} {one.best_value:.3f}",
-                f"{one.control} {one.control_value:.3f}",
+                f"{one.best} {three(one.best_value)}",
+                f"{one.control} {three(one.control_value)}",
                 f"{len(above[0])} of {len(ranked)}",
-                f"{best.removesuffix(' (SmolLM2)')} {models[best]:.3f}",
+                f"{best.removesuffix(' (SmolLM2)')} {three(models[best])}",
                 f"{len(above[1])} of {len(ranked)}",
                 ", ".join(lost) or "–",
             ]
