@@ -223,8 +223,8 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
 
 def _is_banked(overrides: Sequence[str], config: DictConfig) -> bool:
     """Whether the score bank has scores of an item's benchmark; none of captions made here."""
-    entries = bank_files(config.metric.bank.folder, config.paths.data).values()
-    return not {f"dataset={entry.benchmark}" for entry in entries}.isdisjoint(overrides)
+    entries = bank_files(config.metric.bank.folder, config.paths.data)
+    return not {f"dataset={entry.benchmark}" for _, entry in entries}.isdisjoint(overrides)
 
 
 def _key(config: DictConfig) -> str | None:

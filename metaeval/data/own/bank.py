@@ -86,19 +86,20 @@ def read_entry(file: Path) -> BankEntry:
 
 def bank_files(
     folder: str | Path | None = None, data: str | Path | None = None
-) -> dict[Path, BankEntry]:
+) -> list[tuple[Path, BankEntry]]:
     """The files of scores that are described: those of a folder (default: `scores` in the data
-    folder), and those elsewhere in the data folder that metaeval's own descriptions name.
+    folder), and those elsewhere in the data folder that metaeval's own descriptions name. One file
+    can have several metrics.
 
     Raises InputError for a description that is not as it should be.
     """
     top = data_folder(data)
-    files: dict[Path, BankEntry] = {}
+    files: list[tuple[Path, BankEntry]] = []
     if folder is None and top is not None:
         folder = top / FOLDER
         described = map(read_entry, sorted(PUBLISHED.glob("*.yaml")))
-        files = {top / e.file: e for e in described if e.file and (top / e.file).exists()}
+        files = [(top / e.file, e) for e in described if e.file and (top / e.file).exists()]
     if folder is None:
-        return {}
+        return []
     tables = sorted(user_path(folder).glob("*.csv"))
-    return {file: read_entry(file) for file in tables if description_of(file) is not None} | files
+    return [(file, read_entry(file)) for file in tables if description_of(file)] + files

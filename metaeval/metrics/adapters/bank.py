@@ -46,7 +46,7 @@ class BankMetric(Metric):
         data: str | Path | None = None,
     ) -> None:
         entries = bank_files(folder, data)
-        known = list(dict.fromkeys(entry.metric for entry in entries.values()))
+        known = list(dict.fromkeys(entry.metric for _, entry in entries))
         if unknown := [name for name in only or () if name not in known]:
             raise ConfigError(f"metric.bank.only: '{unknown[0]}' not among {', '.join(known)}")
         top = data_folder(data)
@@ -59,7 +59,7 @@ class BankMetric(Metric):
                 higher_is_better=entry.higher_is_better,
                 answers=entry.answers,
             ): entry
-            for file, entry in entries.items()
+            for file, entry in entries
             if only is None or entry.metric in only
         }
         cited = (key for entry in self.entries.values() for key in entry.citation)
