@@ -85,8 +85,8 @@ tables: $(READY)
 
 matrix: $(READY)
 	$(BIN)/python -m metaeval experiment=trust hydra.run.dir=build/trust
-	sed '0,\|</head>|s||<style>section:not(#matrix),header,nav,.save,.question{display:none!important}</style></head>|' build/trust/report.html > build/trust/matrix.html
-	$(CHROMIUM) --window-size=1320,1040 --screenshot=build/trust/matrix.png file://$(CURDIR)/build/trust/matrix.html
+	sed '0,\|</head>|s||<style>section:not(#matrix),header,nav,.save,.question{display:none!important}*{max-width:none!important;overflow:visible!important}</style></head>|' build/trust/report.html > build/trust/matrix.html
+	$(CHROMIUM) --window-size=2340,1180 --screenshot=build/trust/matrix.png file://$(CURDIR)/build/trust/matrix.html
 	$(BIN)/python -m benchmarks.numbers.pictures build/trust/matrix.png docs/matrix.png trust-matrix
 
 # By the Python that is there, not by .venv: such a machine often has torch and no network.

@@ -616,10 +616,9 @@ CAPTIONED_BY = (
 
 
 def trust_uses(results: Sequence[Result]) -> str:
-    """At most six lines: the uses for which skill is shown, and those for which it is not."""
+    """At most six lines: the first uses for which skill is shown, and all for which it is not."""
     uses = results[0].read().extra("uses").records
     shown = [use for use in uses if use["shown"]]
-    shown.sort(key=lambda use: -use["skill_low"])
     tested = [use["use"] for use in uses if use["best"] is not None and not use["shown"]]
     lines = []
     for use in shown[: 5 if tested else 6]:
