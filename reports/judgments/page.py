@@ -76,12 +76,13 @@ def _charts(
     shown = list(scores.columns[:MOST_PANELS])
     words = np.array([len(text.split()) for text in captions["candidate"]])
     groups = pd.qcut(words, GROUPS, duplicates="drop") if len(set(words)) > 1 else words
+    by_length = pd.DataFrame({"words": words, "group": np.asarray(groups, dtype=object)})
     records = [
         {"line": name, "x": float(of["words"].mean()), "y": float(of["gap"].mean())}
         for name in shown
-        for _, of in pd.DataFrame({"words": words, "gap": gaps[name].to_numpy()})
-        .dropna()
-        .groupby(np.asarray(groups, dtype=object), sort=True)
+        for _, of in by_length.assign(gap=gaps[name].to_numpy())
+        .dropna(subset=["gap"])
+        .groupby("group", sort=True)
     ]
     for record in records:
         record["x_title"] = "words of the caption"

@@ -490,6 +490,18 @@ def test_the_page_has_the_captions_furthest_from_people(run: Path, tmp_path: Pat
     assert (tmp_path / "run/figures/by-rating.svg").is_file()
 
 
+def test_the_page_of_a_metric_that_does_not_score_every_caption(run: Path, tmp_path: Path) -> None:
+    """Its other captions count in the chart of residuals, and the table has a dash."""
+    shutil.copytree(run, tmp_path / "run")
+    scores = pd.read_parquet(run / "scores.parquet")
+    lacks = (scores["metric"] == "CIDEr") & (scores["caption"] < 5)
+    scores.assign(score=scores["score"].mask(lacks)).to_parquet(tmp_path / "run/scores.parquet")
+    html = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    assert "Residuals by length" in html
+    rows = html[html.index('<tbody id="cards-judged">') :].split("</tbody>")[0].split("</tr>")
+    assert sum(">–" in row for row in rows) == 5
+
+
 @pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
 def test_captions_are_sorted_and_searched_in_a_browser(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
