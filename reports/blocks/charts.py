@@ -322,7 +322,7 @@ def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
             stands_out = metric in print_style.style().highlight
             axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
             axes.set(xlabel="", ylabel="")
-            axes.tick_params(labelsize=8)
+            axes.tick_params(labelsize=8.5)
 
     def draw(width: float) -> Figure:
         _arrange(figure, panels, width, 1.6)
