@@ -30,7 +30,10 @@ DESCRIBED = {
 }
 IMAGES = ("1.jpg", "2.jpg")
 HUMAN = ("a dog", "a cat")
-MACHINES = ("dataset.systems=[Up-Down,Unified-VLP,VinVL-base,VinVL-large]",)
+MACHINES = (
+    "dataset.systems=[Up-Down,Unified-VLP,VinVL-base,VinVL-large]",
+    "dataset.dimensions=[total]",
+)
 DATASET = CaptionDataset("table", IMAGES, HUMAN, (HUMAN, HUMAN), IMAGES, HUMAN)
 
 
