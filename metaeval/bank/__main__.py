@@ -18,9 +18,10 @@ from metaeval.config import compose_config, load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.data.own.bank import read_entry
-from metaeval.data.own.score_files import ScoreFiles, read_scores
+from metaeval.data.own.score_files import ScoreFiles
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.metrics.adapters.bank import scores_metric
 from metaeval.readers.files import user_path
 
 
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
 def check_file(file: Path) -> int:
     """Print what a file would add to the bank; 1 where it covers nothing of its benchmark."""
     entry = read_entry(file)
-    scores = read_scores(file, [entry.column])
+    scores = scores_metric(file, entry).scores
     n = sum(not math.isnan(value) for (value,) in scores.scores.values())
     read = ", ".join(entry.reads) or "the caption alone"
     print(f"{file.name}: {entry.metric}, {n:,} captions with a score; reads {read}")

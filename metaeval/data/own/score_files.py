@@ -35,7 +35,8 @@ _NOT_SCORES = frozenset(
 _NUMERIC = re.compile(
     r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
 )
-_LEADING = re.compile(r"\s*([-+]?[0-9]+(?:\.[0-9]+)?)")  # "80 because …": judges' leading_number
+NUMBER = r"[-+]?\d+(?:\.\d+)?"  # in a model's answer
+LEADING = re.compile(rf"\A\s*({NUMBER})")  # "80 because …"
 # metrics whose columns are scores without being named, by letters and digits in lower case
 _PUBLISHED = frozenset(
     {
@@ -287,7 +288,7 @@ class _Reader:
         self.names.setdefault(name)
         cell = row.fields.get(field)
         if self.answers:
-            cell = found[1] if (found := _LEADING.match(str(cell))) else None
+            cell = float(found[1]) if (found := LEADING.search(str(cell))) else None
         value = number_or_nan(cell, path, row.where, field)
         of_item = self.scores.setdefault(item, {})
         if name not in of_item:

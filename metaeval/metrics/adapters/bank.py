@@ -19,6 +19,19 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 
 
+def scores_metric(file: Path, entry: BankEntry, data: str | Path | None = None) -> ScoresFileMetric:
+    """A file of the bank, read as its description says."""
+    top = data_folder(data)
+    return ScoresFileMetric(
+        file,
+        [entry.column],
+        entry.fields,
+        top / entry.captions if top and entry.captions else None,
+        higher_is_better=entry.higher_is_better,
+        answers=entry.answers,
+    )
+
+
 class BankMetric(Metric):
     """The scores of all metrics of the bank that have some of the dataset's images.
 
@@ -49,16 +62,8 @@ class BankMetric(Metric):
         known = list(dict.fromkeys(entry.metric for _, entry in entries))
         if unknown := [name for name in only or () if name not in known]:
             raise ConfigError(f"metric.bank.only: '{unknown[0]}' not among {', '.join(known)}")
-        top = data_folder(data)
         self.entries = {
-            ScoresFileMetric(
-                file,
-                [entry.column],
-                entry.fields,
-                top / entry.captions if top and entry.captions else None,
-                higher_is_better=entry.higher_is_better,
-                answers=entry.answers,
-            ): entry
+            scores_metric(file, entry, data): entry
             for file, entry in entries
             if only is None or entry.metric in only
         }

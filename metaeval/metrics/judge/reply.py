@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from metaeval.data.fields import check_id
+from metaeval.data.own.score_files import LEADING, NUMBER
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -154,7 +155,6 @@ def _logprobs(value: Any) -> str | None:
     return json.dumps(rows, ensure_ascii=False)
 
 
-_NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
 
 
@@ -212,14 +212,14 @@ class Number(PatternParser):
     """The whole answer is a number: " 70". Anything else cannot be parsed."""
 
     name = "number"
-    pattern = re.compile(rf"\A\s*({_NUMBER})\s*\Z")
+    pattern = re.compile(rf"\A\s*({NUMBER})\s*\Z")
 
 
 class LeadingNumber(PatternParser):
     """The answer begins with a number: "70/100", "80 because …"."""
 
     name = "leading_number"
-    pattern = re.compile(rf"\A\s*({_NUMBER})")
+    pattern = LEADING
 
 
 class Regex(PatternParser):

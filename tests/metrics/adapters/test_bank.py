@@ -124,6 +124,20 @@ def test_the_command_counts_what_a_file_covers(
         assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_file_is_checked_as_its_description_says_it_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other names of columns, and answers that begin with a score."""
+    described = {"fields": {"caption": "hyp"}, "column": "said", "answers": True}
+    file = bank_file(tmp_path / "bank", "judge", [], benchmark="valse", **described)
+    rows = [("1.jpg", "a dog", " 80 because"), ("2.jpg", "a cat", "none"), ("2.jpg", "a dog", "5")]
+    pd.DataFrame(rows, columns=["image_id", "hyp", "said"]).to_csv(file, index=False)
+    assert main(["check", str(file)]) == 0
+    assert "judge.csv: CLAIR, 2 captions with a score" in capsys.readouterr().out
+    done = scores(BankMetric(tmp_path / "bank"), ["a dog", "a cat", "a dog"], [0, 1, 1])
+    np.testing.assert_array_equal(done.scores[:, 0], [80, np.nan, 5])
+
+
 @pytest.mark.slow
 @pytest.mark.coco
 @pytest.mark.parametrize(("dataset", "tau"), [("flickr8k_expert", 53.03), ("composite", 63.45)])
