@@ -264,8 +264,7 @@ def histograms(
                 palette=dict(colours),
                 hue_order=list(colours),
             )
-            stands_out = metric in print_style.style().highlight
-            axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
+            _entitle(axes, metric)
             axes.set(xlabel="", ylabel="", yticks=[])
             axes.tick_params(axis="x", labelsize=8.5)
 
@@ -319,8 +318,7 @@ def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
                 shown = whole if len(whole) > 1 else [levels[0], levels[-1]]
                 ticks = [int(np.searchsorted(levels, value)) for value in shown]
                 axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
-            stands_out = metric in print_style.style().highlight
-            axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
+            _entitle(axes, metric)
             axes.set(xlabel="", ylabel="")
             axes.tick_params(labelsize=8.5)
 
@@ -330,6 +328,11 @@ def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
 
     title = "Scores by people's rating"
     return _chart("by-rating", title, draw, title, "Across: people's mean rating of a caption.")
+
+
+def _entitle(axes: Axes, metric: str) -> None:
+    stands_out = metric in print_style.style().highlight
+    axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
 
 
 def _arrange(figure: Figure, panels: npt.NDArray[Any], width: float, height: float) -> None:
