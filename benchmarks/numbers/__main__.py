@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.numbers.documents import Table, marked, rewritten, run_all
+from benchmarks.numbers.documents import Table, marked, rewritten, run_all, texts_of
 from benchmarks.numbers.pictures import save
 from benchmarks.numbers.tables import TABLES
 from metaeval.errors import ConfigError, MetaevalError
@@ -48,7 +48,7 @@ def main(
 
 
 def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code: Path) -> int:
-    places = {name: f for f, text in _documents(root).items() for name in marked(text, f)}
+    places = {name: f for f, text in texts_of(root).items() for name in marked(text, f)}
     chosen = _chosen(options, tables, places)
     if options.list:
         for table in chosen:
@@ -61,7 +61,7 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
     failed = [table.name for table in chosen if table not in made]
     bodies = {table.name: table.body(results) for table in made}
     stale = 0
-    for file, old in _documents(root).items():  # again: someone may have written while all ran
+    for file, old in texts_of(root).items():  # again: someone may have written while all ran
         new = rewritten(old, bodies)
         if new != old:
             lines = (text.splitlines(keepends=True) for text in (old, new))
@@ -78,12 +78,6 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
     if failed:
         print(f"metaeval: not made, a command failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed or (stale and options.check) else 0
-
-
-def _documents(root: Path) -> dict[Path, str]:
-    """The texts that may contain tables."""
-    files = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
-    return {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
 
 
 def _chosen(

@@ -86,6 +86,12 @@ class Table:
         return f"\n{text}\n\n"
 
 
+def texts_of(root: Path) -> dict[Path, str]:
+    """The documents that may contain tables."""
+    files = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
+    return {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
+
+
 def marked(text: str, file: Path) -> dict[str, str]:
     """Name → the text between its marks. InputError for marks that do not match."""
     bodies = {}

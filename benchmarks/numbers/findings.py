@@ -11,7 +11,16 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks.numbers.documents import Result, Table
-from benchmarks.numbers.writing import Places, head, row, three, times_100, title_of
+from benchmarks.numbers.writing import (
+    Cell,
+    Column,
+    Places,
+    interval,
+    metric_table,
+    row,
+    three,
+    times_100,
+)
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult
 
@@ -109,34 +118,33 @@ def rows_of(runs: Sequence[MeasuredResult], settings: Sequence[Setting]) -> list
     return sorted(known.values(), key=place)
 
 
+def marked_interval(setting: Setting) -> Cell:
+    """Value and interval of a column; bold where above the best control."""
+    shown = interval(setting.key, setting.places)
+
+    def cell(run: MeasuredResult, metric: MetricResult) -> str:
+        if setting.key not in metric.numbers.values:
+            return "–"
+        value, _, ends = shown(run, metric).partition(" ")
+        bold = "**" if is_above_control(run, metric.name, setting.key) else ""
+        return f"{bold}{value}{bold} {ends}"
+
+    return cell
+
+
 def table(settings: Sequence[Setting]) -> Callable[[Sequence[Result]], str]:
-    """A row a metric, a column a setting: value, interval; bold where above the best control."""
+    """A row a metric, a column a setting; how many items metrics have in the last row."""
+    columns = [Column(s.title, marked_interval(s), s.run) for s in settings]
+    of_metrics = metric_table(settings[0].key, columns, lambda _, m: m.name not in LEFT_OUT)
 
     def write(results: Sequence[Result]) -> str:
-        runs = [result.read() for result in results]
-        lines = head("", *(setting.title for setting in settings))
-        for metric in rows_of(runs, settings):
-            cells = []
-            for _, k, key, places in settings:
-                value = estimate_of(runs[k], metric.name, key)
-                if value is None:
-                    cells.append("–")
-                    continue
-                bold = "**" if is_above_control(runs[k], metric.name, key) else ""
-                ends = "" if value.low is None else f" [{places(value.low)}, {places(value.high)}]"
-                cells.append(f"{bold}{places(value.value)}{bold}{ends}")
-            lines.append(row(title_of(metric), *cells))
         counts = []
         for _, k, key, _ in settings:
-            ok = [
-                m
-                for m in runs[k].metrics
-                if m.ok and not m.column.control and key in m.numbers.values
-            ]
-            n = (m.numbers[key].n or m.numbers.facts.get("n") or 0 for m in ok)
+            ok = [m for m in results[k].read().metrics if m.ok and not m.column.control]
+            known = [m for m in ok if key in m.numbers.values]
+            n = (m.numbers[key].n or m.numbers.facts.get("n") or 0 for m in known)
             counts.append(f"{max(map(int, n)):,}")
-        lines.append(row("n, metrics", *counts))
-        return "\n".join(lines)
+        return f"{of_metrics(results)}\n{row('n, metrics', *counts)}"
 
     return write
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
-from benchmarks.numbers.documents import marked
+from benchmarks.numbers.documents import marked, texts_of
 from metaeval.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,8 +25,7 @@ FOOT = 22  # pixels
 
 def tables_in(root: Path) -> dict[str, str]:
     """Name → text of all marked tables of the documents."""
-    files = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
-    return {k: body for f in files for k, body in marked(f.read_text("utf-8"), f).items()}
+    return {k: body for f, text in texts_of(root).items() for k, body in marked(text, f).items()}
 
 
 def digest(body: str) -> str:

@@ -33,6 +33,7 @@ from metaeval.stats.significance.comparison import (
     against_best_control,
     compare,
     gap_differences,
+    with_intervals,
 )
 
 
@@ -400,10 +401,7 @@ class GroupedOutcomes:
         def tests(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
             """By swapping images, with intervals by resampling them."""
             resampled = [means[group].difference(a, b) for group, a, b in hypotheses]
-            return [
-                test._replace(low=interval.low, high=interval.high)
-                for test, interval in zip(self.swapped(hypotheses), resampled, strict=True)
-            ]
+            return with_intervals(self.swapped(hypotheses), resampled)
 
         compared = against_best_control(
             {

@@ -45,6 +45,7 @@ from metaeval.stats.significance.comparison import (
     gap_differences,
     replicates_needed,
     resampled_difference,
+    with_intervals,
 )
 
 MEAN, SHOWN = "mean", "mean of kinds that show something"
@@ -345,10 +346,7 @@ def against_controls(
         swapped = gap_differences(
             np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed, n=n
         )
-        return [
-            test._replace(low=ends.low, high=ends.high)
-            for test, ends in zip(swapped, map(resampled, hypotheses), strict=True)
-        ]
+        return with_intervals(swapped, map(resampled, hypotheses))
 
     def resampled(hypothesis: tuple[str, str, str]) -> PairTest:
         """The difference by resampling images."""

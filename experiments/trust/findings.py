@@ -19,7 +19,7 @@ from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
 from metaeval.stats.significance.comparison import ALPHA
 
 Word = Literal["shown", "not shown", "below", "cannot tell"]
-Outcome = Literal["shown", "not shown", "below", "cannot tell", "not counted"]
+Outcome = Literal[Word, "not counted"]
 Test = tuple[str, str, str]  # item, source, part
 
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption

@@ -233,15 +233,18 @@ def tiger_score(n: int) -> Any:
     return tuple(tiger(vectors[0], vectors[1], there(n, N_REGIONS)))
 
 
+TINY: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "vocab_size": 20,
+    "intermediate_size": 32,
+    "max_position_embeddings": 16,
+}
+
+
 def bert_encode(n: int) -> Any:
-    config = transformers.BertConfig(
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        vocab_size=20,
-        intermediate_size=32,
-        max_position_embeddings=16,
-    )
+    config = transformers.BertConfig(**TINY)
     encoder = TextEncoder.__new__(TextEncoder)
     encoder._network = on_device(transformers.BertModel(config).eval())
     return encoder.forward(
@@ -298,14 +301,7 @@ def language_model_training(n: int) -> Any:
 
 
 def causal_model(n: int) -> Any:
-    config = transformers.LlamaConfig(
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        vocab_size=20,
-        intermediate_size=32,
-        max_position_embeddings=16,
-    )
+    config = transformers.LlamaConfig(**TINY)
     return token_logs(on_device(transformers.LlamaForCausalLM(config).eval()), ids(n, N_WORDS))
 
 

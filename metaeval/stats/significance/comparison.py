@@ -13,7 +13,7 @@ Every "higher", "lower" and "not separated" of a run comes from here, in three s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -350,6 +350,12 @@ def compare_each(
         )
         for k, ((a, b), t) in enumerate(zip(pairs, tests, strict=True))
     ]
+
+
+def with_intervals(tests: Iterable[PairTest], intervals: Iterable[PairTest]) -> list[PairTest]:
+    """Tests with the intervals of others, in the same order: of the same differences."""
+    pairs = zip(tests, intervals, strict=True)
+    return [test._replace(low=other.low, high=other.high) for test, other in pairs]
 
 
 class ControlTest(NamedTuple):

@@ -105,7 +105,7 @@ def test_an_oracle_is_shown_for_every_use_that_is_tested(found: TrustRun) -> Non
 @pytest.mark.parametrize("metric", ["chance", "words", "leak"])
 def test_what_knows_nothing_is_shown_for_nothing(found: TrustRun, metric: str) -> None:
     """A random number, the length, and a metric that equals a blind control. The language model is
-    one but for language, which it may judge."""
+    one but for language, which it can judge."""
     made = of_uses(found, metric)
     assert set(made) == set(USES)
     if metric == "leak":
