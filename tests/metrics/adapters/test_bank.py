@@ -125,9 +125,10 @@ def test_the_command_counts_what_a_file_covers(
 
 
 def test_a_file_is_checked_as_its_description_says_it_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Other names of columns, and answers that begin with a score."""
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
     described = {"fields": {"caption": "hyp"}, "column": "said", "answers": True}
     file = bank_file(tmp_path / "bank", "judge", [], benchmark="valse", **described)
     rows = [("1.jpg", "a dog", " 80 because"), ("2.jpg", "a cat", "none"), ("2.jpg", "a dog", "5")]
