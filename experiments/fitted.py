@@ -38,9 +38,11 @@ def signature(name: str) -> str:
     return f"{name.lower().replace(' ', '-')}|ridge:{PENALTY:g}|folds:{FOLDS}|by:image|v:3"
 
 
-def as_scores(name: str) -> MetricScores:
-    """A fitted control as a row of a run, next to the metrics."""
-    return MetricScores(FAMILY, (column_of(name),), (signature(name),), "ok")
+def as_scores(name: str, predicted: Floats) -> MetricScores:
+    """A fitted control as a row of a run, next to the metrics, with its predictions [n]."""
+    return MetricScores(
+        FAMILY, (column_of(name),), (signature(name),), "ok", scores=predicted[:, None]
+    )
 
 
 def predictions(features: Floats, target: Floats, image: Ints, seed: int) -> Floats:

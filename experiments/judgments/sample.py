@@ -146,9 +146,8 @@ class Sample(NamedTuple):
 
 def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
     """The ratings, images, resampled images and parts of judged captions."""
-    images = sorted({j.image for j in judged.judged})
-    number = {image: k for k, image in enumerate(images)}
-    image = np.array([number[j.image] for j in judged.judged], dtype=np.int64)
+    image = image_numbers(judged)
+    n_images = len(np.unique(image))
     systems = sorted({j.system for j in judged.judged if j.system is not None})
     units = swap_units([j.system or "" for j in judged.judged], image, settings.swap)
     if settings.swap == "both" and not systems:  # each judged caption is swapped on its own
@@ -156,17 +155,24 @@ def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
     ratings = {}
     for name in judged.dimensions:
         row, value = judged.rows(name)
-        ratings[name] = Ratings(row, value, judged.means(name), image, len(images))
+        ratings[name] = Ratings(row, value, judged.means(name), image, n_images)
     return Sample(
         judged,
         image,
         units,
-        bootstrap_counts(len(images), settings.replicates, settings.seed),
+        bootstrap_counts(n_images, settings.replicates, settings.seed),
         tuple(systems),
         views_of(judged),
         ratings,
         np.array([not j.references for j in judged.judged], dtype=np.bool_),
     )
+
+
+def image_numbers(judged: Judgments) -> npt.NDArray[np.int64]:
+    """[n] The number of each judged caption's image, in the order of ids."""
+    images = sorted({j.image for j in judged.judged})
+    number = {image: k for k, image in enumerate(images)}
+    return np.array([number[j.image] for j in judged.judged], dtype=np.int64)
 
 
 def quoted_statistic(judged: Judgments) -> Correlation:
@@ -223,15 +229,18 @@ def write_judgments(out: Path, judged: Judgments, paths: Sequence[str | None]) -
     write_table(out / files.JUDGMENTS, pa.table(columns))
 
 
-def write_scores(out: Path, scored: Sequence[MetricScores]) -> None:
-    """caption, metric, score (NaN = could not be scored); the ok metrics, one after another."""
+def write_scores(
+    out: Path, scored: Sequence[MetricScores], fitted: Sequence[tuple[str, Floats]]
+) -> None:
+    """caption, metric, score (NaN = could not be scored); the ok metrics, one after another, and
+    then the predictions of fitted controls."""
     parts = [
         (column.name, values)
         for s in scored
         if s.scores is not None
         for column, values in zip(s.columns, s.scores.T, strict=True)
     ]
-    write_score_columns(out, "caption", parts)
+    write_score_columns(out, "caption", [*parts, *fitted])
 
 
 def write_score_columns(

@@ -11,18 +11,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.fitted import (
-    FAMILY,
-    IMAGE,
-    REFERENCES,
-    TEXT,
-    column_of,
-    image_features,
-    predictions,
-    reference_features,
-    signature,
-    text_features,
-)
+from metaeval.experiments.fitted import FAMILY, column_of, predictions, signature
 from metaeval.experiments.judgments.agreement import (
     EPSILON,
     Estimates,
@@ -34,6 +23,7 @@ from metaeval.experiments.judgments.agreement import (
     system_accuracy,
     system_means,
 )
+from metaeval.experiments.judgments.fitted import FittedControls
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
     Columns,
@@ -126,13 +116,13 @@ _SYSTEMS = (
 def statistics(
     judged: Judgments,
     scored: Sequence[MetricScores],
+    fitted: FittedControls,
     config: DictConfig,
     settings: JudgmentSettings,
 ) -> MeasuredResult:
     """Agreement of every metric with people, and the tests between metrics."""
     sample, columns = sample_of(judged, settings), Columns.of(scored)
-    features = features_of(judged, text_alone=settings.fitted == "text") if settings.fitted else {}
-    made = [Dimension(name, sample, columns, features, settings) for name in sample.ratings]
+    made = [Dimension(name, sample, columns, fitted, settings) for name in sample.ratings]
     values: dict[str, Estimates] = {}
     for dimension in made:
         for name, of_column in dimension.values.items():
@@ -175,7 +165,7 @@ def statistics(
                     values=values[name], facts=_facts_of(made[0].fitted[name].scores, sample)
                 ),
             )
-            for name in features
+            for name in fitted.features
         ),
         comparisons={k: each for dimension in made for k, each in dimension.comparisons().items()},
         controls={k: each for dimension in made for k, each in dimension.controls().items()},
@@ -211,7 +201,7 @@ class Dimension:
         name: str,
         sample: Sample,
         columns: Columns,
-        features: Mapping[str, Floats],
+        fitted: FittedControls,
         settings: JudgmentSettings,
     ) -> None:
         self.name, self.sample, self.settings = name, sample, settings
@@ -230,16 +220,16 @@ class Dimension:
                 )
                 self.values[column.name] |= further
         self.fitted = {
-            control: RankedScores(
-                control, predictions(of, self.given.mean, sample.image, settings.seed)
-            )
-            for control, of in features.items()
+            control: RankedScores(control, predicted)
+            for control, predicted in fitted.predicted[name].items()
         }
         for control, column in self.fitted.items():
             self.values[control] = self._agreement(column)
             for view in sample.views:  # on a part of the captions it is fitted there
                 ratings = np.where(view.captions, self.given.mean, np.nan)
-                of_part = predictions(features[control], ratings, sample.image, settings.seed)
+                of_part = predictions(
+                    fitted.features[control], ratings, sample.image, settings.seed
+                )
                 self.values[control] |= of_view(
                     RankedScores(control, of_part),
                     self.given,
@@ -419,23 +409,6 @@ class _ScoreStatistic(Resampled):
         value, replicates = self.compute(column, given, self.dimension.sample)
         n = int((~np.isnan(column[given.row])).sum())
         return ResampledValue(value, replicates, given.images_of(column), n)
-
-
-def features_of(judged: Judgments, *, text_alone: bool = False) -> Mapping[str, Floats]:
-    """Fitted control → features [n, k]: of the caption, its references, the annotated objects.
-
-    A control whose features no caption has is left out. NaN where one caption's are missing.
-    """
-    captions = [j.candidate for j in judged.judged]
-    of_text = {TEXT: text_features(judged.dataset, captions, judged.image_index)}
-    if text_alone:
-        return of_text
-    features = {
-        **of_text,
-        REFERENCES: reference_features([j.references or () for j in judged.judged]),
-        IMAGE: image_features(judged.dataset, judged.image_index),
-    }
-    return {name: table for name, table in features.items() if table is not None}
 
 
 class PeopleAgreement(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
@@ -18,6 +18,7 @@ from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
+from metaeval.experiments.judgments.fitted import FittedControls, fitted_controls
 from metaeval.experiments.judgments.sample import (
     JudgmentSettings,
     row_counts,
@@ -45,7 +46,12 @@ from metaeval.scoring import MetricScores
 
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
 
-Scores = list[MetricScores]
+
+class Scores(NamedTuple):
+    """The scores of the judged captions, and what the fitted controls are and predict."""
+
+    metrics: list[MetricScores]
+    fitted: FittedControls
 
 
 class HumanCorrelation(MetricExperiment[Judgments, Scores]):
@@ -133,11 +139,12 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     def score(self, data: Judgments, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
         captions = judged_captions(data)
         results = score_all(metrics.values(), data.dataset, captions, record.config)
-        write_scores(record.out, results)
-        return results
+        fitted = fitted_controls(data, self.fitted, record.config.stats.seed)
+        write_scores(record.out, results, fitted.columns())
+        return Scores(results, fitted)
 
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
+        return [Pass(scored) for scored in scores.metrics]
 
     def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> MeasuredResult:
         stats = record.config.stats
@@ -151,7 +158,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             fitted=self.fitted,
         )
         return stored_result(
-            lambda: statistics(data, scores, record.config, settings),
+            lambda: statistics(data, scores.metrics, scores.fitted, record.config, settings),
             data.dataset,
             self.passes(scores),
             record,

@@ -39,6 +39,7 @@ from metaeval.runs import files
 from metaeval.runs.files import csv_text
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL
 from metaeval.scoring import MetricScores
+from metaeval.stats.resampling.items import Floats
 
 
 class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
@@ -144,6 +145,8 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
     ) -> list[MetricScores]:
         captions = paired_captions(data)
         results = score_all(metrics.values(), data.dataset, captions, record.config)
+        if self.fitted:
+            results.append(as_scores(TEXT, fitted_text(data, captions, record.config.stats.seed)))
         higher = {c.name: c.higher_is_better for s in results for c in s.columns}
         scores = pair_scores(results, len(data))
         write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
@@ -165,11 +168,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
             ties=self.ties,
         )
         refine = None if self.refine is None else RefineBy(self.refine, self.bins)
-        table = pair_scores(scores, len(data))
-        if self.fitted:
-            scores = [*scores, as_scores(TEXT)]
-            table[TEXT] = fitted_text(data, stats.seed)
-        result = statistics(data, scores, table, settings, refine)
+        result = statistics(data, scores, pair_scores(scores, len(data)), settings, refine)
         write_accuracies(record.out, result.extra("accuracies"))
         return result
 
@@ -209,24 +208,18 @@ def pair_scores(results: Sequence[MetricScores], n: int) -> dict[str, PairScores
     return scores
 
 
-def fitted_text(pairs: CaptionPairs, seed: int) -> PairScores:
-    """How true each caption looks without image and references, fitted on other images' pairs.
+def fitted_text(pairs: CaptionPairs, captions: pd.DataFrame, seed: int) -> Floats:
+    """[n] How true each of the `paired_captions` looks without image and references, fitted on
+    other images' pairs.
 
     A control of the references or of the image alone has nothing to tell: both captions of a pair
     have the same, and so the same prediction.
     """
-    roles = [[p.true for p in pairs.pairs], [p.false for p in pairs.pairs]]
-    if pairs.triplets:
-        roles.append([p.paraphrase or "" for p in pairs.pairs])
-    captions = [caption for role in roles for caption in role]
-    place = np.tile(np.asarray(pairs.image_index, dtype=np.intp), len(roles))
+    roles = len(captions) // len(pairs)
     photograph = np.unique([p.image for p in pairs.pairs], return_inverse=True)[1]
-    target = np.repeat([1.0, 0.0, 1.0][: len(roles)], len(pairs))
-    features = text_features(pairs.dataset, captions, place)
-    values = np.split(
-        predictions(features, target, np.tile(photograph, len(roles)), seed), len(roles)
-    )
-    return PairScores(values[0], values[1], values[2] if pairs.triplets else None)
+    features = text_features(pairs.dataset, list(captions[CAPTION]), captions[ITEM].to_numpy())
+    target = np.repeat([1.0, 0.0, 1.0][:roles], len(pairs))
+    return predictions(features, target, np.tile(photograph, roles), seed)
 
 
 def write_pairs(out: Path, pairs: CaptionPairs) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.fitted import FAMILY, TEXT, as_scores, predictions, text_features
+from metaeval.experiments.fitted import FAMILY, predictions, text_features
 from metaeval.experiments.graded.statistics import matrix
 from metaeval.experiments.means import Means
 from metaeval.experiments.sensitivity.combinations import (
@@ -57,7 +57,7 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
-from metaeval.runs.records import HUMAN, IMAGE_ID, METRIC, REFERENCES
+from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SET
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
@@ -85,14 +85,12 @@ def statistics(
     config: DictConfig,
     sets: Sets,
     refine: bool = False,
-    fitted: bool = False,
 ) -> MeasuredResult:
     """The result of a run, from its captions.parquet, references.parquet and scores.parquet.
 
     `sets` are the corruptions in the order of their levels. Resampled are images, the same for all;
     p-values are Holm-corrected over all metrics and sets. With `refine`, each cell has its numbers
-    also on images on which the controls are balanced. With `fitted`, a control fitted to what
-    harms is one of the columns.
+    also on images on which the controls are balanced.
     """
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
@@ -105,9 +103,6 @@ def statistics(
     fluency = _first_column(tables, results, LANGUAGE_MODEL)
     texts = CaptionsBySet(captions, images, names)
     sorts = _sorts(out, texts, applied, sets)
-    if fitted:
-        results = [*results, as_scores(TEXT)]
-        tables[TEXT] = fitted_text(dataset, texts.table, applied, sets, config.stats.seed)
     profiles = {
         name: profile(table, sets, counts, fluency, texts, confidence)
         for name, table in tables.items()
@@ -355,14 +350,8 @@ def _refine(
             cells[entry.set] = cells[entry.set]._replace(refined=estimate_of(auc))
 
 
-def fitted_text(
-    dataset: CaptionDataset,
-    texts: npt.NDArray[np.object_],
-    applied: npt.NDArray[np.bool_],
-    sets: Sets,
-    seed: int,
-) -> Floats:
-    """The fitted control, [n_images, 1 + n_sets]: how harmless each caption looks by its text.
+def fitted_text(dataset: CaptionDataset, captions: pd.DataFrame, sets: Sets, seed: int) -> Floats:
+    """[n] The fitted control: how harmless each row of captions.parquet looks by its text.
 
     It is fitted on the captions of other images; NaN where nothing was changed.
 
@@ -370,18 +359,20 @@ def fitted_text(
     for the human caption, which counts once for each of the image's harmful ones. A control of the
     references or of the image alone has nothing to tell: all captions of an image have the same.
     """
-    image, place = np.nonzero(applied)
-    harmful = np.array([False, *(entry.expected == "lower" for entry in sets)])
-    captions = [str(texts[i, k]) for i, k in zip(image.tolist(), place.tolist(), strict=True)]
-    features = text_features(dataset, captions, image)
-    human = np.flatnonzero(place == 0)
-    times = (applied & harmful).sum(axis=1)[image[human]] - 1
+    image_of_row = pd.factorize(captions[IMAGE_ID])[0]
+    changed = np.flatnonzero(captions[APPLIED])
+    changed = changed[np.argsort(image_of_row[changed], kind="stable")]
+    made = captions.iloc[changed]
+    image = image_of_row[changed]
+    harms = made[SET].isin([e.set for e in sets if e.expected == "lower"]).to_numpy()
+    features = text_features(dataset, list(made[CAPTION]), image)
+    human = np.flatnonzero(made[SET] == HUMAN)
+    times = np.bincount(image, harms, len(dataset)).astype(int)[image[human]] - 1
     rows = np.concatenate([np.arange(len(image)), np.repeat(human, np.maximum(times, 0))])
-    target = np.where(harmful[place], 0.0, 1.0)
-    values = predictions(features[rows], target[rows], image[rows], seed)
-    table = np.full(applied.shape, np.nan)
-    table[image, place] = values[: len(image)]
-    return table
+    predicted = predictions(features[rows], np.where(harms, 0.0, 1.0)[rows], image[rows], seed)
+    values = np.full(len(captions), np.nan)
+    values[changed] = predicted[: len(image)]
+    return values
 
 
 class PairedMeans:

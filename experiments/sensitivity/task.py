@@ -15,6 +15,7 @@ from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.fitted import TEXT, as_scores
 from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
@@ -26,7 +27,7 @@ from metaeval.experiments.record import (
 )
 from metaeval.experiments.scores import score_all, write_scores
 from metaeval.experiments.sensitivity.combinations import kind_of, suite
-from metaeval.experiments.sensitivity.statistics import statistics
+from metaeval.experiments.sensitivity.statistics import fitted_text, statistics
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt, checked
 from metaeval.results.measured import MeasuredResult
@@ -115,6 +116,9 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
     ) -> list[MetricScores]:
         captions = files.read_table(record.out / files.CAPTIONS)
         results = score_all(metrics.values(), data, captions, record.config)
+        if self.fitted:
+            sets, seed = record.info.corruptions or (), record.config.stats.seed
+            results.append(as_scores(TEXT, fitted_text(data, captions, sets, seed)))
         write_scores(record.out, captions, results)
         forget_texts()
         return results
@@ -126,9 +130,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
         sets = record.info.corruptions or ()
-        return statistics(
-            record.out, data, scores, record.config, sets, refine=self.refine, fitted=self.fitted
-        )
+        return statistics(record.out, data, scores, record.config, sets, refine=self.refine)
 
     def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)

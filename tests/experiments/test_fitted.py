@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaeval.data.dataset import CaptionDataset
@@ -12,9 +13,10 @@ from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.experiments.fitted import TEXT, predictions, reference_features, text_features
 from metaeval.experiments.pairs.outcomes import TRUE
 from metaeval.experiments.pairs.statistics import key_of
-from metaeval.experiments.pairs.task import fitted_text as fitted_pairs
+from metaeval.experiments.pairs.task import fitted_text as fitted_pairs, paired_captions
 from metaeval.experiments.sensitivity.statistics import fitted_text as fitted_sets
 from metaeval.results.run import CorruptionInfo
+from metaeval.runs.records import HUMAN
 from tests.shared import run_here, write_lines
 
 NOUNS = ("dog", "cat", "bus", "horse", "plate", "tree", "boat", "clock", "bench", "kite")
@@ -41,8 +43,9 @@ def test_a_mark_of_falsehood_is_found_on_other_images(tmp_path: Path) -> None:
     """“while” stands in every false caption. Without it there is nothing to find: of 120 pairs a
     share in [.35, .65] is right (3.3 standard errors)."""
     for mark, low, high in ((" while", 0.97, 1.0), ("", 0.35, 0.65)):
-        scores = fitted_pairs(load_pairs_table(pairs_file(tmp_path, mark)), seed=0)
-        assert low <= (scores.true > scores.false).mean() <= high
+        pairs = load_pairs_table(pairs_file(tmp_path, mark))
+        true, false = np.split(fitted_pairs(pairs, paired_captions(pairs), seed=0), 2)
+        assert low <= (true > false).mean() <= high
 
 
 def test_no_control_of_references_or_images_can_tell_a_pair(tmp_path: Path) -> None:
@@ -61,7 +64,9 @@ def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
     )  # fmt: skip
     fitted = result.metric(TEXT)
     assert fitted.column.control
-    assert fitted.numbers.value(key_of(TRUE)) > 0.97
+    scores = pd.read_parquet(tmp_path / "OUT/scores.parquet")
+    written = scores[scores["metric"] == TEXT]
+    assert fitted.numbers.value(key_of(TRUE)) == (written["true"] > written["false"]).mean() > 0.97
     against = result.controls[key_of(TRUE, "random")]
     assert (against.control, against.above) == (TEXT, ())
 
@@ -74,8 +79,14 @@ def test_what_harms_is_found_on_other_images(mark: str) -> None:
     human = tuple(sentence(rng) for _ in ids)
     dataset = CaptionDataset("toy", ids, human, tuple((sentence(rng),) for _ in ids), ids, human)
     texts = np.array([[h, sentence(rng), sentence(rng, mark)] for h in human], dtype=object)
-    applied = np.ones(texts.shape, dtype=bool)
-    applied[:10, 2] = False  # not changed: no score
+    captions = pd.DataFrame(
+        {
+            "image_id": ids * 3,
+            "set": np.repeat([HUMAN, "same", "lower"], 100),
+            "caption": texts.T.ravel(),
+            "applied": np.arange(300) < 290,
+        }
+    )
     sets = [
         CorruptionInfo(
             set=expected, name=expected, kind="words", expected=expected, n=100, n_applied=100,
@@ -83,9 +94,10 @@ def test_what_harms_is_found_on_other_images(mark: str) -> None:
         )
         for expected in ("same", "lower")
     ]  # fmt: skip
-    table = fitted_sets(dataset, texts, applied, sets, seed=0)
-    assert np.array_equal(np.isnan(table), ~applied)
-    harm, harmless = (table[10:, 0] > table[10:, 2]).mean(), (table[:, 0] > table[:, 1]).mean()
+    values = fitted_sets(dataset, captions, sets, seed=0)
+    assert np.isnan(values).tolist() == [False] * 290 + [True] * 10  # not changed: no score
+    people, same, lower = np.split(values, 3)
+    harm, harmless = (people[:90] > lower[:90]).mean(), (people > same).mean()
     # the harmless one looks like the human caption, whatever is found: .5 within 3.6 errors
     assert 0.32 < harmless < 0.68
     assert harm > 0.95 if mark else 0.3 < harm < 0.7

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from metaeval.experiments.forced_choice.statistics import GroupedOutcomes
+from metaeval.experiments.judgments.fitted import FittedControls
 from metaeval.experiments.judgments.sample import (
     Columns,
     JudgmentSettings,
@@ -89,7 +90,7 @@ def controls_of(
         replicates=len(counts), confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
     )
     columns = Columns([*ranked, *blind], ranked, blind)
-    return Dimension("x", sample, columns, {}, settings).controls()
+    return Dimension("x", sample, columns, FittedControls({}, {"x": {}}), settings).controls()
 
 
 def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() -> None:

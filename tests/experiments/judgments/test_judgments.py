@@ -301,6 +301,10 @@ def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: 
     fitted = result.metric("Fitted text")
     assert abs(result.metric("Length").numbers.value("pearson")) < 0.2
     assert fitted.numbers.value("pearson") > 0.9
+    scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES)
+    written = scores.loc[scores["metric"] == "Fitted text", "score"]
+    r = stats.pearsonr(written, [line["human"][0] for line in lines]).statistic
+    assert fitted.numbers.value("pearson") == pytest.approx(r, abs=1e-12)
     assert fitted.column.control
     against = result.controls[result.declared[0].key]
     assert (against.control, against.above) == ("Fitted text", ())
