@@ -20,6 +20,7 @@ from benchmarks.numbers.writing import (
     head,
     interval,
     metric_table,
+    p_value,
     printed_value,
     published,
     row,
@@ -771,7 +772,9 @@ OTHER_TABLES = (
         metric_table(
             "pearson_M2",
             lambda run: [
-                Column(m.title, (interval if m.key == "pearson_M2" else value)(m.key, three))
+                Column(m.title, interval(m.key, three))
+                if m.key == "pearson_M2"
+                else Column(m.title, value(m.key, p_value if m.unit == "p" else three))
                 for m in run.declared
             ],
         ),

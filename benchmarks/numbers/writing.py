@@ -46,6 +46,11 @@ def head(*names: str) -> list[str]:
     return [row(*names), f"|---|{'---:|' * (len(names) - 1)}"]
 
 
+def p_value(value: float | None) -> str:
+    """As `three`, and never zero."""
+    return "&lt;.001" if value is not None and value < 0.001 else three(value)
+
+
 def value(key: str, places: Places = three) -> Cell:
     return lambda _, metric: places(metric.numbers.value(key))
 

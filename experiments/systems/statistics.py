@@ -92,7 +92,9 @@ def statistics(
     """Every metric against every column of people, in every set of systems."""
     made = dict(_agreements(table, stats, alpha))
     main = {m: each for m, each in made.items() if m.key == f"{R}_{m.group}"}
-    p_values = {m: Measure(f"p_{m.group}", "p", best="neither", group=m.group) for m in main}
+    p_values = {
+        m: Measure(f"p_{m.group}", "p", unit="p", best="neither", group=m.group) for m in main
+    }
     ranked = [name for name in table.metrics if name not in table.controls]
     values = {
         name: {measure.key: each.estimate(name) for measure, each in made.items()}

@@ -27,7 +27,7 @@ class Measure:
         Whether the page and the printout show it.
     unit
         "share" (in [0, 1], shown as a percentage), "score" (three decimals), "percent" (a
-        correlation times 100, as the field prints it) or "count".
+        correlation times 100, as the field prints it), "count" or "p" (a p-value).
     best
         Which value is better; "neither" for what describes the data: it is never marked.
     group
@@ -38,7 +38,7 @@ class Measure:
     key: str
     title: str
     shown: bool = True
-    unit: Literal["share", "score", "percent", "count"] = "score"
+    unit: Literal["share", "score", "percent", "count", "p"] = "score"
     best: Literal["highest", "lowest", "neither"] = "highest"
     group: str = ""
 

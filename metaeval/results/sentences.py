@@ -163,6 +163,8 @@ def text_of(measure: Measure, estimate: Estimate) -> str:
 
     >>> text_of(Measure("a", "A", unit="share"), Estimate(value=0.612))
     '61.2'
+    >>> text_of(Measure("p", "p", unit="p"), Estimate(value=0.0004))
+    '<0.001'
     """
     return _text(measure, estimate.value)
 
@@ -210,6 +212,8 @@ def _text(measure: Measure, value: float | None) -> str:
         return "–"
     if measure.unit == "count":
         return f"{value:,.0f}"
+    if measure.unit == "p":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
     scale, digits = {"share": (100, 1), "percent": (1, 1), "score": (1, 3)}[measure.unit]
     text = f"{scale * value:.{digits}f}"
     if float(text) == 0:
