@@ -12,7 +12,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -276,6 +276,11 @@ def is_number(value: Any) -> TypeGuard[float]:
         return False
 
 
+def reads_as_number(value: Any) -> bool:
+    """Whether a value is a number, or a text of one in ASCII digits."""
+    return is_number(value) or (isinstance(value, str) and bool(_NUMBER.fullmatch(value.strip())))
+
+
 def read_number(
     value: Any,
     file: Path,
@@ -287,11 +292,13 @@ def read_number(
     whole: bool = False,
 ) -> float:
     """A finite number in low…high, written in ASCII digits, or an InputError that names it."""
-    number = math.nan
-    if is_number(value) or (isinstance(value, str) and _NUMBER.fullmatch(value.strip())):
-        number = float(value)
+    number = float(value) if reads_as_number(value) else math.nan
     if not math.isfinite(number):
-        remedy = "; write 1234 or 1.234, without a comma" if "," in str(value) else ""
+        remedy = ""
+        if isinstance(value, Mapping):
+            remedy = f"; it is an object: name what is in it, as COLUMN.{next(iter(value), 'NAME')}"
+        elif "," in str(value):
+            remedy = "; write 1234 or 1.234, without a comma"
         problem = f"{value!r:.60} is not a number{remedy}"
         raise InputError(problem, file=file, record=where, field=field)
     if not low <= number <= high:

@@ -240,6 +240,22 @@ def test_wide_ratings_are_raters_of_one_dimension(
     assert named.dimensions == ("rater1", "rater2")
 
 
+def test_ratings_that_are_not_recognised_are_named(tmp_path: Path) -> None:
+    """Columns of other names, and an object of ratings: what a reader may write instead works."""
+    path = tmp_path / "t.csv"
+    path.write_text("image_id,caption,r1,r2\n1.jpg,a dog,1,2\n2.jpg,a cat,4,5\n")
+    with pytest.raises(InputError, match=r"dataset\.raters=\[r1,r2\] where .*=\[r1,r2\] where"):
+        load_table(path, image_source="other")
+    (first, _) = load_table(path, raters=["r1", "r2"], image_source="other").judged
+    assert first.human == {"human": (1, 2)}
+    nested = tmp_path / "t.jsonl"
+    nested.write_text('{"image_id": "1.jpg", "candidate": "a dog", "human": {"ann": 3}}\n')
+    with pytest.raises(InputError, match=r"an object: name what is in it, as COLUMN\.ann"):
+        load_table(nested, image_source="other")
+    (only,) = load_table(nested, fields={"human": "human.ann"}, image_source="other").judged
+    assert only.human == {"human": (3,)}
+
+
 def test_every_loader_recognises_the_same_names(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -26,7 +26,7 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
 from metaeval.readers.files import read_json, user_path
-from metaeval.readers.tables import check_name, read_list, read_number
+from metaeval.readers.tables import check_name, read_list, read_number, reads_as_number
 
 log = logging.getLogger(__name__)
 
@@ -198,8 +198,7 @@ class _RecordReader:
                 record["human"] = any(wrong) != self.higher_is_better
             if not self.n_read:
                 self.has_raters = "rater" in record
-                hint = " (dataset.fields says what they are called, dataset.human names ratings)"
-                require_columns(record, required, self.path, where, hint)
+                require_columns(record, required, self.path, where, _hint(record, required))
             self.n_read += 1
             require_fields(record, required, self.path, where)
             if (caption := self._caption(record, where)) is not None:
@@ -261,6 +260,19 @@ class _RecordReader:
             number = read_number(one if label is None else label, self.path, where, column)
             ratings.append(number if self.higher_is_better else 0.0 - number)
         return tuple(ratings)
+
+
+def _hint(record: Mapping[str, Any], known: Sequence[str]) -> str:
+    """What names columns, and the columns of numbers that may be ratings."""
+    hint = "dataset.fields says what they are called, dataset.human names ratings"
+    free = [c for c in record if c not in (*known, "system") and reads_as_number(record[c])]
+    if len(free) > 1:
+        listed = ",".join(free)
+        hint += (
+            f"; {', '.join(free)} hold numbers: dataset.raters=[{listed}] where each is a person, "
+            f"dataset.human=[{listed}] where each is a dimension"
+        )
+    return f" ({hint})"
 
 
 def _wide_raters(table: Table, notes: list[str]) -> list[str] | None:
