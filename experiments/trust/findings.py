@@ -24,8 +24,45 @@ Test = tuple[str, str, str]  # item, source, part
 
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
 BLIND = ("length", "random")  # of the scores that every attack runs on
-MADE = "nobody: the captions were made worse"
 LONG = 30  # words of a mean caption from which battles are about long captions
+CHOICE = "agreement with people's choice"
+RATED: Mapping[str, Any] = {"judged": "people's ratings"}
+IN_ORDER: Mapping[str, Any] = {"ceiling_is": "every pair in order"}
+MADE: Mapping[str, Any] = {"judged": "nobody: the captions were made worse", "corrupted": True}
+# what a number is, who judged, and what the best value is: fields of findings, by source
+SOURCES: Mapping[str, Mapping[str, Any]] = {
+    "graded.order": {
+        "measure": "share of pairs of versions of one caption in order", **MADE, **IN_ORDER
+    },
+    "pairs.kinds": {
+        "measure": "share of pairs with the true caption higher",
+        "judged": "the benchmark's authors",
+    },
+    "forced_choice.direct": {"measure": CHOICE},
+    "forced_choice.consensus": {"measure": CHOICE},
+    "forced_choice.one_reference": {"measure": CHOICE},
+    "judgments.correlation": {**RATED, "ceiling_is": "the mean rating"},
+    "judgments.with_people": {**RATED, "ceiling_is": "the mean rating"},
+    "judgments.pairs": {
+        "measure": "pairs of captions of an image in order, or tied as by people",
+        **RATED, **IN_ORDER,
+    },
+    "judgments.systems": {"measure": "share of pairs of systems in order", **RATED, **IN_ORDER},
+    "systems.correlation": {"measure": "r over systems", "ceiling_is": "a correlation of 1"},
+    "sensitivity.rewrites": {
+        "measure": "how often a rewrite scores above a harmful near-copy",
+        "ceiling_is": "always", **MADE,
+    },
+    "sensitivity.kinds": {
+        "measure": "how often the human caption scores higher", "ceiling_is": "always", **MADE
+    },
+    "arena.agreement": {"measure": "agreement with the winners of battles", "judged": "people"},
+    "arena.long": {"measure": "agreement with the winners of battles", "judged": "people"},
+    "attack.resists": {
+        "measure": "share of images on which the search failed", **MADE,
+        "ceiling_is": "never fooled", "corrupted": False,
+    },
+}  # fmt: skip
 Example = Mapping[str, Any]  # image_id, better, worse, and the metric's score of both
 
 
@@ -145,14 +182,12 @@ def _against_control(
     key: str,
     source: str,
     part: str,
-    measure: str,
-    judged: str,
     examples: Mapping[str, Sequence[Example]] | None = None,
     **more: Any,
 ) -> Iterator[Finding]:
     """The comparison of every metric with the best control by a measure of a result.
 
-    `examples` are those of each metric; `more` are fields of the findings.
+    `examples` are those of each metric; `more` are fields besides those of the source.
     """
     against = result.controls.get(key)
     compared = {} if against is None else {c.a: c for c in against.comparisons}
@@ -163,43 +198,29 @@ def _against_control(
         if value.value is None or one.difference.value is None:
             continue
         yield Finding(
-            source,
-            part,
-            metric.name,
-            measure,
-            judged,
-            value,
-            one.b,
-            value.value - one.difference.value,
-            one.difference,
-            result.metric(one.b).numbers[key],
+            source=source,
+            part=part,
+            metric=metric.name,
+            value=value,
+            control=one.b,
+            control_value=value.value - one.difference.value,
+            difference=one.difference,
+            of_control=result.metric(one.b).numbers[key],
             examples=tuple((examples or {}).get(metric.name, ())),
-            **more,
+            **{**SOURCES[source], **more},
         )
 
 
 def _graded(result: MeasuredResult) -> Iterator[Finding]:
-    yield from _against_control(
-        result,
-        "pairwise_accuracy",
-        "graded.order",
-        result.experiment,
-        "share of pairs of versions of one caption in order",
-        MADE,
-        ceiling_is="every pair in order",
-        corrupted=True,
-    )
+    yield from _against_control(result, "pairwise_accuracy", "graded.order", result.experiment)
 
 
 def _pairs(result: MeasuredResult) -> Iterator[Finding]:
     main = result.declared[0].key
-    measure = "share of pairs with the true caption higher"
     for key in result.controls:
         if key.startswith(f"{main}_"):
             kind = key.removeprefix(f"{main}_")
-            yield from _against_control(
-                result, key, "pairs.kinds", kind, measure, "the benchmark's authors"
-            )
+            yield from _against_control(result, key, "pairs.kinds", kind)
 
 
 def _forced_choice(result: MeasuredResult) -> Iterator[Finding]:
@@ -216,12 +237,17 @@ def _forced_choice(result: MeasuredResult) -> Iterator[Finding]:
             sources.append("one_reference")
         for source in sources:
             yield from _against_control(
-                result, measure.key, f"forced_choice.{source}", category, _agreement(n), judged
+                result,
+                measure.key,
+                f"forced_choice.{source}",
+                category,
+                measure=_agreement(n),
+                judged=judged,
             )
 
 
 def _agreement(n: int) -> str:
-    return f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
+    return f"{CHOICE}, {n} reference{'s' * (n != 1)}"
 
 
 def _numbers_of_references(result: MeasuredResult) -> list[int]:
@@ -235,7 +261,6 @@ def _judgments(result: MeasuredResult) -> Iterator[Finding]:
     rows = (extra.records for extra in result.extras if extra.name == MEAN_RATING)
     reached = {one["key"]: one["value"] for records in rows for one in records}
     people = any("_without Human" in measure.key for measure in result.declared)
-    judged = "people's ratings"
     for dimension in dimensions(result):
         key = key_of(result, statistic, dimension)
         yield from _against_control(
@@ -243,20 +268,13 @@ def _judgments(result: MeasuredResult) -> Iterator[Finding]:
             key,
             f"judgments.{'with_people' if people else 'correlation'}",
             dimension,
-            f"{statistic} with people",
-            judged,
+            measure=f"{statistic} with people",
             ceiling=reached.get(key, 1.0),
-            ceiling_is="the mean rating",
         )
-    main, in_order = main_dimension(result), "every pair in order"
-    for name, source, measure in (
-        ("accuracy", "pairs", "pairs of captions of an image in order, or tied as by people"),
-        ("system_accuracy", "systems", "share of pairs of systems in order"),
-    ):
+    main = main_dimension(result)
+    for name, source in (("accuracy", "pairs"), ("system_accuracy", "systems")):
         key = key_of(result, name, main)
-        for one in _against_control(
-            result, key, f"judgments.{source}", main, measure, judged, ceiling_is=in_order
-        ):
+        for one in _against_control(result, key, f"judgments.{source}", main):
             few = _too_few_systems(one.value.n or 0) if source == "systems" else None
             yield one._replace(why_not="its captions are of people, too" if people else few)
 
@@ -269,19 +287,17 @@ def _systems(result: MeasuredResult) -> Iterator[Finding]:
         for metric in _metrics(result):
             value = metric.numbers[measure.key]
             half = 1.96 / math.sqrt(max(1, (value.n or 0) - 1))
-            chance = Estimate(value=0.0, low=-half, high=half, n=value.n)
             yield Finding(
-                "systems.correlation",
-                str(measure.group),
-                metric.name,
-                "r over systems",
-                f"people ({measure.group})",
-                value,
-                "chance",
-                0.0,
-                value,
-                chance,
-                ceiling_is="a correlation of 1",
+                source="systems.correlation",
+                part=str(measure.group),
+                metric=metric.name,
+                judged=f"people ({measure.group})",
+                value=value,
+                control="chance",
+                control_value=0.0,
+                difference=value,
+                of_control=Estimate(value=0.0, low=-half, high=half, n=value.n),
+                **SOURCES["systems.correlation"],
             )
 
 
@@ -322,30 +338,12 @@ def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
         for metric, examples in of_kind.items():
             examples.sort(key=lambda e: (e["score_better"] or 0.0) - (e["score_worse"] or 0.0))
             of_kind[metric] = examples[:3]
-    made: dict[str, Any] = {"judged": MADE, "ceiling_is": "always", "corrupted": True}
     for key in result.controls:
         if key == POSITIVES:
-            measure = "how often a rewrite scores above a harmful near-copy"
-            yield from _against_control(
-                result,
-                key,
-                "sensitivity.rewrites",
-                "",
-                measure,
-                examples=worst.get(""),
-                **made,
-            )
+            yield from _against_control(result, key, "sensitivity.rewrites", "", worst.get(""))
         elif key.startswith(KIND):
-            kind, measure = key.removeprefix(KIND), "how often the human caption scores higher"
-            yield from _against_control(
-                result,
-                key,
-                "sensitivity.kinds",
-                kind,
-                measure,
-                examples=worst.get(kind),
-                **made,
-            )
+            kind = key.removeprefix(KIND)
+            yield from _against_control(result, key, "sensitivity.kinds", kind, worst.get(kind))
 
 
 def _example(record: Mapping[str, Any], what: str) -> Example:
@@ -363,9 +361,8 @@ def _arena(result: MeasuredResult) -> Iterator[Finding]:
     systems = [extra.records for extra in result.extras if extra.name == SYSTEMS]
     known = [s["words"] for records in systems for s in records if s["words"] is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG
-    measure = "agreement with the winners of battles"
     for source in ("arena.agreement", *(["arena.long"] if is_long else [])):
-        yield from _against_control(result, AGREEMENT.key, source, "", measure, "people")
+        yield from _against_control(result, AGREEMENT.key, source, "")
 
 
 def _attack(result: MeasuredResult) -> Iterator[Finding]:
@@ -382,20 +379,17 @@ def _attack(result: MeasuredResult) -> Iterator[Finding]:
             value, control = _complement(metric.numbers[key]), controls[best]
             if value.value is None or control.value is None:
                 continue
-            difference = _unpaired(value, control)
             yield Finding(
-                "attack.resists",
-                search,
-                metric.name,
-                "share of images on which the search failed",
-                MADE,
-                value,
-                best,
-                control.value,
-                difference,
-                control,
-                ceiling_is="never fooled",
+                source="attack.resists",
+                part=search,
+                metric=metric.name,
+                value=value,
+                control=best,
+                control_value=control.value,
+                difference=_unpaired(value, control),
+                of_control=control,
                 examples=tuple(gallery.get(metric.name, ())[:3]),
+                **SOURCES["attack.resists"],
             )
 
 
