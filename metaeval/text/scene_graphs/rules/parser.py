@@ -156,6 +156,9 @@ _OPENS_PHRASE = frozenset(words[0] for words in fn.PREPOSITION_PHRASES)
 _HIGH = frozenset({"behind", "next to", "under", "around"})
 
 
+_END = Token("", ".", "")
+
+
 @dataclass(slots=True, eq=False)
 class _Verb:
     predicate: str
@@ -193,7 +196,7 @@ class _Reader:
 
     def _peek(self, offset: int = 0) -> Token:
         at = self.at + offset
-        return self.tokens[at] if 0 <= at < len(self.tokens) else Token("", ".")
+        return self.tokens[at] if 0 <= at < len(self.tokens) else _END
 
     def _step(self) -> None:
         token = self._peek()
