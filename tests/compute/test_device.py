@@ -23,7 +23,7 @@ from metaeval.compute.device import (
     in_batches,
     map_ordered,
     resolve,
-    run_parallel,
+    run_on,
     used,
 )
 from metaeval.compute.networks import keep_networks, load_once, release
@@ -290,8 +290,8 @@ def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None
         return torch.get_num_threads(), (parameter * 2).requires_grad
 
     assert set(map_ordered(job, range(5))) == {(1, False)}
-    assert set(run_parallel([lambda: job(0)] * 5)) == {(1, False)}
-    assert run_parallel([partial(abs, -k) for k in range(9)]) == list(range(9))
+    assert set(run_on(torch.device("cpu"), [lambda: job(0)] * 5)) == {(1, False)}
+    assert run_on(torch.device("cpu"), [partial(abs, -k) for k in range(9)]) == list(range(9))
     assert not torch.is_inference_mode_enabled()
     assert torch.get_num_threads() == threads
 

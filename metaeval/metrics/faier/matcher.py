@@ -1,9 +1,9 @@
 """FAIEr in batches: union vectors once an image, then any number of captions.
 
 Every matrix product has a shape that depends on the caption (or the image) alone: batches hold
-captions of one length and always the same number of them, the last one filled up. Matrix libraries
-choose their kernels by shape, so a caption scores the same, to the last bit, whatever else is
-scored with it.
+captions of one length and always the same number of them, the last one filled up; texts are read as
+in `prefix_gru.py`. Matrix libraries choose their kernels by shape, so a caption scores the same, to
+the last bit, whatever else is scored with it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from metaeval.compute.device import (
     fill_rows,
     group_rows_by_keys,
     inference,
-    run_parallel,
+    run_on,
 )
 from metaeval.metrics.faier import training
-from metaeval.metrics.faier.network import FaierNetwork, ParsedCaptions, level_score, matches
+from metaeval.metrics.faier.network import BiGru, FaierNetwork, ParsedCaptions, level_score, matches
 from metaeval.metrics.faier.training import RaggedVectors
+from metaeval.metrics.prefix_gru import read_both_ways
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import MOST, Regions
@@ -35,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 
 _ROWS = {"cpu": 128, "cuda": 4096}  # captions, triplets or regions in a batch
 _IMAGES = {"cpu": 32, "cuda": 512}
+_STATES = 1 << 22  # captions read at a time × their dimensions
 _STEPS = {"objects": 8, "relations": 4}  # a reference's nodes are padded to a multiple of this
 
 
@@ -198,54 +200,46 @@ class UnionMatcher:
     def _each(self, work: Callable[[Ints, int], None], size: int, *keys: Ints) -> None:
         """Call `work(rows, size)` for the rows of equal keys, at most `size` at a time; on the
         processor several at a time: each has its own part of what is written."""
-        jobs = [partial(work, rows, size) for rows in group_rows_by_keys(*keys, most=size)]
-        if self.device.type == "cpu":
-            run_parallel(jobs)
-        else:
-            for job in jobs:
-                job()
+        groups = group_rows_by_keys(*keys, most=size)
+        run_on(self.device, [partial(work, rows, size) for rows in groups])
 
     def read(self, captions: ParsedCaptions) -> CaptionNodes:
         """The node vectors of captions, which do not depend on images or references."""
         with inference(self.device):
-            text = self.model.text
-            words = self._empty_nodes(captions.lengths)
-            relations = self._empty_nodes(captions.count + 1) if text.triplets is not None else None
+            text, triplets = self.model.text, captions.triplet_lengths
+            words, ends = self._read(text.words, captions.words, captions.lengths)
+            objects = NodeVectors(words, _starts(captions.lengths), captions.lengths)
+            if text.triplets is None:
+                return {"objects": objects}
+            _, last = self._read(text.triplets, captions.triplets, triplets)
+            vectors = torch.cat([self._in_pieces(text.sentence, ends), last])
+            # a caption's relations side by side: the sentence, then its triplets
+            counts = captions.count + 1
+            owner = np.repeat(np.arange(len(captions)), counts)
+            slot = np.arange(len(owner)) - _starts(counts)[owner]
+            place = np.where(slot, len(captions) + captions.first[owner] + slot - 1, owner)
+            vectors = vectors[torch.from_numpy(place).to(self.device)]
+            relations = NodeVectors(vectors, _starts(counts), counts)
+            return {"objects": objects, "relations": relations}
 
-            def read_words(rows: Ints, size: int) -> None:
-                batch = self._batch(captions.words, captions.lengths, rows, size)
-                states, last = text.read(text.words, batch)
-                at = words.starts[rows][:, None] + np.arange(states.shape[1])
-                words.vectors[torch.from_numpy(at).to(self.device)] = states[: len(rows)]
-                if relations is not None:
-                    first = torch.from_numpy(relations.starts[rows]).to(self.device)
-                    relations.vectors[first] = text.sentence(last)[: len(rows)]
-
-            self._each(read_words, self._rows, captions.lengths)
-            if relations is None or text.triplets is None:
-                return {"objects": words}
-            gru, vectors = text.triplets, relations.vectors
-            owner = np.repeat(np.arange(len(captions)), captions.count)
-            slot = np.arange(len(owner)) - captions.first[owner]
-            where = relations.starts[owner] + 1 + slot
-
-            def read_triplets(rows: Ints, size: int) -> None:
-                batch = self._batch(captions.triplets, captions.triplet_lengths, rows, size)
-                _, last = text.read(gru, batch)
-                vectors[torch.from_numpy(where[rows]).to(self.device)] = last[: len(rows)]
-
-            self._each(read_triplets, self._rows, captions.triplet_lengths)
-            return {"objects": words, "relations": relations}
-
-    def _empty_nodes(self, counts: Ints) -> NodeVectors:
-        """Room for so many nodes of each caption."""
-        vectors = torch.empty(int(counts.sum()), self.model.shape.d, device=self.device)
-        return NodeVectors(vectors, np.cumsum(counts) - counts, counts)
-
-    def _batch(self, table: Ints, lengths: Ints, rows: Ints, size: int) -> torch.Tensor:
-        """Word ids [size, l] of sequences of one length l, filled up."""
-        filled = fill_rows(rows, size)
-        return torch.from_numpy(table[filled, : lengths[filled[0]]]).to(self.device)
+    def _read(self, gru: BiGru, tokens: Ints, lengths: Ints) -> tuple[torch.Tensor, torch.Tensor]:
+        """States [sum of lengths, d] of texts [n, longest], one text after the other, and last
+        states [n, d]; see `BiGru`."""
+        d, states, ends = self.model.shape.d, [], []
+        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
+        # two threads for each part, one for each of the GRU's directions
+        parts = np.array_split(np.arange(len(tokens)), max(1, len(tokens) * d // _STATES))
+        for some in parts:
+            cut = np.array_split(some, -(-threads // 2))
+            texts = [(tokens[rows], lengths[rows]) for rows in cut]
+            read = read_both_ways(self.model.text.embedding, gru.gru, texts)
+            for (both, place), (_, own) in zip(read, texts, strict=True):
+                words = np.arange(place.shape[1]) < own[:, None]
+                rows = np.arange(len(own))
+                last = np.stack([place[rows, own - 1, 0], place[rows, 0 * own, 1]], axis=1)
+                states.append(_means(both, place[words]))
+                ends.append(_means(both, last))
+        return torch.cat(states), torch.cat(ends)
 
     def _join(self, level: str, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """z [t, d] of regions and attended vectors, in pieces of one size."""
@@ -285,6 +279,17 @@ def _reference_nodes(
     at = torch.from_numpy(np.where(there, starts[..., None] + slots, 0))
     mask = torch.from_numpy(there).to(nodes.vectors.device)
     return nodes.vectors[at.to(mask.device)] * mask[..., None], mask
+
+
+def _starts(counts: Ints) -> Ints:
+    """Where each of so many begins."""
+    return np.cumsum(counts) - counts
+
+
+def _means(vectors: torch.Tensor, pairs: Ints) -> torch.Tensor:
+    """[m, d] The means of pairs [m, 2] of vectors."""
+    at = torch.from_numpy(pairs).to(vectors.device)
+    return torch.nn.functional.embedding_bag(at, vectors, mode="mean")
 
 
 def _pad(n: int, step: int) -> int:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.compute.device import run_parallel
 from metaeval.metrics.scan.grounding import (
     PlainWordStates,
     RegionBatch,
@@ -52,9 +51,7 @@ def encoder(**shape: Any) -> WordEncoder:
 @pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
 def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
     text, ids = encoder(**shape), captions(60)
-    found = (
-        encode_captions(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
-    )
+    found = encode_captions(text, [ids])[0] if text.plain else PlainWordStates(text, ids)
     assert text.plain == (shape in ({}, {"text_norm": False}))
     for row, own in enumerate(ids):
         with torch.no_grad():
@@ -73,7 +70,7 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
     try:
         for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
             torch.set_num_threads(threads)
-            own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
+            own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]])
             found.append(
                 {row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)}
             )
