@@ -243,4 +243,4 @@ def _relations(tuples: Tuples | None) -> list[Triplet]:
 
 def words_of(triplet: Triplet) -> list[str]:
     """A triplet as the sequence of words that the network reads."""
-    return [word for part in triplet for word in part.split()]
+    return " ".join(triplet).split()
