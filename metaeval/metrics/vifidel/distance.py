@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,8 +44,9 @@ if TYPE_CHECKING:
     import torch
 
 
-Squares = npt.NDArray[np.float64]
-Bag = tuple[tuple[int, int], ...]  # (number of a word, how often), words in alphabetical order
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Content = tuple[str, ...]  # content words in alphabetical order, each as often as it occurs
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -67,6 +67,48 @@ def stop_words_identity() -> str:
     return f"sklearn-{len(listed)}-{hashlib.sha256(' '.join(listed).encode()).hexdigest()[:8]}"
 
 
+class Bags(NamedTuple):
+    """n bags of words as arrays, one bag after another.
+
+    Attributes
+    ----------
+    words, counts
+        [total] The numbers of the words that have a vector, in alphabetical order within a bag, and
+        how often the bag has each.
+    starts
+        [n + 1] Bag k has the words from starts[k] to starts[k + 1].
+    tokens, unknown
+        [n] How many words a bag has in all, and how many of them have no vector.
+    """
+
+    words: Indices
+    counts: Floats
+    starts: Indices
+    tokens: Indices
+    unknown: Indices
+
+    @property
+    def sizes(self) -> Indices:
+        """[n] How many different words with a vector each bag has."""
+        return np.diff(self.starts)
+
+    def take(self, rows: Indices) -> Bags:
+        """These bags, each as often as it is named."""
+        sizes = self.sizes[rows]
+        starts = np.cumsum([0, *sizes])
+        places = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        return Bags(
+            self.words[places], self.counts[places], starts, self.tokens[rows], self.unknown[rows]
+        )
+
+    def columns(self, rows: Indices, width: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
+        """[width, rows] The places of the bags' words, and whether there is one; of padding, the
+        place of the bag's first word."""
+        slots = np.arange(width)[:, None]
+        there = slots < self.sizes[rows]
+        return self.starts[rows] + slots * there, there
+
+
 class Lexicon:
     """The content words met so far: their numbers, and their vectors."""
 
@@ -74,22 +116,38 @@ class Lexicon:
         self._source, self._store = vectors, store
         self._stop = stop_words()
         self._number: dict[str, int] = {}
-        self._split: dict[str, Counter[str]] = {}
+        self._content: dict[str, Content] = {}
         self.words: list[str] = []
         self.known = np.empty(0, dtype=np.bool_)
         self.rows = np.empty((0, 0))
 
-    def count(self, text: str) -> Counter[str]:
-        """The content words of a text, known or not; do not change it."""
-        if (counts := self._split.get(text)) is None:
-            words = _WORD.findall(text.lower())
-            counts = self._split[text] = Counter(w for w in words if w not in self._stop)
-        return counts
+    def content(self, text: str) -> Content:
+        """The content words of a text, with a vector or without."""
+        if (words := self._content.get(text)) is None:
+            found = _WORD.findall(text.lower())
+            words = self._content[text] = tuple(sorted(w for w in found if w not in self._stop))
+        return words
 
-    def learn(self, texts: Iterable[str]) -> None:
-        """Number the words of texts, in alphabetical order, and look their vectors up."""
-        met = {word for text in texts for word in self.count(text)}
-        new = sorted(met - self._number.keys())
+    def bags(self, contents: Sequence[Content]) -> tuple[Bags, Indices]:
+        """The distinct bags of these words, and which of them each is; new words are learned."""
+        distinct: dict[Content, int] = {}
+        rows = [distinct.setdefault(content, len(distinct)) for content in contents]
+        self._learn({word for content in distinct for word in content})
+        n, tokens = len(distinct), np.array([len(content) for content in distinct], dtype=np.intp)
+        numbers = [self._number[word] for content in distinct for word in content]
+        word, bag = np.array(numbers, dtype=np.intp), np.repeat(np.arange(n), tokens)
+        known = self.known[word]
+        unknown = np.bincount(bag[~known], minlength=n)
+        word, bag = word[known], bag[known]
+        changes = (np.diff(bag, prepend=-1) != 0) | (np.diff(word, prepend=-1) != 0)
+        first = np.flatnonzero(changes)
+        counts = np.diff(first, append=len(word)).astype(np.float64)
+        starts = np.searchsorted(bag[first], np.arange(n + 1))
+        return Bags(word[first], counts, starts, tokens, unknown), np.array(rows, dtype=np.intp)
+
+    def _learn(self, words: set[str]) -> None:
+        """Number words, in alphabetical order, and look their vectors up."""
+        new = sorted(words - self._number.keys())
         if not new:
             return
         vectors = self._source.embed(new, self._store)
@@ -98,117 +156,108 @@ class Lexicon:
         self.known = np.concatenate([self.known, vectors.known])
         self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
 
-    def count_labels(self, labels: Mapping[str, int]) -> dict[str, int]:
-        """The content words of objects' labels, a word as often as the labels that hold it."""
-        words: Counter[str] = Counter()
-        for label, often in labels.items():
-            for word, n in self.count(label).items():
-                words[word] += n * often
-        return words
+    def unknown(self, content: Content) -> list[str]:
+        """The words that have no vector, in alphabetical order, once each."""
+        return [word for word in dict.fromkeys(content) if not self.known[self._number[word]]]
 
-    def unknown(self, counts: Mapping[str, int]) -> list[str]:
-        """The words that have no vector, in alphabetical order."""
-        return [word for word in sorted(counts) if not self.known[self._number[word]]]
-
-    def bag(self, counts: Mapping[str, int]) -> Bag:
-        """The words that have a vector, in alphabetical order, with their counts."""
-        return tuple(
-            (number, n)
-            for word, n in sorted(counts.items())
-            if self.known[number := self._number[word]]
-        )
-
-    def squared_distances(self, left: Sequence[int], right: Sequence[int]) -> Squares:
+    def squared_distances(self, left: Indices, right: Indices) -> Floats:
         """[len(left), len(right)] Between words by number: 2 - 2 cos, in [0, 4].
 
         Added up in one order for every pair, so that a number does not depend on the others
         computed for; a matrix product would.
         """
-        a, b = self.rows[np.asarray(left, dtype=int)], self.rows[np.asarray(right, dtype=int)]
-        squares: Squares = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
+        a, b = self.rows[left], self.rows[right]
+        squares: Floats = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
         i, j = np.nonzero(squares < 1e-3)  # where the subtraction has lost its digits
         squares[i, j] = ((a[i] - b[j]) ** 2).sum(axis=1)
         return squares
 
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-
-
 class ImportanceWeights:
     """The importance weights of words, by the bags of each image's references.
 
-    A reference without a word that has a vector is left out of the mean; without
-    any other, weights are not a number. With a GPU (`device`) they are computed there.
+    `references` are the bags of all references, one image's after another's, `images` whose each
+    is. A reference without a word that has a vector is left out of the mean; without any other,
+    weights are not a number. With a GPU (`device`) they are computed there.
     """
 
     def __init__(
         self,
         lexicon: Lexicon,
-        references: Sequence[Sequence[Bag]],
+        references: Bags,
+        images: Indices,
+        n_images: int,
         device: torch.device | None = None,
     ) -> None:
         self._lexicon, self._device = lexicon, device
-        usable = [[[word for word, _ in bag] for bag in bags if bag] for bags in references]
-        self._starts = [np.cumsum([0, *map(len, bags)])[:-1] for bags in usable]
-        self._words = [[word for bag in bags for word in bag] for bags in usable]
+        self._words, sizes = references.words, references.sizes
+        usable = sizes > 0
+        # image i has the references from _first[i] to _first[i + 1], of those that have a word
+        self._first = np.searchsorted(images[usable], np.arange(n_images + 1))
+        self._starts = np.cumsum([0, *sizes[usable]])
 
-    def usable(self, image: int) -> bool:
-        """Whether an image has a reference to weigh words by."""
-        return bool(self._words[image])
+    def usable(self, images: Indices) -> npt.NDArray[np.bool_]:
+        """Whether images have a reference to weigh words by."""
+        return self._first[images] < self._first[images + 1]
 
-    def of(self, image: int, words: Sequence[int]) -> npt.NDArray[np.float64]:
+    def of(self, image: int, words: Indices) -> npt.NDArray[np.float64]:
         """[len(words)] The weights of words in an image, in [0, 1]."""
-        if not self._words[image]:
+        starts = self._starts[self._first[image] : self._first[image + 1] + 1]
+        if len(starts) == 1:
             return np.full(len(words), np.nan)
-        distinct, place = np.unique(self._words[image], return_inverse=True)
-        squares = self._lexicon.squared_distances(words, distinct.tolist())[:, place]
-        nearest = np.minimum.reduceat(squares, self._starts[image], axis=1)
+        own = self._words[starts[0] : starts[-1]]
+        distinct, place = np.unique(own, return_inverse=True)
+        squares = self._lexicon.squared_distances(words, distinct)[:, place]
+        nearest = np.minimum.reduceat(squares, starts[:-1] - starts[0], axis=1)
         return np.asarray(nearest.mean(axis=1) / 4)
 
-    def of_pairs(self, images: Indices, words: Indices) -> npt.NDArray[np.float64]:
-        """[…] The weight of each word in its image, of arrays of any shape."""
+    def of_pairs(self, images: Indices, words: Indices) -> Floats:
+        """[n] The weight of each word in its image."""
         size = len(self._lexicon.words)
         pairs, inverse = np.unique(images * size + words, return_inverse=True)
         image, word = np.divmod(pairs, size)
-        starts = np.flatnonzero(np.diff(image, prepend=-1))
-        groups = np.split(word, starts[1:])
+        starts = np.flatnonzero(np.diff(image, prepend=-1, append=-1))
+        each = image[starts[:-1]], starts, word
         if self._device is not None:
-            weights = self._on_device(self._device, image[starts], groups)
-        else:
-            weights = [
-                self.of(int(image[start]), group.tolist())
-                for start, group in zip(starts, groups, strict=True)
-            ]
-        return np.concatenate(weights)[inverse].reshape(words.shape)  # flat before numpy 2
+            return self._on_device(self._device, *each)[inverse]
+        return self._on_processor(*each)[inverse]
+
+    def _on_processor(self, images: Indices, starts: Indices, words: Indices) -> Floats:
+        ranges = zip(images.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        return np.concatenate([self.of(i, words[start:stop]) for i, start, stop in ranges])
 
     def _on_device(
-        self, device: torch.device, images: Indices, groups: Sequence[Indices]
-    ) -> list[npt.NDArray[np.float64]]:
-        """The weights of each image's group of words, images padded to one size."""
-        others = [self._words[i] for i in images.tolist()]
-        w, t = max(map(len, groups)), max(1, *map(len, others))
-        r = max(1, *(len(self._starts[i]) for i in images.tolist()))
-        words = np.zeros((len(images), w), dtype=np.intp)
-        references = np.zeros((len(images), t), dtype=np.intp)
-        member = np.zeros((len(images), r, t), dtype=np.bool_)
-        for k, (i, group) in enumerate(zip(images.tolist(), groups, strict=True)):
-            words[k, : len(group)] = group
-            references[k, : len(others[k])] = others[k]
-            ends = [*self._starts[i][1:], len(others[k])] if len(others[k]) else []
-            for reference, (start, end) in enumerate(zip(self._starts[i], ends, strict=True)):
-                member[k, reference, start:end] = True
+        self, device: torch.device, images: Indices, starts: Indices, words: Indices
+    ) -> Floats:
+        """The weights of each image's words, images padded to one size."""
+        sizes = np.diff(starts)
+        first, stop = self._first[images], self._first[images + 1]
+        begin, lengths = self._starts[first], self._starts[stop] - self._starts[first]
+        w, t, r = (max(1, int(each.max())) for each in (sizes, lengths, stop - first))
+        here = np.arange(w) < sizes[:, None]
+        own = words[starts[:-1, None] + np.arange(w) * here]
+        there = np.arange(t) < lengths[:, None]
+        places = begin[:, None] + np.arange(t) * there
+        # images without a reference have no word of their own: any will do
+        their = (
+            self._words[np.minimum(places, len(self._words) - 1)] if len(self._words) else places
+        )
+        reference = np.searchsorted(self._starts, places, side="right") - 1 - first[:, None]
+        reference = np.where(there, reference, -1)
         weights = np.empty((len(images), w))
         (vectors,) = to_device(device, self._lexicon.rows)
 
         def work(start: int, stop: int, size: int) -> None:
             part = slice(start, stop)
-            own, their, has = to_device(device, words[part], references[part], member[part])
-            weights[part] = to_host(importance(vectors[own], vectors[their], has))
+            member = reference[part, None] == np.arange(r)[:, None]
+            tensors = to_device(device, own[part], their[part], member)
+            weights[part] = to_host(
+                importance(vectors[tensors[0]], vectors[tensors[1]], tensors[2])
+            )
 
         an_image = 8 * ((w + t) * vectors.shape[1] + 3 * w * r * t)
         in_batches(len(images), fitting_batch(device, len(images), an_image), work)
-        return [row[: len(group)] for row, group in zip(weights, groups, strict=True)]
+        return weights[here]
 
 
 class TransportProblems(NamedTuple):
@@ -251,20 +300,27 @@ class BagDistance:
         self._lexicon, self._weights, self._p = lexicon, weights, p
         self._device = device
 
-    def of_pairs(self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None) -> Floats:
-        """[n] The distance of each pair (objects, words); equal problems are solved once.
+    def of_pairs(
+        self,
+        objects: tuple[Bags, Indices],
+        words: tuple[Bags, Indices],
+        images: Indices | None = None,
+    ) -> Floats:
+        """[n] The distance of each pair: of bags, none of them empty, and rows [n] of them on
+        either side. Equal problems are solved once.
 
         With `images` [n] words are weighted by these images' references; NaN where there are none.
         """
-        if not pairs:
+        (left, one), (right, other) = objects, words
+        if not len(one):
             return np.empty(0)
-        places = [-1] * len(pairs) if images is None else images.tolist()
-        number: dict[tuple[tuple[Bag, Bag], int], int] = {}
-        inverse = [number.setdefault(key, len(number)) for key in zip(pairs, places, strict=True)]
-        distinct = [pair for pair, _ in number]
-        where = None if images is None else np.array([i for _, i in number], dtype=np.intp)
-        problems = self.problems(distinct, where)
-        distances = np.full(len(distinct), np.nan)
+        key = one * len(right.tokens) + other
+        if images is not None:
+            key += images * len(left.tokens) * len(right.tokens)
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        where = None if images is None else images[first]
+        problems = self.problems(left.take(one[first]), right.take(other[first]), where)
+        distances = np.full(len(first), np.nan)
         if self._device is None:
             for each, cost in problems.priced():
                 flow = transport.flows(cost, each.supply, each.demand)
@@ -272,13 +328,11 @@ class BagDistance:
         else:
             for each, solved in problems.solved_on(self._device):
                 distances[each.which] = solved
-        return distances[np.array(inverse, dtype=np.intp)]
+        return distances[inverse]
 
-    def problems(
-        self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None
-    ) -> PairProblems:
-        """The pairs as transport problems."""
-        return PairProblems(self._lexicon, self._weights, self._p, pairs, images)
+    def problems(self, objects: Bags, words: Bags, images: Indices | None = None) -> PairProblems:
+        """Pairs of bags, as many on either side, as transport problems."""
+        return PairProblems(self._lexicon, self._weights, self._p, objects, words, images)
 
 
 class PairProblems:
@@ -293,41 +347,43 @@ class PairProblems:
         lexicon: Lexicon,
         weights: ImportanceWeights,
         p: int,
-        pairs: Sequence[tuple[Bag, Bag]],
+        objects: Bags,
+        words: Bags,
         images: Indices | None,
     ) -> None:
         self._lexicon, self._p = lexicon, p
-        self._left, self._right = (_Bags([pair[side] for pair in pairs]) for side in (0, 1))
-        self.object_words = np.unique(self._left.words)
-        self.caption_words = np.unique(self._right.words)
-        words = np.concatenate([self._left.words, self._right.words])
-        self._weights = (
-            np.ones(words.shape)
-            if images is None
-            else weights.of_pairs(np.broadcast_to(images, words.shape), words)
-        )
+        self._objects, self._words = objects, words
+        self.object_words, self._rows = np.unique(objects.words, return_inverse=True)
+        self.caption_words, self._columns = np.unique(words.words, return_inverse=True)
+        both = np.concatenate([objects.words, words.words])
+        self._weights = np.ones(len(both))
+        if images is not None:
+            owner = np.concatenate([np.repeat(images, each.sizes) for each in (objects, words)])
+            self._weights = weights.of_pairs(owner, both)
 
     def __iter__(self) -> Iterator[TransportProblems]:
-        left, right, weights = self._left, self._right, self._weights
-        for m, n, group in transport.group_by_size(left.sizes, right.sizes):
-            which = group[~np.isnan(weights[0, group])]
+        objects, words = self._objects, self._words
+        weights, others = np.split(self._weights, [len(objects.words)])
+        for m, n, group in transport.group_by_size(objects.sizes, words.sizes):
+            which = group[~np.isnan(weights[objects.starts[group]])]
             if not len(which):
                 continue
-            counts, frequencies = left.counts[:m, which], right.counts[:n, which]
+            left, here = objects.columns(which, m)
+            right, there = words.columns(which, n)
+            counts, frequencies = objects.counts[left] * here, words.counts[right] * there
             yield TransportProblems(
                 which,
-                np.searchsorted(self.object_words, left.words[:m, which]),
-                np.searchsorted(self.caption_words, right.words[:n, which]),
+                self._rows[left],
+                self._columns[right],
                 counts * frequencies.sum(axis=0),  # the smallest whole numbers of equal sum
                 frequencies * counts.sum(axis=0),
-                weights[: len(left.words)][:m, which],
-                weights[len(left.words) :][:n, which],
+                weights[left],
+                others[right],
             )
 
     def priced(self) -> Iterator[tuple[TransportProblems, Floats]]:
         """The problems with the price [m, n, P] of moving each word."""
-        words = self.object_words.tolist(), self.caption_words.tolist()
-        squares = self._lexicon.squared_distances(*words)
+        squares = self._lexicon.squared_distances(self.object_words, self.caption_words)
         for each in self:
             yield each, _prices(squares, each, self._p)
 
@@ -358,20 +414,6 @@ def _prices(squares: Any, problems: TransportProblems, p: int) -> Any:
     distance = squares[problems.objects[:, None], problems.words[None]]
     cost = (a - b) ** 2 + a * b * distance
     return cost if p == 2 else cost**0.5
-
-
-class _Bags:
-    """Bags side by side, as arrays [longest, n]; padding repeats the first word with mass 0."""
-
-    def __init__(self, bags: Sequence[Bag]) -> None:
-        self.sizes: Indices = np.array([len(bag) for bag in bags], dtype=np.intp)
-        self.words = np.zeros((int(self.sizes.max(initial=1)), len(bags)), dtype=np.intp)
-        self.counts = np.zeros(self.words.shape)
-        for k, bag in enumerate(bags):
-            self.words[:, k] = bag[0][0]
-            for place, (word, count) in enumerate(bag):
-                self.words[place, k] = word
-                self.counts[place, k] = count
 
 
 def squared_distances(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
