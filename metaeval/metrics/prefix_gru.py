@@ -143,8 +143,9 @@ def _advance(
     d = after.shape[1]
     rz, n = gates[:, : 2 * d], gates[:, 2 * d :]
     torch.add(rz, hidden[:, : 2 * d], out=rz).sigmoid_()
-    torch.addcmul(n, rz[:, :d], hidden[:, 2 * d :], out=n).tanh_()
-    torch.lerp(n, before, rz[:, d:], out=after)
+    torch.addcmul(n, rz[:, :d], hidden[:, 2 * d :], out=n)
+    n.mul_(2).sigmoid_().mul_(2).sub_(1)  # tanh, which takes ten times as long on a processor
+    torch.addcmul(n, rz[:, d:], before - n, out=after)
 
 
 def _projected(
