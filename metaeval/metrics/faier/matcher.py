@@ -22,6 +22,7 @@ from metaeval.compute.device import (
     group_rows_by_keys,
     inference,
     run_on,
+    to_device,
 )
 from metaeval.metrics.faier import training
 from metaeval.metrics.faier.network import BiGru, FaierNetwork, ParsedCaptions, level_score, matches
@@ -29,7 +30,7 @@ from metaeval.metrics.faier.training import RaggedVectors
 from metaeval.metrics.prefix_gru import read_both_ways
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
-from metaeval.vision.regions.base import MOST, Regions
+from metaeval.vision.regions.base import Regions
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -38,6 +39,7 @@ _ROWS = {"cpu": 128, "cuda": 4096}  # captions, triplets or regions in a batch
 _IMAGES = {"cpu": 32, "cuda": 512}
 _STATES = 1 << 22  # captions read at a time × their dimensions
 _STEPS = {"objects": 8, "relations": 4}  # a reference's nodes are padded to a multiple of this
+_REGIONS = 4  # and an image's regions to one of this
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,8 @@ class UnionMatcher:
     ) -> None:
         """Compute the union vectors of n images.
 
-        They have at most 36 regions (or all the same number); `None` is for a network that sees
-        none. `rows` says which of all references (or of what `read` made of them) each image has,
-        in their order, at least one.
+        `None` for regions is for a network that sees none. `rows` says which of all references (or
+        of what `read` made of them) each image has, in their order, at least one.
         """
         with inference(self.device):
             nodes: CaptionNodes = {}
@@ -134,22 +135,20 @@ class UnionMatcher:
         """Union vectors of the regions, fused with the references' nodes if there are any."""
         model, d = self.model, self.model.shape.d
         counts = regions.mask.sum(axis=1)
-        width = max(MOST, regions.mask.shape[1])
-        first = np.cumsum(counts) - counts
-        total = int(counts.sum())
-        places = np.full((len(regions), width), total, dtype=np.int64)
-        places[:, : regions.mask.shape[1]][regions.mask] = np.arange(total)
-        at_regions, widths = torch.from_numpy(places).to(self.device), np.full(len(places), width)
+        widths = np.maximum(1, -(-counts // _REGIONS)) * _REGIONS
+        first, total = _starts(counts), int(counts.sum())
+        slots = np.arange(int(widths.max(initial=0)))
+        places = np.where(slots < counts[:, None], first[:, None] + slots, total)
+        at_regions = torch.from_numpy(places).to(self.device)
         for level in model.levels:
             self.unions[level] = torch.zeros(total + 1, d, device=self.device)
             self.places[level], self._widths[level] = at_regions, widths
 
         def unite(images: Ints, size: int) -> None:
             filled = fill_rows(images, size)
+            width = int(widths[images[0]])
             seen = model.see(*_tensors(regions, filled, width, self.device))
-            real = np.arange(size) < len(images)
-            there = seen.mask.cpu().numpy() & real[:, None]
-            owner, place = there.nonzero()
+            owner, place = (np.arange(width) < counts[images][:, None]).nonzero()
             target = torch.from_numpy(first[filled][owner] + place).to(self.device)
             at = torch.from_numpy(owner).to(self.device), torch.from_numpy(place).to(self.device)
             for level, out in self.unions.items():
@@ -161,7 +160,7 @@ class UnionMatcher:
                 attended = model.fuse(level).attended(vectors, *texts)[at]
                 out[target] = self._join(level, vectors[at], attended)
 
-        self._each(unite, self._n_images, *_image_keys(rows, nodes))
+        self._each(unite, self._n_images, widths, *_image_keys(rows, nodes))
 
     def score(
         self, captions: ParsedCaptions | CaptionNodes, image_index: npt.NDArray[np.intp]
@@ -301,11 +300,11 @@ def _tensors(
     regions: Regions, rows: Ints, width: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Features, boxes and mask of some images, always `width` regions wide."""
-    more = width - regions.mask.shape[1]
-    features = np.pad(regions.features[rows], ((0, 0), (0, more), (0, 0)))
-    boxes = np.pad(regions.boxes[rows], ((0, 0), (0, more), (0, 0)))
-    mask = np.pad(regions.mask[rows], ((0, 0), (0, more)))
-    return tuple(torch.from_numpy(a).to(device) for a in (features, boxes, mask))  # type: ignore[return-value]
+    more = (0, max(0, width - regions.mask.shape[1]))
+    features, boxes = regions.features[rows, :width], regions.boxes[rows, :width]
+    padded = (np.pad(each, ((0, 0), more, (0, 0))) for each in (features, boxes))
+    mask = np.pad(regions.mask[rows, :width], ((0, 0), more))
+    return to_device(device, *padded, mask)  # type: ignore[return-value]
 
 
 SENTENCE = "(sentence)"
