@@ -54,9 +54,6 @@ def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
     from ot.lp.emd_wrap import emd_c
 
     _check(cost, supply, demand)
-    m, n, count = cost.shape
-    if m == 1 or n == 1:  # there is but one flow
-        return np.array(demand[None] if m == 1 else supply[:, None], dtype=np.float64)
     # The solver's tolerance is absolute, it leaves padding out, and wants a problem in one piece.
     # `ot.emd`, which checks and converts its arguments, takes ten times as long.
     greatest = np.where((supply > 0)[:, None] & (demand > 0), cost, 0.0).max(axis=(0, 1))
@@ -64,7 +61,7 @@ def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
     supplies = np.ascontiguousarray(supply.T, dtype=np.float64)
     demands = np.ascontiguousarray((demand * supply.sum(axis=0) / demand.sum(axis=0)).T)
     flow = np.empty(prices.shape)
-    for k in range(count):
+    for k in range(len(prices)):
         flow[k], *_, code = emd_c(supplies[k], demands[k], prices[k], _PIVOTS, 1)
         if code != _OPTIMAL:
             raise ValueError(f"POT does not solve the problem {k} (code {code})")

@@ -158,7 +158,7 @@ class UnionMatcher:
                     continue
                 texts = _reference_nodes(nodes[level], _STEPS[level], [rows[i] for i in filled])
                 attended = model.fuse(level).attended(vectors, *texts)[at]
-                out[target] = self._join(level, vectors[at], attended)
+                out[target] = self._in_pieces(model.fuse(level).join, vectors[at], attended)
 
         self._each(unite, self._n_images, widths, *_image_keys(rows, nodes))
 
@@ -239,10 +239,6 @@ class UnionMatcher:
                 states.append(_means(both, place[words]))
                 ends.append(_means(both, last))
         return torch.cat(states), torch.cat(ends)
-
-    def _join(self, level: str, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
-        """z [t, d] of regions and attended vectors, in pieces of one size."""
-        return self._in_pieces(self.model.fuse(level).join, regions, attended)
 
     def _in_pieces(
         self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor

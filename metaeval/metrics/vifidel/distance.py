@@ -176,40 +176,20 @@ class Lexicon:
 class ImportanceWeights:
     """The importance weights of words, by the bags of each image's references.
 
-    `references` are the bags of all references, one image's after another's, `images` whose each
-    is. A reference without a word that has a vector is left out of the mean; without any other,
-    weights are not a number. With a GPU (`device`) they are computed there.
+    Image i has the references from first[i] to first[i + 1], each of which has a word with a vector.
+    Without any, weights are not a number. With a GPU (`device`) they are computed there.
     """
 
     def __init__(
         self,
         lexicon: Lexicon,
         references: Bags,
-        images: Indices,
-        n_images: int,
+        first: Indices,
         device: torch.device | None = None,
     ) -> None:
         self._lexicon, self._device = lexicon, device
-        self._words, sizes = references.words, references.sizes
-        usable = sizes > 0
-        # image i has the references from _first[i] to _first[i + 1], of those that have a word
-        self._first = np.searchsorted(images[usable], np.arange(n_images + 1))
-        self._starts = np.cumsum([0, *sizes[usable]])
-
-    def usable(self, images: Indices) -> npt.NDArray[np.bool_]:
-        """Whether images have a reference to weigh words by."""
-        return self._first[images] < self._first[images + 1]
-
-    def of(self, image: int, words: Indices) -> npt.NDArray[np.float64]:
-        """[len(words)] The weights of words in an image, in [0, 1]."""
-        starts = self._starts[self._first[image] : self._first[image + 1] + 1]
-        if len(starts) == 1:
-            return np.full(len(words), np.nan)
-        own = self._words[starts[0] : starts[-1]]
-        distinct, place = np.unique(own, return_inverse=True)
-        squares = self._lexicon.squared_distances(words, distinct)[:, place]
-        nearest = np.minimum.reduceat(squares, starts[:-1] - starts[0], axis=1)
-        return np.asarray(nearest.mean(axis=1) / 4)
+        self._first, self._starts = first, references.starts
+        self._words = np.append(references.words, 0)  # one more, for images that have none
 
     def of_pairs(self, images: Indices, words: Indices) -> Floats:
         """[n] The weight of each word in its image."""
@@ -223,27 +203,33 @@ class ImportanceWeights:
         return self._on_processor(*each)[inverse]
 
     def _on_processor(self, images: Indices, starts: Indices, words: Indices) -> Floats:
-        ranges = zip(images.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-        return np.concatenate([self.of(i, words[start:stop]) for i, start, stop in ranges])
+        """The weights of each image's words; image k has the words from starts[k] on."""
+        weights = np.full(len(words), np.nan)
+        for image, start, stop in zip(images, starts[:-1], starts[1:], strict=True):
+            first = self._starts[self._first[image] : self._first[image + 1] + 1]
+            if len(first) == 1:
+                continue
+            own, place = np.unique(self._words[first[0] : first[-1]], return_inverse=True)
+            squares = self._lexicon.squared_distances(words[start:stop], own)[:, place]
+            nearest = np.minimum.reduceat(squares, first[:-1] - first[0], axis=1)
+            weights[start:stop] = nearest.mean(axis=1) / 4
+        return weights
 
     def _on_device(
         self, device: torch.device, images: Indices, starts: Indices, words: Indices
     ) -> Floats:
-        """The weights of each image's words, images padded to one size."""
+        """The same, images padded to one size."""
         sizes = np.diff(starts)
         first, stop = self._first[images], self._first[images + 1]
         begin, lengths = self._starts[first], self._starts[stop] - self._starts[first]
-        w, t, r = (max(1, int(each.max())) for each in (sizes, lengths, stop - first))
+        w, t, r = (int(each.max(initial=1)) for each in (sizes, lengths, stop - first))
         here = np.arange(w) < sizes[:, None]
         own = words[starts[:-1, None] + np.arange(w) * here]
         there = np.arange(t) < lengths[:, None]
         places = begin[:, None] + np.arange(t) * there
-        # images without a reference have no word of their own: any will do
-        their = (
-            self._words[np.minimum(places, len(self._words) - 1)] if len(self._words) else places
-        )
+        their = self._words[places]
         reference = np.searchsorted(self._starts, places, side="right") - 1 - first[:, None]
-        reference = np.where(there, reference, -1)
+        reference[~there] = -1
         weights = np.empty((len(images), w))
         (vectors,) = to_device(device, self._lexicon.rows)
 
@@ -293,7 +279,7 @@ class BagDistance:
     def __init__(
         self,
         lexicon: Lexicon,
-        weights: ImportanceWeights,
+        weights: ImportanceWeights | None,
         p: int,
         device: torch.device | None = None,
     ) -> None:
@@ -312,8 +298,6 @@ class BagDistance:
         With `images` [n] words are weighted by these images' references; NaN where there are none.
         """
         (left, one), (right, other) = objects, words
-        if not len(one):
-            return np.empty(0)
         key = one * len(right.tokens) + other
         if images is not None:
             key += images * len(left.tokens) * len(right.tokens)
@@ -345,7 +329,7 @@ class PairProblems:
     def __init__(
         self,
         lexicon: Lexicon,
-        weights: ImportanceWeights,
+        weights: ImportanceWeights | None,
         p: int,
         objects: Bags,
         words: Bags,
@@ -357,7 +341,7 @@ class PairProblems:
         self.caption_words, self._columns = np.unique(words.words, return_inverse=True)
         both = np.concatenate([objects.words, words.words])
         self._weights = np.ones(len(both))
-        if images is not None:
+        if weights is not None and images is not None:
             owner = np.concatenate([np.repeat(images, each.sizes) for each in (objects, words)])
             self._weights = weights.of_pairs(owner, both)
 

@@ -236,7 +236,7 @@ class ObjectSources:
 
     def labels(self, dataset: CaptionDataset, store: Store | None = None) -> list[Labels]:
         """Per image of the dataset, its labels and how often each; raises as `identity` does."""
-        united: list[Labels] = []
+        united: list[Labels] = [Counter() for _ in dataset.image_ids]
         for source in self.sources:
             if source == GOLD:
                 objects: Any = dataset.part("objects")
@@ -249,8 +249,7 @@ class ObjectSources:
             else:
                 by_image, _ = read_labels(source)
                 labels = [Labels(by_image.get(str(i), ())) for i in dataset.image_ids]
-            pairs = zip(united or labels, labels, strict=True)
-            united = [one | other for one, other in pairs] if united else labels
+            united = [one | other for one, other in zip(united, labels, strict=True)]
         return united
 
 
@@ -395,8 +394,10 @@ class VifidelScorer(Scorer):
         ]
         self._object_bags = lexicon.bags(self._objects)
         device = devices.transport_device(self.metric.device)
-        self._weights = ImportanceWeights(lexicon, *reference_bags(lexicon, self.dataset), device)
-        self.distance = BagDistance(lexicon, self._weights, self.metric.p, device)
+        references, first = reference_bags(lexicon, self.dataset)
+        self._n_references = np.diff(first)
+        weights = ImportanceWeights(lexicon, references, first, device)
+        self.distance = BagDistance(lexicon, weights, self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
@@ -409,7 +410,7 @@ class VifidelScorer(Scorer):
         scores[whole, 1] = np.exp(-self.distance.of_pairs(*pairs, image_index[whole]))
         silent = has_objects & (bags.tokens[rows] == 0)
         scores[silent, 0] = 0.0
-        scores[silent & self._weights.usable(image_index), 1] = 0.0
+        scores[silent & (self._n_references[image_index] > 0), 1] = 0.0
         return scores
 
     def tally(
@@ -444,14 +445,14 @@ class VifidelScorer(Scorer):
         }
 
 
-def reference_bags(
-    lexicon: Lexicon, dataset: CaptionDataset
-) -> tuple[Bags, npt.NDArray[np.intp], int]:
-    """The bags of all references, the image of each, and how many images there are."""
+def reference_bags(lexicon: Lexicon, dataset: CaptionDataset) -> tuple[Bags, npt.NDArray[np.intp]]:
+    """The bags of the references that have a word with a vector, one image's after another's, and
+    where each image's begin: [images + 1]."""
     groups = dataset.references
     bags, rows = lexicon.bags([lexicon.content(text) for group in groups for text in group])
-    images = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    return bags.take(rows), images, len(groups)
+    usable = bags.sizes[rows] > 0
+    images = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[usable]
+    return bags.take(rows[usable]), np.searchsorted(images, np.arange(len(groups) + 1))
 
 
 class Wmd(Metric):
@@ -531,16 +532,11 @@ class WmdScorer(ReferenceScorer):
             self.training = TrainingFacts(models)
 
     def prepare(self) -> None:
-        self._lexicon = lexicon = Lexicon(self.metric.vectors, self._store)
-        bags, images, n_images = reference_bags(lexicon, self.dataset)
-        usable = np.flatnonzero(bags.sizes > 0)
-        self._references = bags.take(usable)
-        # image i has those from _first[i] to _first[i + 1]
-        self._first = np.searchsorted(images[usable], np.arange(n_images + 1))
+        self._lexicon = Lexicon(self.metric.vectors, self._store)
+        self._references, self._first = reference_bags(self._lexicon, self.dataset)
         # no word weighs more than another: WMD has no importance weights
         device = devices.transport_device(self.metric.device)
-        weights = ImportanceWeights(lexicon, self._references, images[usable], n_images)
-        self._distance = BagDistance(lexicon, weights, self.metric.p, device)
+        self._distance = BagDistance(self._lexicon, None, self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
