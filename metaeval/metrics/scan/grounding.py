@@ -22,6 +22,7 @@ from metaeval.compute.device import (
     inference,
     resolve,
     run_on,
+    to_device,
 )
 from metaeval.metrics.prefix_gru import read_both_ways
 from metaeval.metrics.scan.network import (
@@ -125,24 +126,6 @@ class RegionBatch:
         turned = exact.transpose(1, 2).contiguous()
         return cls(turned, exact.norm(dim=2), exact @ turned)
 
-    def cosines(
-        self,
-        rows: npt.NDArray[np.int64],
-        words: torch.Tensor,
-        smooth: float,
-        ways: Sequence[str] = WAYS,
-        leak: float = LEAK,
-    ) -> dict[str, torch.Tensor]:
-        """What images' regions and captions' words have in common, float64, for each of the ways.
-
-        "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
-        word with the regions it attends to, [k, w]. `rows` are the images [k], of which one may
-        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention and
-        `leak` the slope of its rectifier.
-        """
-        index = torch.from_numpy(rows).to(self.turned.device)
-        return self.attend(index, words, smooth, ways, leak)
-
     def attend(
         self,
         index: torch.Tensor,
@@ -151,7 +134,14 @@ class RegionBatch:
         ways: Sequence[str] = WAYS,
         leak: float = LEAK,
     ) -> dict[str, torch.Tensor]:
-        """Device section of `cosines`, with the images' numbers on the device."""
+        """Device section: what images' regions and captions' words have in common, float64, for
+        each of the ways.
+
+        "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
+        word with the regions it attends to, [k, w]. `index` are the images [k], of which one may
+        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention and
+        `leak` the slope of its rectifier.
+        """
         exact, turned = words.double(), self.turned.index_select(0, index)
         # products with regions are what the softmax magnifies: in float64, therefore
         products = exact @ turned
@@ -297,8 +287,8 @@ class Grounder:
 
         def compare(rows: npt.NDArray[np.intp], length: int, most: int) -> None:
             vectors = words.of(rows, length)
-            place = self._place[images[some[rows]]]
-            tensors = self._batches[most].cosines(place, vectors, self._smooth, ways, self._leak)
+            (place,) = to_device(self.device, self._place[images[some[rows]]])
+            tensors = self._batches[most].attend(place, vectors, self._smooth, ways, self._leak)
             cosines = {way: tensor.cpu().numpy() for way, tensor in tensors.items()}
             work(some[rows], cosines, words.lengths[rows])
 

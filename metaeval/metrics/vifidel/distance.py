@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
-Content = tuple[str, ...]  # content words in alphabetical order, each as often as it occurs
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -95,18 +94,19 @@ class Bags(NamedTuple):
     def take(self, rows: Indices) -> Bags:
         """These bags, each as often as it is named."""
         sizes = self.sizes[rows]
-        starts = np.cumsum([0, *sizes])
+        starts = np.append(0, np.cumsum(sizes))
         places = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
         return Bags(
             self.words[places], self.counts[places], starts, self.tokens[rows], self.unknown[rows]
         )
 
-    def columns(self, rows: Indices, width: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
-        """[width, rows] The places of the bags' words, and whether there is one; of padding, the
-        place of the bag's first word."""
-        slots = np.arange(width)[:, None]
-        there = slots < self.sizes[rows]
-        return self.starts[rows] + slots * there, there
+
+def columns(starts: Indices, rows: Indices, width: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
+    """[width, rows] The places of the words of bags that begin at `starts`, and whether there is
+    one; of padding, the place of the bag's first word."""
+    slots = np.arange(width)[:, None]
+    there = slots < np.diff(starts)[rows]
+    return starts[rows] + slots * there, there
 
 
 class Lexicon:
@@ -116,21 +116,23 @@ class Lexicon:
         self._source, self._store = vectors, store
         self._stop = stop_words()
         self._number: dict[str, int] = {}
-        self._content: dict[str, Content] = {}
+        self._content: dict[str, tuple[str, ...]] = {}
         self.words: list[str] = []
         self.known = np.empty(0, dtype=np.bool_)
         self.rows = np.empty((0, 0))
 
-    def content(self, text: str) -> Content:
-        """The content words of a text, with a vector or without."""
+    def content(self, text: str) -> tuple[str, ...]:
+        """The content words of a text in alphabetical order, with a vector or without, each as
+        often as it occurs."""
         if (words := self._content.get(text)) is None:
             found = _WORD.findall(text.lower())
             words = self._content[text] = tuple(sorted(w for w in found if w not in self._stop))
         return words
 
-    def bags(self, contents: Sequence[Content]) -> tuple[Bags, Indices]:
-        """The distinct bags of these words, and which of them each is; new words are learned."""
-        distinct: dict[Content, int] = {}
+    def bags(self, contents: Sequence[tuple[str, ...]]) -> tuple[Bags, Indices]:
+        """The distinct bags of these words, in alphabetical order each, and which of them each is;
+        new words are learned."""
+        distinct: dict[tuple[str, ...], int] = {}
         rows = [distinct.setdefault(content, len(distinct)) for content in contents]
         self._learn({word for content in distinct for word in content})
         n, tokens = len(distinct), np.array([len(content) for content in distinct], dtype=np.intp)
@@ -139,8 +141,7 @@ class Lexicon:
         known = self.known[word]
         unknown = np.bincount(bag[~known], minlength=n)
         word, bag = word[known], bag[known]
-        changes = (np.diff(bag, prepend=-1) != 0) | (np.diff(word, prepend=-1) != 0)
-        first = np.flatnonzero(changes)
+        first = np.flatnonzero(np.diff(bag, prepend=-1) | np.diff(word, prepend=-1))
         counts = np.diff(first, append=len(word)).astype(np.float64)
         starts = np.searchsorted(bag[first], np.arange(n + 1))
         return Bags(word[first], counts, starts, tokens, unknown), np.array(rows, dtype=np.intp)
@@ -156,7 +157,7 @@ class Lexicon:
         self.known = np.concatenate([self.known, vectors.known])
         self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
 
-    def unknown(self, content: Content) -> list[str]:
+    def unknown(self, content: Sequence[str]) -> list[str]:
         """The words that have no vector, in alphabetical order, once each."""
         return [word for word in dict.fromkeys(content) if not self.known[self._number[word]]]
 
@@ -176,8 +177,8 @@ class Lexicon:
 class ImportanceWeights:
     """The importance weights of words, by the bags of each image's references.
 
-    Image i has the references from first[i] to first[i + 1], each of which has a word with a vector.
-    Without any, weights are not a number. With a GPU (`device`) they are computed there.
+    Image i has the references from first[i] to first[i + 1], each of which has a word with a
+    vector. Without any, weights are not a number. With a GPU (`device`) they are computed there.
     """
 
     def __init__(
@@ -219,31 +220,25 @@ class ImportanceWeights:
         self, device: torch.device, images: Indices, starts: Indices, words: Indices
     ) -> Floats:
         """The same, images padded to one size."""
-        sizes = np.diff(starts)
-        first, stop = self._first[images], self._first[images + 1]
-        begin, lengths = self._starts[first], self._starts[stop] - self._starts[first]
-        w, t, r = (int(each.max(initial=1)) for each in (sizes, lengths, stop - first))
-        here = np.arange(w) < sizes[:, None]
-        own = words[starts[:-1, None] + np.arange(w) * here]
-        there = np.arange(t) < lengths[:, None]
-        places = begin[:, None] + np.arange(t) * there
-        their = self._words[places]
-        reference = np.searchsorted(self._starts, places, side="right") - 1 - first[:, None]
-        reference[~there] = -1
-        weights = np.empty((len(images), w))
+        begins = self._starts[self._first]  # where each image's references begin
+        sizes = np.diff(starts), np.diff(begins)[images], np.diff(self._first)[images]
+        w, t, r = (int(each.max(initial=1)) for each in sizes)
+        own, here = columns(starts, np.arange(len(images)), w)
+        their, there = columns(begins, images, t)
+        reference = np.searchsorted(self._starts, their, side="right") - 1 - self._first[images]
+        weights = np.empty(here.T.shape)
         (vectors,) = to_device(device, self._lexicon.rows)
 
         def work(start: int, stop: int, size: int) -> None:
-            part = slice(start, stop)
-            member = reference[part, None] == np.arange(r)[:, None]
-            tensors = to_device(device, own[part], their[part], member)
-            weights[part] = to_host(
-                importance(vectors[tensors[0]], vectors[tensors[1]], tensors[2])
-            )
+            part = np.s_[:, start:stop]
+            member = (reference[part] == np.arange(r)[:, None, None]) & there[part]
+            arrays = words[own[part]].T, self._words[their[part]].T, member.transpose(2, 0, 1)
+            mine, others, has = to_device(device, *arrays)
+            weights[start:stop] = to_host(importance(vectors[mine], vectors[others], has))
 
         an_image = 8 * ((w + t) * vectors.shape[1] + 3 * w * r * t)
         in_batches(len(images), fitting_batch(device, len(images), an_image), work)
-        return weights[here]
+        return weights[here.T]
 
 
 class TransportProblems(NamedTuple):
@@ -269,22 +264,17 @@ class TransportProblems(NamedTuple):
     word_weights: Any
 
 
-class BagDistance:
+class BagDistance(NamedTuple):
     """The distance between two bags of words: what it costs to turn the one into the other.
 
     The price of moving a word is the distance of the vectors (`p` 1) or its square (2). With a GPU
     (`device`) prices and transport are computed there.
     """
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        weights: ImportanceWeights | None,
-        p: int,
-        device: torch.device | None = None,
-    ) -> None:
-        self._lexicon, self._weights, self._p = lexicon, weights, p
-        self._device = device
+    lexicon: Lexicon
+    weights: ImportanceWeights | None
+    p: int
+    device: torch.device | None = None
 
     def of_pairs(
         self,
@@ -303,20 +293,11 @@ class BagDistance:
             key += images * len(left.tokens) * len(right.tokens)
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
         where = None if images is None else images[first]
-        problems = self.problems(left.take(one[first]), right.take(other[first]), where)
+        pairs = left.take(one[first]), right.take(other[first])
         distances = np.full(len(first), np.nan)
-        if self._device is None:
-            for each, cost in problems.priced():
-                flow = transport.flows(cost, each.supply, each.demand)
-                distances[each.which] = transport.costs(cost, flow)
-        else:
-            for each, solved in problems.solved_on(self._device):
-                distances[each.which] = solved
+        for which, solved in PairProblems(self, *pairs, where).solved():
+            distances[which] = solved
         return distances[inverse]
-
-    def problems(self, objects: Bags, words: Bags, images: Indices | None = None) -> PairProblems:
-        """Pairs of bags, as many on either side, as transport problems."""
-        return PairProblems(self._lexicon, self._weights, self._p, objects, words, images)
 
 
 class PairProblems:
@@ -327,23 +308,17 @@ class PairProblems:
     """
 
     def __init__(
-        self,
-        lexicon: Lexicon,
-        weights: ImportanceWeights | None,
-        p: int,
-        objects: Bags,
-        words: Bags,
-        images: Indices | None,
+        self, distance: BagDistance, objects: Bags, words: Bags, images: Indices | None
     ) -> None:
-        self._lexicon, self._p = lexicon, p
+        self._distance = distance
         self._objects, self._words = objects, words
         self.object_words, self._rows = np.unique(objects.words, return_inverse=True)
         self.caption_words, self._columns = np.unique(words.words, return_inverse=True)
         both = np.concatenate([objects.words, words.words])
         self._weights = np.ones(len(both))
-        if weights is not None and images is not None:
+        if distance.weights is not None and images is not None:
             owner = np.concatenate([np.repeat(images, each.sizes) for each in (objects, words)])
-            self._weights = weights.of_pairs(owner, both)
+            self._weights = distance.weights.of_pairs(owner, both)
 
     def __iter__(self) -> Iterator[TransportProblems]:
         objects, words = self._objects, self._words
@@ -352,8 +327,8 @@ class PairProblems:
             which = group[~np.isnan(weights[objects.starts[group]])]
             if not len(which):
                 continue
-            left, here = objects.columns(which, m)
-            right, there = words.columns(which, n)
+            left, here = columns(objects.starts, which, m)
+            right, there = columns(words.starts, which, n)
             counts, frequencies = objects.counts[left] * here, words.counts[right] * there
             yield TransportProblems(
                 which,
@@ -367,24 +342,32 @@ class PairProblems:
 
     def priced(self) -> Iterator[tuple[TransportProblems, Floats]]:
         """The problems with the price [m, n, P] of moving each word."""
-        squares = self._lexicon.squared_distances(self.object_words, self.caption_words)
-        for each in self:
-            yield each, _prices(squares, each, self._p)
-
-    def solved_on(self, device: torch.device) -> Iterator[tuple[TransportProblems, Floats]]:
-        """The problems with their distances [P], computed on the device."""
         words = self.object_words, self.caption_words
-        squares = squared_distances(*to_device(device, *(self._lexicon.rows[w] for w in words)))
+        squares = self._distance.lexicon.squared_distances(*words)
         for each in self:
-            yield each, self._distances(each, squares)
+            yield each, _prices(squares, each, self._distance.p)
 
-    def _distances(self, problems: TransportProblems, squares: torch.Tensor) -> Floats:
+    def solved(self) -> Iterator[tuple[Indices, Floats]]:
+        """Which pairs, and their distances; on the device if there is one."""
+        if (device := self._distance.device) is None:
+            for each, cost in self.priced():
+                flow = transport.flows(cost, each.supply, each.demand)
+                yield each.which, transport.costs(cost, flow)
+            return
+        rows, words = self._distance.lexicon.rows, (self.object_words, self.caption_words)
+        squares = squared_distances(*to_device(device, *(rows[each] for each in words)))
+        for each in self:
+            yield each.which, self._solved_on(device, each, squares)
+
+    def _solved_on(
+        self, device: torch.device, problems: TransportProblems, squares: torch.Tensor
+    ) -> Floats:
         m, n, count = len(problems.objects), len(problems.words), len(problems.which)
-        device, distances = squares.device, np.empty(len(problems.which))
+        distances = np.empty(count)
 
         def work(start: int, stop: int, size: int) -> None:
             part = TransportProblems(*to_device(device, *(x[..., start:stop] for x in problems)))
-            cost = _prices(squares, part, self._p)
+            cost = _prices(squares, part, self._distance.p)
             masses = part.supply, part.demand
             distances[start:stop] = transport.distances(cost, *masses, on_device=True)
 

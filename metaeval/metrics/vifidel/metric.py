@@ -37,6 +37,7 @@ from metaeval.metrics.vifidel.distance import (
     Bags,
     ImportanceWeights,
     Lexicon,
+    PairProblems,
     stop_words_identity,
 )
 from metaeval.options import Device, OptionsOf, Share, checked
@@ -139,16 +140,18 @@ def explain_transport(
     if not all(len(bag.words) for bag in bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
-        problems = distance.problems(*bags, images)
+        problems = PairProblems(distance, *bags, images)
         for problem, prices in problems.priced():
             flow = transport.flows(prices, problem.supply, problem.demand)
             total = float(transport.costs(prices, flow)[0])
             share = flow[..., 0] / problem.supply.sum()
-            numbers = (
-                problems.object_words[problem.objects[:, 0]],
-                problems.caption_words[problem.words[:, 0]],
-            )
-            names = [[lexicon.words[word] for word in side.tolist()] for side in numbers]
+            names = [
+                [lexicon.words[number] for number in side]
+                for side in (
+                    problems.object_words[problem.objects[:, 0]],
+                    problems.caption_words[problem.words[:, 0]],
+                )
+            ]
             moves = [
                 {
                     "object": names[0][i],

@@ -95,7 +95,7 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
     own = (words + 0.5 * regions[rows, :1] * (words != 0)).float()
     own, vectors = l2norm(own) * (own != 0), (1.7 * regions).float()
     batch = RegionBatch.of(vectors)
-    found = batch.cosines(rows, own, smooth, leak=leak)
+    found = batch.attend(torch.from_numpy(rows), own, smooth, leak=leak)
     assert tuple(found) == WAYS
     for k, row in enumerate(rows.tolist()):
         v, w = vectors[row, : n[row]].double().numpy(), own[k, : m[k]].double().numpy()
@@ -106,7 +106,9 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
         assert (found["i2t"][k, n[row] :] == 0).all()
         assert (found["t2i"][k, m[k] :] == 0).all()
     for way in WAYS:  # each alone is the same
-        assert_same_scores(batch.cosines(rows, own, smooth, (way,), leak)[way], found[way])
+        assert_same_scores(
+            batch.attend(torch.from_numpy(rows), own, smooth, (way,), leak)[way], found[way]
+        )
 
 
 SMOOTH = 9.0
