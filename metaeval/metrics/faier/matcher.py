@@ -8,7 +8,7 @@ the last bit, whatever else is scored with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -205,13 +205,16 @@ class UnionMatcher:
     def read(self, captions: ParsedCaptions) -> CaptionNodes:
         """The node vectors of captions, which do not depend on images or references."""
         with inference(self.device):
-            text, triplets = self.model.text, captions.triplet_lengths
-            words, ends = self._read(text.words, captions.words, captions.lengths)
-            objects = NodeVectors(words, _starts(captions.lengths), captions.lengths)
+            text, words, ends = self.model.text, [], []
+            for states, place, lengths in self._read(text.words, captions.words, captions.lengths):
+                words.append(_means(states, place[np.arange(place.shape[1]) < lengths[:, None]]))
+                ends.append(_last_states(states, place, lengths))
+            objects = NodeVectors(torch.cat(words), _starts(captions.lengths), captions.lengths)
             if text.triplets is None:
                 return {"objects": objects}
-            _, last = self._read(text.triplets, captions.triplets, triplets)
-            vectors = torch.cat([self._in_pieces(text.sentence, ends), last])
+            triplets = self._read(text.triplets, captions.triplets, captions.triplet_lengths)
+            sentences = self._in_pieces(text.sentence, torch.cat(ends))
+            vectors = torch.cat([sentences, *(_last_states(*part) for part in triplets)])
             # a caption's relations side by side: the sentence, then its triplets
             counts = captions.count + 1
             owner = np.repeat(np.arange(len(captions)), counts)
@@ -221,24 +224,19 @@ class UnionMatcher:
             relations = NodeVectors(vectors, _starts(counts), counts)
             return {"objects": objects, "relations": relations}
 
-    def _read(self, gru: BiGru, tokens: Ints, lengths: Ints) -> tuple[torch.Tensor, torch.Tensor]:
-        """States [sum of lengths, d] of texts [n, longest], one text after the other, and last
-        states [n, d]; see `BiGru`."""
-        d, states, ends = self.model.shape.d, [], []
+    def _read(
+        self, gru: BiGru, tokens: Ints, lengths: Ints
+    ) -> Iterator[tuple[torch.Tensor, Ints, Ints]]:
+        """What a GRU says of texts, part by part: see `read_both_ways`; and their lengths."""
         threads = torch.get_num_threads() if self.device.type == "cpu" else 1
-        # two threads for each part, one for each of the GRU's directions
-        parts = np.array_split(np.arange(len(tokens)), max(1, len(tokens) * d // _STATES))
-        for some in parts:
+        most = max(1, _STATES // self.model.shape.d)
+        for some in np.array_split(np.arange(len(tokens)), max(1, -(-len(tokens) // most))):
+            # two threads for each part, one for each of the GRU's directions
             cut = np.array_split(some, -(-threads // 2))
             texts = [(tokens[rows], lengths[rows]) for rows in cut]
             read = read_both_ways(self.model.text.embedding, gru.gru, texts)
-            for (both, place), (_, own) in zip(read, texts, strict=True):
-                words = np.arange(place.shape[1]) < own[:, None]
-                rows = np.arange(len(own))
-                last = np.stack([place[rows, own - 1, 0], place[rows, 0 * own, 1]], axis=1)
-                states.append(_means(both, place[words]))
-                ends.append(_means(both, last))
-        return torch.cat(states), torch.cat(ends)
+            for (states, place), (_, own) in zip(read, texts, strict=True):
+                yield states, place, own
 
     def _in_pieces(
         self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor
@@ -254,8 +252,6 @@ class UnionMatcher:
 
 def _image_keys(rows: Sequence[Sequence[int]], nodes: CaptionNodes) -> list[Ints]:
     """What the shapes of an image's matrix products depend on, [n] each."""
-    if not nodes:
-        return [np.zeros(len(rows), dtype=np.int64)]
     longest = [
         np.array([_pad(int(of.counts[list(own)].max()), _STEPS[level]) for own in rows])
         for level, of in nodes.items()
@@ -287,6 +283,13 @@ def _means(vectors: torch.Tensor, pairs: Ints) -> torch.Tensor:
     return torch.nn.functional.embedding_bag(at, vectors, mode="mean")
 
 
+def _last_states(states: torch.Tensor, place: Ints, lengths: Ints) -> torch.Tensor:
+    """[n, d] The means of the states that a GRU ends with, ahead and back; see `BiGru`."""
+    rows = np.arange(len(lengths))
+    ends = place[rows, lengths - 1, 0], place[rows, 0 * lengths, 1]
+    return _means(states, np.stack(ends, axis=1))
+
+
 def _pad(n: int, step: int) -> int:
     """n, filled up to a multiple of the step."""
     return -(-n // step) * step
@@ -296,11 +299,10 @@ def _tensors(
     regions: Regions, rows: Ints, width: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Features, boxes and mask of some images, always `width` regions wide."""
-    more = (0, max(0, width - regions.mask.shape[1]))
-    features, boxes = regions.features[rows, :width], regions.boxes[rows, :width]
-    padded = (np.pad(each, ((0, 0), more, (0, 0))) for each in (features, boxes))
-    mask = np.pad(regions.mask[rows, :width], ((0, 0), more))
-    return to_device(device, *padded, mask)  # type: ignore[return-value]
+    more = max(0, width - regions.mask.shape[1])
+    arrays = (each[rows, :width] for each in (regions.features, regions.boxes, regions.mask))
+    padded = (np.pad(each, [(0, 0), (0, more), (0, 0)][: each.ndim]) for each in arrays)
+    return to_device(device, *padded)  # type: ignore[return-value]
 
 
 SENTENCE = "(sentence)"
