@@ -290,25 +290,26 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def run_parallel(jobs: Sequence[Callable[[], T]]) -> list[T]:
+def run_on(device: torch.device, jobs: Sequence[Callable[[], T]]) -> list[T]:
     """What the jobs return, in order, each run as by `map_ordered`."""
-    return list(map_ordered(lambda job: job(), jobs))
+    return list(map_ordered(device, lambda job: job(), jobs))
 
 
-def map_ordered(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """What `job` returns for each item, in order, on as many threads as torch may use.
+def map_ordered(device: torch.device, job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """What `job` returns for each item, in order: on a processor on as many threads as torch may
+    use, on a GPU one after the other.
 
-    Each runs without gradients, its operators on one thread. At most two items a thread are taken
-    ahead of the result that is needed next, so that results need not all be in memory. The
-    first exception is raised in its place; what has not begun by then never does.
+    Each runs without gradients, on a processor its operators on one thread. At most two items a
+    thread are taken ahead of the result that is needed next, so that results need not all be in
+    memory. The first exception is raised in its place; what has not begun by then never does.
     """
     import torch
 
     def alone(item: S) -> T:
-        with torch.inference_mode():
+        with inference(device):
             return job(item)
 
-    threads = torch.get_num_threads()
+    threads = torch.get_num_threads() if device.type == "cpu" else 1
     if threads == 1:
         yield from map(alone, items)
         return

@@ -23,7 +23,7 @@ from metaeval.compute.device import (
     in_batches,
     map_ordered,
     resolve,
-    run_parallel,
+    run_on,
     used,
 )
 from metaeval.compute.networks import keep_networks, load_once, release
@@ -32,6 +32,8 @@ from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import ClipWeights
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.hub import locate
+
+CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 100])
@@ -280,7 +282,7 @@ def test_in_order_whatever_takes_longest(threads: int) -> None:
         assert last.wait(10)
         return item * item
 
-    assert list(map_ordered(job, range(20))) == [k * k for k in range(20)]
+    assert list(map_ordered(CPU, job, range(20))) == [k * k for k in range(20)]
 
 
 def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None:
@@ -289,9 +291,9 @@ def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None
     def job(_: int) -> tuple[int, bool]:
         return torch.get_num_threads(), (parameter * 2).requires_grad
 
-    assert set(map_ordered(job, range(5))) == {(1, False)}
-    assert set(run_parallel([lambda: job(0)] * 5)) == {(1, False)}
-    assert run_parallel([partial(abs, -k) for k in range(9)]) == list(range(9))
+    assert set(map_ordered(CPU, job, range(5))) == {(1, False)}
+    assert set(run_on(CPU, [lambda: job(0)] * 5)) == {(1, False)}
+    assert run_on(CPU, [partial(abs, -k) for k in range(9)]) == list(range(9))
     assert not torch.is_inference_mode_enabled()
     assert torch.get_num_threads() == threads
 
@@ -304,7 +306,7 @@ def test_only_a_few_items_are_taken_ahead(threads: int) -> None:
             taken.append(item)
             yield item
 
-    results = map_ordered(lambda item: item, items())
+    results = map_ordered(CPU, lambda item: item, items())
     assert next(results) == 0
     assert len(taken) <= 2 * threads + 1
     results.close()
@@ -322,7 +324,7 @@ def test_the_first_exception_comes_in_its_place(threads: int) -> None:
 
     found: list[int] = []
     with pytest.raises(ValueError, match="item 3"):
-        found.extend(map_ordered(job, range(1000)))
+        found.extend(map_ordered(CPU, job, range(1000)))
     assert found == [0, 1, 2]
     assert len(started) < 30
     assert torch.get_num_threads() == threads

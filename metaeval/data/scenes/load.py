@@ -282,15 +282,20 @@ class SceneObjects(Mapping[ImageId, Objects]):
 
     def __init__(self, graphs: Mapping[ImageId, SceneGraph], side: int) -> None:
         self._graphs, self._side = graphs, side
+        self._made: dict[ImageId, Objects] = {}
 
     def __getitem__(self, image_id: ImageId) -> Objects:
-        graph, side = self._graphs[image_id], self._side
+        if image_id not in self._made:
+            self._made[image_id] = self._make(self._graphs[image_id])
+        return self._made[image_id]
+
+    def _make(self, graph: SceneGraph) -> Objects:
         boxes = []
         for item in graph.objects:
-            x, y, w, h = (scaled(v, side, graph.width) for v in item.box)
-            boxes.append((x / side, y / side, (x + w) / side, (y + h) / side))
+            x, y, w, h = (scaled(v, self._side, graph.width) for v in item.box)
+            boxes.append((x, y, x + w, y + h))
         labels = tuple(item.category for item in graph.objects)
-        return Objects(labels, np.array(boxes, dtype=np.float64).reshape(-1, 4))
+        return Objects(labels, np.array(boxes, dtype=np.float64).reshape(-1, 4) / self._side)
 
     def __iter__(self) -> Iterator[ImageId]:
         return iter(self._graphs)

@@ -1,14 +1,14 @@
 """FAIEr in batches: union vectors once an image, then any number of captions.
 
 Every matrix product has a shape that depends on the caption (or the image) alone: batches hold
-captions of one length and always the same number of them, the last one filled up. Matrix libraries
-choose their kernels by shape, so a caption scores the same, to the last bit, whatever else is
-scored with it.
+captions of one length and always the same number of them, the last one filled up; texts are read as
+in `prefix_gru.py`. Matrix libraries choose their kernels by shape, so a caption scores the same, to
+the last bit, whatever else is scored with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,21 +21,25 @@ from metaeval.compute.device import (
     fill_rows,
     group_rows_by_keys,
     inference,
-    run_parallel,
+    run_on,
+    to_device,
 )
 from metaeval.metrics.faier import training
-from metaeval.metrics.faier.network import FaierNetwork, ParsedCaptions, level_score, matches
+from metaeval.metrics.faier.network import BiGru, FaierNetwork, ParsedCaptions, level_score, matches
 from metaeval.metrics.faier.training import RaggedVectors
+from metaeval.metrics.prefix_gru import read_both_ways
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
-from metaeval.vision.regions.base import MOST, Regions
+from metaeval.vision.regions.base import Regions
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _ROWS = {"cpu": 128, "cuda": 4096}  # captions, triplets or regions in a batch
 _IMAGES = {"cpu": 32, "cuda": 512}
+_STATES = 1 << 22  # captions read at a time × their dimensions
 _STEPS = {"objects": 8, "relations": 4}  # a reference's nodes are padded to a multiple of this
+_REGIONS = 4  # and an image's regions to one of this
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,8 @@ class UnionMatcher:
     ) -> None:
         """Compute the union vectors of n images.
 
-        They have at most 36 regions (or all the same number); `None` is for a network that sees
-        none. `rows` says which of all references (or of what `read` made of them) each image has,
-        in their order, at least one.
+        `None` for regions is for a network that sees none. `rows` says which of all references (or
+        of what `read` made of them) each image has, in their order, at least one.
         """
         with inference(self.device):
             nodes: CaptionNodes = {}
@@ -132,22 +135,20 @@ class UnionMatcher:
         """Union vectors of the regions, fused with the references' nodes if there are any."""
         model, d = self.model, self.model.shape.d
         counts = regions.mask.sum(axis=1)
-        width = max(MOST, regions.mask.shape[1])
-        first = np.cumsum(counts) - counts
-        total = int(counts.sum())
-        places = np.full((len(regions), width), total, dtype=np.int64)
-        places[:, : regions.mask.shape[1]][regions.mask] = np.arange(total)
-        at_regions, widths = torch.from_numpy(places).to(self.device), np.full(len(places), width)
+        widths = np.maximum(1, -(-counts // _REGIONS)) * _REGIONS
+        first, total = _starts(counts), int(counts.sum())
+        slots = np.arange(int(widths.max(initial=0)))
+        places = np.where(slots < counts[:, None], first[:, None] + slots, total)
+        at_regions = torch.from_numpy(places).to(self.device)
         for level in model.levels:
             self.unions[level] = torch.zeros(total + 1, d, device=self.device)
             self.places[level], self._widths[level] = at_regions, widths
 
         def unite(images: Ints, size: int) -> None:
             filled = fill_rows(images, size)
+            width = int(widths[images[0]])
             seen = model.see(*_tensors(regions, filled, width, self.device))
-            real = np.arange(size) < len(images)
-            there = seen.mask.cpu().numpy() & real[:, None]
-            owner, place = there.nonzero()
+            owner, place = (np.arange(width) < counts[images][:, None]).nonzero()
             target = torch.from_numpy(first[filled][owner] + place).to(self.device)
             at = torch.from_numpy(owner).to(self.device), torch.from_numpy(place).to(self.device)
             for level, out in self.unions.items():
@@ -157,9 +158,9 @@ class UnionMatcher:
                     continue
                 texts = _reference_nodes(nodes[level], _STEPS[level], [rows[i] for i in filled])
                 attended = model.fuse(level).attended(vectors, *texts)[at]
-                out[target] = self._join(level, vectors[at], attended)
+                out[target] = self._in_pieces(model.fuse(level).join, vectors[at], attended)
 
-        self._each(unite, self._n_images, *_image_keys(rows, nodes))
+        self._each(unite, self._n_images, widths, *_image_keys(rows, nodes))
 
     def score(
         self, captions: ParsedCaptions | CaptionNodes, image_index: npt.NDArray[np.intp]
@@ -198,58 +199,44 @@ class UnionMatcher:
     def _each(self, work: Callable[[Ints, int], None], size: int, *keys: Ints) -> None:
         """Call `work(rows, size)` for the rows of equal keys, at most `size` at a time; on the
         processor several at a time: each has its own part of what is written."""
-        jobs = [partial(work, rows, size) for rows in group_rows_by_keys(*keys, most=size)]
-        if self.device.type == "cpu":
-            run_parallel(jobs)
-        else:
-            for job in jobs:
-                job()
+        groups = group_rows_by_keys(*keys, most=size)
+        run_on(self.device, [partial(work, rows, size) for rows in groups])
 
     def read(self, captions: ParsedCaptions) -> CaptionNodes:
         """The node vectors of captions, which do not depend on images or references."""
         with inference(self.device):
-            text = self.model.text
-            words = self._empty_nodes(captions.lengths)
-            relations = self._empty_nodes(captions.count + 1) if text.triplets is not None else None
+            text, words, ends = self.model.text, [], []
+            for states, place, lengths in self._read(text.words, captions.words, captions.lengths):
+                words.append(_means(states, place[np.arange(place.shape[1]) < lengths[:, None]]))
+                ends.append(_last_states(states, place, lengths))
+            objects = NodeVectors(torch.cat(words), _starts(captions.lengths), captions.lengths)
+            if text.triplets is None:
+                return {"objects": objects}
+            triplets = self._read(text.triplets, captions.triplets, captions.triplet_lengths)
+            sentences = self._in_pieces(text.sentence, torch.cat(ends))
+            vectors = torch.cat([sentences, *(_last_states(*part) for part in triplets)])
+            # a caption's relations side by side: the sentence, then its triplets
+            counts = captions.count + 1
+            owner = np.repeat(np.arange(len(captions)), counts)
+            slot = np.arange(len(owner)) - _starts(counts)[owner]
+            place = np.where(slot, len(captions) + captions.first[owner] + slot - 1, owner)
+            vectors = vectors[torch.from_numpy(place).to(self.device)]
+            relations = NodeVectors(vectors, _starts(counts), counts)
+            return {"objects": objects, "relations": relations}
 
-            def read_words(rows: Ints, size: int) -> None:
-                batch = self._batch(captions.words, captions.lengths, rows, size)
-                states, last = text.read(text.words, batch)
-                at = words.starts[rows][:, None] + np.arange(states.shape[1])
-                words.vectors[torch.from_numpy(at).to(self.device)] = states[: len(rows)]
-                if relations is not None:
-                    first = torch.from_numpy(relations.starts[rows]).to(self.device)
-                    relations.vectors[first] = text.sentence(last)[: len(rows)]
-
-            self._each(read_words, self._rows, captions.lengths)
-            if relations is None or text.triplets is None:
-                return {"objects": words}
-            gru, vectors = text.triplets, relations.vectors
-            owner = np.repeat(np.arange(len(captions)), captions.count)
-            slot = np.arange(len(owner)) - captions.first[owner]
-            where = relations.starts[owner] + 1 + slot
-
-            def read_triplets(rows: Ints, size: int) -> None:
-                batch = self._batch(captions.triplets, captions.triplet_lengths, rows, size)
-                _, last = text.read(gru, batch)
-                vectors[torch.from_numpy(where[rows]).to(self.device)] = last[: len(rows)]
-
-            self._each(read_triplets, self._rows, captions.triplet_lengths)
-            return {"objects": words, "relations": relations}
-
-    def _empty_nodes(self, counts: Ints) -> NodeVectors:
-        """Room for so many nodes of each caption."""
-        vectors = torch.empty(int(counts.sum()), self.model.shape.d, device=self.device)
-        return NodeVectors(vectors, np.cumsum(counts) - counts, counts)
-
-    def _batch(self, table: Ints, lengths: Ints, rows: Ints, size: int) -> torch.Tensor:
-        """Word ids [size, l] of sequences of one length l, filled up."""
-        filled = fill_rows(rows, size)
-        return torch.from_numpy(table[filled, : lengths[filled[0]]]).to(self.device)
-
-    def _join(self, level: str, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
-        """z [t, d] of regions and attended vectors, in pieces of one size."""
-        return self._in_pieces(self.model.fuse(level).join, regions, attended)
+    def _read(
+        self, gru: BiGru, tokens: Ints, lengths: Ints
+    ) -> Iterator[tuple[torch.Tensor, Ints, Ints]]:
+        """What a GRU says of texts, part by part: see `read_both_ways`; and their lengths."""
+        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
+        most = max(1, _STATES // self.model.shape.d)
+        for some in np.array_split(np.arange(len(tokens)), max(1, -(-len(tokens) // most))):
+            # two threads for each part, one for each of the GRU's directions
+            cut = np.array_split(some, -(-threads // 2))
+            texts = [(tokens[rows], lengths[rows]) for rows in cut]
+            read = read_both_ways(self.model.text.embedding, gru.gru, texts)
+            for (states, place), (_, own) in zip(read, texts, strict=True):
+                yield states, place, own
 
     def _in_pieces(
         self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor
@@ -265,8 +252,6 @@ class UnionMatcher:
 
 def _image_keys(rows: Sequence[Sequence[int]], nodes: CaptionNodes) -> list[Ints]:
     """What the shapes of an image's matrix products depend on, [n] each."""
-    if not nodes:
-        return [np.zeros(len(rows), dtype=np.int64)]
     longest = [
         np.array([_pad(int(of.counts[list(own)].max()), _STEPS[level]) for own in rows])
         for level, of in nodes.items()
@@ -287,6 +272,24 @@ def _reference_nodes(
     return nodes.vectors[at.to(mask.device)] * mask[..., None], mask
 
 
+def _starts(counts: Ints) -> Ints:
+    """Where each of so many begins."""
+    return np.cumsum(counts) - counts
+
+
+def _means(vectors: torch.Tensor, pairs: Ints) -> torch.Tensor:
+    """[m, d] The means of pairs [m, 2] of vectors."""
+    at = torch.from_numpy(pairs).to(vectors.device)
+    return torch.nn.functional.embedding_bag(at, vectors, mode="mean")
+
+
+def _last_states(states: torch.Tensor, place: Ints, lengths: Ints) -> torch.Tensor:
+    """[n, d] The means of the states that a GRU ends with, ahead and back; see `BiGru`."""
+    rows = np.arange(len(lengths))
+    ends = place[rows, lengths - 1, 0], place[rows, 0 * lengths, 1]
+    return _means(states, np.stack(ends, axis=1))
+
+
 def _pad(n: int, step: int) -> int:
     """n, filled up to a multiple of the step."""
     return -(-n // step) * step
@@ -296,11 +299,10 @@ def _tensors(
     regions: Regions, rows: Ints, width: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Features, boxes and mask of some images, always `width` regions wide."""
-    more = width - regions.mask.shape[1]
-    features = np.pad(regions.features[rows], ((0, 0), (0, more), (0, 0)))
-    boxes = np.pad(regions.boxes[rows], ((0, 0), (0, more), (0, 0)))
-    mask = np.pad(regions.mask[rows], ((0, 0), (0, more)))
-    return tuple(torch.from_numpy(a).to(device) for a in (features, boxes, mask))  # type: ignore[return-value]
+    more = max(0, width - regions.mask.shape[1])
+    arrays = (each[rows, :width] for each in (regions.features, regions.boxes, regions.mask))
+    padded = (np.pad(each, [(0, 0), (0, more), (0, 0)][: each.ndim]) for each in arrays)
+    return to_device(device, *padded)  # type: ignore[return-value]
 
 
 SENTENCE = "(sentence)"

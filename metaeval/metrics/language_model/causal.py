@@ -25,7 +25,6 @@ import numpy.typing as npt
 from metaeval.compute.device import (
     fill_rows,
     group_rows_by_length,
-    inference,
     map_ordered,
     missing_packages,
     resolve,
@@ -153,14 +152,13 @@ class CausalModel:
                 [self.start, *ids[k], *[self.start] * (length - len(ids[k]))]
                 for k in fill_rows(rows, size).tolist()
             ]
-            with inference(self.device):
-                logs = token_logs(self.network, torch.tensor(lines).to(self.device))
+            logs = token_logs(self.network, torch.tensor(lines).to(self.device))
             within = np.arange(length) < lengths[rows, None]
             return np.where(within, to_host(logs)[: len(rows)].astype(np.float64), 0.0).sum(axis=1)
 
         totals = np.zeros(len(ids))
-        run = map_ordered if self.device.type == "cpu" else map
-        for (rows, _, _), sums in zip(batches, run(work, batches), strict=True):
+        done = map_ordered(self.device, work, batches)
+        for (rows, _, _), sums in zip(batches, done, strict=True):
             totals[rows] = sums
         return totals
 

@@ -2,12 +2,8 @@
 
 Captions of about one length are compared together with images of about as many regions. So every
 product has a shape that depends on the caption and its image alone: a caption gets the same
-numbers, to the last bit, whatever else is in the call.
-
-Words are encoded without repetition: a GRU's state after a word depends on the words before it
-alone, captions begin alike ("a man …"), and corrupted copies of a caption keep parts of it. So the
-forward GRU runs over distinct beginnings, the backward GRU over distinct endings, step by step for
-all captions; and what the inputs add to the gates is computed once a word.
+numbers, to the last bit, whatever else is in the call. Words are encoded without repetition: see
+`prefix_gru.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +21,10 @@ from metaeval.compute.device import (
     group_rows_by_length,
     inference,
     resolve,
-    run_parallel,
+    run_on,
+    to_device,
 )
+from metaeval.metrics.prefix_gru import read_both_ways
 from metaeval.metrics.scan.network import (
     EPS,
     LEAK,
@@ -42,53 +39,8 @@ from metaeval.metrics.scan.network import (
 from metaeval.text.vocabulary import Vocabulary, padded
 from metaeval.vision.regions.base import Regions
 
-T = TypeVar("T")
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Run = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
-
-_BLOCK = {"cpu": 1 << 15, "cuda": 1 << 20}  # numbers of states computed at a time
-_WORDS = 256  # words projected at a time
-_FORWARD, _BACKWARD = "", "_reverse"  # as torch's GRU names its weights
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixTrie:
-    """The distinct beginnings of n sequences, shorter ones first; number 0 is the empty one.
-
-    Attributes
-    ----------
-    parent, word
-        int64 [k]: of the beginnings 1 to k, the beginning that each extends, and by which word.
-    levels
-        The first numbers of the beginnings of 1, 2, … words, and k + 1.
-    place
-        int64 [n, longest]: the beginning that ends at each place of each sequence; 0 behind it.
-    """
-
-    parent: Ints
-    word: Ints
-    levels: tuple[int, ...]
-    place: Ints
-
-    @classmethod
-    def of(cls, tokens: Ints, lengths: Ints) -> PrefixTrie:
-        """Of sequences [n, longest] of these lengths, each at least 1."""
-        place = np.zeros(tokens.shape, dtype=np.int64)
-        rows = np.arange(len(tokens))
-        last = np.zeros(len(tokens), dtype=np.int64)
-        parents, words, levels = [], [], [1]
-        for step in range(tokens.shape[1]):
-            rows = rows[lengths[rows] > step]
-            # texts that end in one word are adjacent: its contribution to the gates is then in
-            # cache
-            keys = tokens[rows, step] * levels[-1] + last[rows]
-            distinct, number = np.unique(keys, return_inverse=True)
-            words.append(distinct // levels[-1])
-            parents.append(distinct % levels[-1])
-            last[rows] = place[rows, step] = levels[-1] + number
-            levels.append(levels[-1] + len(distinct))
-        return cls(np.concatenate(parents), np.concatenate(words), tuple(levels), place)
 
 
 class WordStates:
@@ -119,87 +71,16 @@ class WordStates:
 
 
 def encode_captions(
-    encoder: WordEncoder, parts: Sequence[Sequence[Sequence[int]]], run: Run
+    encoder: WordEncoder, parts: Sequence[Sequence[Sequence[int]]]
 ) -> list[WordStates]:
-    """The word states of the captions of each part, by a `plain` encoder in eval mode.
-
-    Every caption has at least one word. `run` does all jobs, in any order, and returns their
-    results in order; there are two for each part, as the GRU's directions do not need each other.
-    """
+    """The word states of the captions of each part, by a `plain` encoder in eval mode; every
+    caption has at least one word."""
     sequences = [padded(ids) for ids in parts]
-    shared = run(
-        [
-            partial(PrefixTrie.of, read, lengths)
-            for tokens, lengths in sequences
-            for read in (tokens, _reverse_rows(tokens, lengths))
-        ]
-    )
-    weight = encoder.embed.weight
-    states_of_parts, jobs = [], []
-    for (_, lengths), ahead, behind in zip(sequences, shared[::2], shared[1::2], strict=True):
-        first = ahead.levels[-1]
-        states = weight.new_empty(first + behind.levels[-1], encoder.rnn.hidden_size)
-        jobs += [
-            partial(_read, encoder, _FORWARD, ahead, states[:first]),
-            partial(_read, encoder, _BACKWARD, behind, states[first:]),
-        ]
-        # the backward GRU's states stand in the order in which it reads: turn them again
-        second = _reverse_rows(np.where(behind.place > 0, behind.place + first, 0), lengths)
-        place = np.stack([ahead.place, second], axis=2)
-        states_of_parts.append(WordStates(states, place, lengths, encoder.unit_length))
-    run(jobs)
-    return states_of_parts
-
-
-def _reverse_rows(rows: Ints, lengths: Ints) -> Ints:
-    """Each row's first numbers, as many as its length says, in reverse; 0 behind them."""
-    back = lengths[:, None] - 1 - np.arange(rows.shape[1])[None, :]
-    return np.where(back >= 0, np.take_along_axis(rows, np.maximum(back, 0), axis=1), 0)
-
-
-def _read(encoder: WordEncoder, direction: str, shared: PrefixTrie, states: torch.Tensor) -> None:
-    """Fill in the states [k + 1, d] of one of the GRU's directions after each of k beginnings."""
-    d, device = encoder.rnn.hidden_size, states.device
-    weight, bias = (getattr(encoder.rnn, f"{kind}_hh_l0{direction}") for kind in ("weight", "bias"))
-    block, transposed = max(1, _BLOCK[device.type] // d), weight.T.contiguous()
-    table, number = _projected(encoder, shared.word, direction)
-    parent, word = (torch.from_numpy(x).to(device) for x in (shared.parent, number))
-    states[0] = 0.0
-    old, hidden = states.new_zeros(block, d), states.new_zeros(block, 3 * d)
-    for start, stop in zip(shared.levels[:-1], shared.levels[1:], strict=True):
-        for first in range(start, stop, block):
-            last = min(first + block, stop)
-            n, rows = last - first, slice(first - 1, last - 1)
-            torch.index_select(states, 0, parent[rows], out=old[:n])
-            torch.addmm(bias, old, transposed, out=hidden)
-            inputs = table.index_select(0, word[rows])
-            _advance(inputs, hidden[:n], old[:n], states[first:last])
-
-
-def _advance(
-    gates: torch.Tensor, hidden: torch.Tensor, before: torch.Tensor, after: torch.Tensor
-) -> None:
-    """One step of a GRU for n sequences: fill in the states after it [n, d].
-
-    `gates` and `hidden` [n, 3d] are the parts that the step's input and the state before it [n, d]
-    have in the gates; `gates` is overwritten.
-    """
-    d = after.shape[1]
-    rz, n = gates[:, : 2 * d], gates[:, 2 * d :]
-    torch.add(rz, hidden[:, : 2 * d], out=rz).sigmoid_()
-    torch.addcmul(n, rz[:, :d], hidden[:, 2 * d :], out=n).tanh_()
-    torch.lerp(n, before, rz[:, d:], out=after)
-
-
-def _projected(encoder: WordEncoder, words: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
-    """What each distinct word adds to the gates, [w, 3d], and the row of each of the words."""
-    distinct, number = np.unique(words, return_inverse=True)
-    lacking = -len(distinct) % _WORDS
-    filled = np.concatenate([distinct, np.zeros(lacking, dtype=np.int64)])
-    vectors = encoder.embed(torch.from_numpy(filled).to(encoder.embed.weight.device))
-    weight, bias = (getattr(encoder.rnn, f"{kind}_ih_l0{direction}") for kind in ("weight", "bias"))
-    parts = [torch.nn.functional.linear(some, weight, bias) for some in vectors.split(_WORDS)]
-    return torch.cat(parts), number.astype(np.int64)
+    read = read_both_ways(encoder.embed, encoder.rnn, sequences)
+    return [
+        WordStates(states, place, lengths, encoder.unit_length)
+        for (states, place), (_, lengths) in zip(read, sequences, strict=True)
+    ]
 
 
 class PlainWordStates:
@@ -245,24 +126,6 @@ class RegionBatch:
         turned = exact.transpose(1, 2).contiguous()
         return cls(turned, exact.norm(dim=2), exact @ turned)
 
-    def cosines(
-        self,
-        rows: npt.NDArray[np.int64],
-        words: torch.Tensor,
-        smooth: float,
-        ways: Sequence[str] = WAYS,
-        leak: float = LEAK,
-    ) -> dict[str, torch.Tensor]:
-        """What images' regions and captions' words have in common, float64, for each of the ways.
-
-        "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
-        word with the regions it attends to, [k, w]. `rows` are the images [k], of which one may
-        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention and
-        `leak` the slope of its rectifier.
-        """
-        index = torch.from_numpy(rows).to(self.turned.device)
-        return self.attend(index, words, smooth, ways, leak)
-
     def attend(
         self,
         index: torch.Tensor,
@@ -271,7 +134,14 @@ class RegionBatch:
         ways: Sequence[str] = WAYS,
         leak: float = LEAK,
     ) -> dict[str, torch.Tensor]:
-        """Device section of `cosines`, with the images' numbers on the device."""
+        """Device section: what images' regions and captions' words have in common, float64, for
+        each of the ways.
+
+        "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
+        word with the regions it attends to, [k, w]. `index` are the images [k], of which one may
+        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention and
+        `leak` the slope of its rectifier.
+        """
         exact, turned = words.double(), self.turned.index_select(0, index)
         # products with regions are what the softmax magnifies: in float64, therefore
         products = exact @ turned
@@ -395,20 +265,14 @@ class Grounder:
             cut = np.array_split(some, -(-n_threads // 2))
             parts = [part for part in cut if len(part)]
             words = self._encoded_words([[ids[row] for row in part.tolist()] for part in parts])
-            self._run(
+            run_on(
+                self.device,
                 [
                     job
                     for part, states in zip(parts, words, strict=True)
                     for job in self._comparisons(part, states, images, ways, work)
-                ]
+                ],
             )
-
-    def _run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
-        """What the jobs return: on all threads of a processor, one after the other on a GPU."""
-        if self.device.type == "cpu":
-            return run_parallel(jobs)
-        with inference(self.device):
-            return [job() for job in jobs]
 
     def _comparisons(
         self,
@@ -423,8 +287,8 @@ class Grounder:
 
         def compare(rows: npt.NDArray[np.intp], length: int, most: int) -> None:
             vectors = words.of(rows, length)
-            place = self._place[images[some[rows]]]
-            tensors = self._batches[most].cosines(place, vectors, self._smooth, ways, self._leak)
+            (place,) = to_device(self.device, self._place[images[some[rows]]])
+            tensors = self._batches[most].attend(place, vectors, self._smooth, ways, self._leak)
             cosines = {way: tensor.cpu().numpy() for way, tensor in tensors.items()}
             work(some[rows], cosines, words.lengths[rows])
 
@@ -438,7 +302,7 @@ class Grounder:
     def _encoded_words(self, parts: Sequence[Sequence[Sequence[int]]]) -> Sequence[Words]:
         """The word states of the captions of each part."""
         if self._model.text.plain:
-            return encode_captions(self._model.text, parts, self._run)
+            return encode_captions(self._model.text, parts)
         return [PlainWordStates(self._model.text, ids) for ids in parts]
 
     def _encoded_regions(self, regions: Regions) -> tuple[torch.Tensor, torch.Tensor]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.device import group_rows_by_keys, run_parallel, to_device, to_host
+from metaeval.compute.device import group_rows_by_keys, run_on, to_device, to_host
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,12 +94,7 @@ def compare_groundings(
         scores[rows] = to_host(torch.stack(columns, dim=1))
 
     at_once = _ROWS if on.type == "cpu" else len(images)
-    jobs = [partial(compare, rows) for rows in group_rows_by_keys(level, most=at_once)]
-    if on.type == "cpu":
-        run_parallel(jobs)
-    else:
-        for job in jobs:
-            job()
+    run_on(on, [partial(compare, rows) for rows in group_rows_by_keys(level, most=at_once)])
     return scores
 
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     import torch
 
 
-Squares = npt.NDArray[np.float64]
-Bag = tuple[tuple[int, int], ...]  # (number of a word, how often), words in alphabetical order
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 
@@ -67,6 +66,49 @@ def stop_words_identity() -> str:
     return f"sklearn-{len(listed)}-{hashlib.sha256(' '.join(listed).encode()).hexdigest()[:8]}"
 
 
+class Bags(NamedTuple):
+    """n bags of words as arrays, one bag after another.
+
+    Attributes
+    ----------
+    words, counts
+        [total] The numbers of the words that have a vector, in alphabetical order within a bag, and
+        how often the bag has each.
+    starts
+        [n + 1] Bag k has the words from starts[k] to starts[k + 1].
+    tokens, unknown
+        [n] How many words a bag has in all, and how many of them have no vector.
+    """
+
+    words: Indices
+    counts: Floats
+    starts: Indices
+    tokens: Indices
+    unknown: Indices
+
+    @property
+    def sizes(self) -> Indices:
+        """[n] How many different words with a vector each bag has."""
+        return np.diff(self.starts)
+
+    def take(self, rows: Indices) -> Bags:
+        """These bags, each as often as it is named."""
+        sizes = self.sizes[rows]
+        starts = np.append(0, np.cumsum(sizes))
+        places = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        return Bags(
+            self.words[places], self.counts[places], starts, self.tokens[rows], self.unknown[rows]
+        )
+
+
+def columns(starts: Indices, rows: Indices, width: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
+    """[width, rows] The places of the words of bags that begin at `starts`, and whether there is
+    one; of padding, the place of the bag's first word."""
+    slots = np.arange(width)[:, None]
+    there = slots < np.diff(starts)[rows]
+    return starts[rows] + slots * there, there
+
+
 class Lexicon:
     """The content words met so far: their numbers, and their vectors."""
 
@@ -74,22 +116,39 @@ class Lexicon:
         self._source, self._store = vectors, store
         self._stop = stop_words()
         self._number: dict[str, int] = {}
-        self._split: dict[str, Counter[str]] = {}
+        self._content: dict[str, tuple[str, ...]] = {}
         self.words: list[str] = []
         self.known = np.empty(0, dtype=np.bool_)
         self.rows = np.empty((0, 0))
 
-    def count(self, text: str) -> Counter[str]:
-        """The content words of a text, known or not; do not change it."""
-        if (counts := self._split.get(text)) is None:
-            words = _WORD.findall(text.lower())
-            counts = self._split[text] = Counter(w for w in words if w not in self._stop)
-        return counts
+    def content(self, text: str) -> tuple[str, ...]:
+        """The content words of a text in alphabetical order, with a vector or without, each as
+        often as it occurs."""
+        if (words := self._content.get(text)) is None:
+            found = _WORD.findall(text.lower())
+            words = self._content[text] = tuple(sorted(w for w in found if w not in self._stop))
+        return words
 
-    def learn(self, texts: Iterable[str]) -> None:
-        """Number the words of texts, in alphabetical order, and look their vectors up."""
-        met = {word for text in texts for word in self.count(text)}
-        new = sorted(met - self._number.keys())
+    def bags(self, contents: Sequence[tuple[str, ...]]) -> tuple[Bags, Indices]:
+        """The distinct bags of these words, in alphabetical order each, and which of them each is;
+        new words are learned."""
+        distinct: dict[tuple[str, ...], int] = {}
+        rows = [distinct.setdefault(content, len(distinct)) for content in contents]
+        self._learn({word for content in distinct for word in content})
+        n, tokens = len(distinct), np.array([len(content) for content in distinct], dtype=np.intp)
+        numbers = [self._number[word] for content in distinct for word in content]
+        word, bag = np.array(numbers, dtype=np.intp), np.repeat(np.arange(n), tokens)
+        known = self.known[word]
+        unknown = np.bincount(bag[~known], minlength=n)
+        word, bag = word[known], bag[known]
+        first = np.flatnonzero(np.diff(bag, prepend=-1) | np.diff(word, prepend=-1))
+        counts = np.diff(first, append=len(word)).astype(np.float64)
+        starts = np.searchsorted(bag[first], np.arange(n + 1))
+        return Bags(word[first], counts, starts, tokens, unknown), np.array(rows, dtype=np.intp)
+
+    def _learn(self, words: set[str]) -> None:
+        """Number words, in alphabetical order, and look their vectors up."""
+        new = sorted(words - self._number.keys())
         if not new:
             return
         vectors = self._source.embed(new, self._store)
@@ -98,117 +157,88 @@ class Lexicon:
         self.known = np.concatenate([self.known, vectors.known])
         self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
 
-    def count_labels(self, labels: Mapping[str, int]) -> dict[str, int]:
-        """The content words of objects' labels, a word as often as the labels that hold it."""
-        words: Counter[str] = Counter()
-        for label, often in labels.items():
-            for word, n in self.count(label).items():
-                words[word] += n * often
-        return words
+    def unknown(self, content: Sequence[str]) -> list[str]:
+        """The words that have no vector, in alphabetical order, once each."""
+        return [word for word in dict.fromkeys(content) if not self.known[self._number[word]]]
 
-    def unknown(self, counts: Mapping[str, int]) -> list[str]:
-        """The words that have no vector, in alphabetical order."""
-        return [word for word in sorted(counts) if not self.known[self._number[word]]]
-
-    def bag(self, counts: Mapping[str, int]) -> Bag:
-        """The words that have a vector, in alphabetical order, with their counts."""
-        return tuple(
-            (number, n)
-            for word, n in sorted(counts.items())
-            if self.known[number := self._number[word]]
-        )
-
-    def squared_distances(self, left: Sequence[int], right: Sequence[int]) -> Squares:
+    def squared_distances(self, left: Indices, right: Indices) -> Floats:
         """[len(left), len(right)] Between words by number: 2 - 2 cos, in [0, 4].
 
         Added up in one order for every pair, so that a number does not depend on the others
         computed for; a matrix product would.
         """
-        a, b = self.rows[np.asarray(left, dtype=int)], self.rows[np.asarray(right, dtype=int)]
-        squares: Squares = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
+        a, b = self.rows[left], self.rows[right]
+        squares: Floats = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
         i, j = np.nonzero(squares < 1e-3)  # where the subtraction has lost its digits
         squares[i, j] = ((a[i] - b[j]) ** 2).sum(axis=1)
         return squares
 
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-
-
 class ImportanceWeights:
     """The importance weights of words, by the bags of each image's references.
 
-    A reference without a word that has a vector is left out of the mean; without
-    any other, weights are not a number. With a GPU (`device`) they are computed there.
+    Image i has the references from first[i] to first[i + 1], each of which has a word with a
+    vector. Without any, weights are not a number. With a GPU (`device`) they are computed there.
     """
 
     def __init__(
         self,
         lexicon: Lexicon,
-        references: Sequence[Sequence[Bag]],
+        references: Bags,
+        first: Indices,
         device: torch.device | None = None,
     ) -> None:
         self._lexicon, self._device = lexicon, device
-        usable = [[[word for word, _ in bag] for bag in bags if bag] for bags in references]
-        self._starts = [np.cumsum([0, *map(len, bags)])[:-1] for bags in usable]
-        self._words = [[word for bag in bags for word in bag] for bags in usable]
+        self._first, self._starts = first, references.starts
+        self._words = np.append(references.words, 0)  # one more, for images that have none
 
-    def usable(self, image: int) -> bool:
-        """Whether an image has a reference to weigh words by."""
-        return bool(self._words[image])
-
-    def of(self, image: int, words: Sequence[int]) -> npt.NDArray[np.float64]:
-        """[len(words)] The weights of words in an image, in [0, 1]."""
-        if not self._words[image]:
-            return np.full(len(words), np.nan)
-        distinct, place = np.unique(self._words[image], return_inverse=True)
-        squares = self._lexicon.squared_distances(words, distinct.tolist())[:, place]
-        nearest = np.minimum.reduceat(squares, self._starts[image], axis=1)
-        return np.asarray(nearest.mean(axis=1) / 4)
-
-    def of_pairs(self, images: Indices, words: Indices) -> npt.NDArray[np.float64]:
-        """[…] The weight of each word in its image, of arrays of any shape."""
+    def of_pairs(self, images: Indices, words: Indices) -> Floats:
+        """[n] The weight of each word in its image."""
         size = len(self._lexicon.words)
         pairs, inverse = np.unique(images * size + words, return_inverse=True)
         image, word = np.divmod(pairs, size)
-        starts = np.flatnonzero(np.diff(image, prepend=-1))
-        groups = np.split(word, starts[1:])
+        starts = np.flatnonzero(np.diff(image, prepend=-1, append=-1))
+        each = image[starts[:-1]], starts, word
         if self._device is not None:
-            weights = self._on_device(self._device, image[starts], groups)
-        else:
-            weights = [
-                self.of(int(image[start]), group.tolist())
-                for start, group in zip(starts, groups, strict=True)
-            ]
-        return np.concatenate(weights)[inverse].reshape(words.shape)  # flat before numpy 2
+            return self._on_device(self._device, *each)[inverse]
+        return self._on_processor(*each)[inverse]
+
+    def _on_processor(self, images: Indices, starts: Indices, words: Indices) -> Floats:
+        """The weights of each image's words; image k has the words from starts[k] on."""
+        weights = np.full(len(words), np.nan)
+        for image, start, stop in zip(images, starts[:-1], starts[1:], strict=True):
+            first = self._starts[self._first[image] : self._first[image + 1] + 1]
+            if len(first) == 1:
+                continue
+            own, place = np.unique(self._words[first[0] : first[-1]], return_inverse=True)
+            squares = self._lexicon.squared_distances(words[start:stop], own)[:, place]
+            nearest = np.minimum.reduceat(squares, first[:-1] - first[0], axis=1)
+            weights[start:stop] = nearest.mean(axis=1) / 4
+        return weights
 
     def _on_device(
-        self, device: torch.device, images: Indices, groups: Sequence[Indices]
-    ) -> list[npt.NDArray[np.float64]]:
-        """The weights of each image's group of words, images padded to one size."""
-        others = [self._words[i] for i in images.tolist()]
-        w, t = max(map(len, groups)), max(1, *map(len, others))
-        r = max(1, *(len(self._starts[i]) for i in images.tolist()))
-        words = np.zeros((len(images), w), dtype=np.intp)
-        references = np.zeros((len(images), t), dtype=np.intp)
-        member = np.zeros((len(images), r, t), dtype=np.bool_)
-        for k, (i, group) in enumerate(zip(images.tolist(), groups, strict=True)):
-            words[k, : len(group)] = group
-            references[k, : len(others[k])] = others[k]
-            ends = [*self._starts[i][1:], len(others[k])] if len(others[k]) else []
-            for reference, (start, end) in enumerate(zip(self._starts[i], ends, strict=True)):
-                member[k, reference, start:end] = True
-        weights = np.empty((len(images), w))
+        self, device: torch.device, images: Indices, starts: Indices, words: Indices
+    ) -> Floats:
+        """The same, images padded to one size."""
+        begins = self._starts[self._first]  # where each image's references begin
+        sizes = np.diff(starts), np.diff(begins)[images], np.diff(self._first)[images]
+        w, t, r = (int(each.max(initial=1)) for each in sizes)
+        own, here = columns(starts, np.arange(len(images)), w)
+        their, there = columns(begins, images, t)
+        reference = np.searchsorted(self._starts, their, side="right") - 1 - self._first[images]
+        weights = np.empty(here.T.shape)
         (vectors,) = to_device(device, self._lexicon.rows)
 
         def work(start: int, stop: int, size: int) -> None:
-            part = slice(start, stop)
-            own, their, has = to_device(device, words[part], references[part], member[part])
-            weights[part] = to_host(importance(vectors[own], vectors[their], has))
+            part = np.s_[:, start:stop]
+            member = (reference[part] == np.arange(r)[:, None, None]) & there[part]
+            arrays = words[own[part]].T, self._words[their[part]].T, member.transpose(2, 0, 1)
+            mine, others, has = to_device(device, *arrays)
+            weights[start:stop] = to_host(importance(vectors[mine], vectors[others], has))
 
         an_image = 8 * ((w + t) * vectors.shape[1] + 3 * w * r * t)
         in_batches(len(images), fitting_batch(device, len(images), an_image), work)
-        return [row[: len(group)] for row, group in zip(weights, groups, strict=True)]
+        return weights[here.T]
 
 
 class TransportProblems(NamedTuple):
@@ -234,51 +264,40 @@ class TransportProblems(NamedTuple):
     word_weights: Any
 
 
-class BagDistance:
+class BagDistance(NamedTuple):
     """The distance between two bags of words: what it costs to turn the one into the other.
 
     The price of moving a word is the distance of the vectors (`p` 1) or its square (2). With a GPU
     (`device`) prices and transport are computed there.
     """
 
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        weights: ImportanceWeights,
-        p: int,
-        device: torch.device | None = None,
-    ) -> None:
-        self._lexicon, self._weights, self._p = lexicon, weights, p
-        self._device = device
+    lexicon: Lexicon
+    weights: ImportanceWeights | None
+    p: int
+    device: torch.device | None = None
 
-    def of_pairs(self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None) -> Floats:
-        """[n] The distance of each pair (objects, words); equal problems are solved once.
+    def of_pairs(
+        self,
+        objects: tuple[Bags, Indices],
+        words: tuple[Bags, Indices],
+        images: Indices | None = None,
+    ) -> Floats:
+        """[n] The distance of each pair: of bags, none of them empty, and rows [n] of them on
+        either side. Equal problems are solved once.
 
         With `images` [n] words are weighted by these images' references; NaN where there are none.
         """
-        if not pairs:
-            return np.empty(0)
-        places = [-1] * len(pairs) if images is None else images.tolist()
-        number: dict[tuple[tuple[Bag, Bag], int], int] = {}
-        inverse = [number.setdefault(key, len(number)) for key in zip(pairs, places, strict=True)]
-        distinct = [pair for pair, _ in number]
-        where = None if images is None else np.array([i for _, i in number], dtype=np.intp)
-        problems = self.problems(distinct, where)
-        distances = np.full(len(distinct), np.nan)
-        if self._device is None:
-            for each, cost in problems.priced():
-                flow = transport.flows(cost, each.supply, each.demand)
-                distances[each.which] = transport.costs(cost, flow)
-        else:
-            for each, solved in problems.solved_on(self._device):
-                distances[each.which] = solved
-        return distances[np.array(inverse, dtype=np.intp)]
-
-    def problems(
-        self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None
-    ) -> PairProblems:
-        """The pairs as transport problems."""
-        return PairProblems(self._lexicon, self._weights, self._p, pairs, images)
+        (left, one), (right, other) = objects, words
+        key = one * len(right.tokens) + other
+        if images is not None:
+            key += images * len(left.tokens) * len(right.tokens)
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        where = None if images is None else images[first]
+        pairs = left.take(one[first]), right.take(other[first])
+        distances = np.full(len(first), np.nan)
+        for which, solved in PairProblems(self, *pairs, where).solved():
+            distances[which] = solved
+        return distances[inverse]
 
 
 class PairProblems:
@@ -289,62 +308,66 @@ class PairProblems:
     """
 
     def __init__(
-        self,
-        lexicon: Lexicon,
-        weights: ImportanceWeights,
-        p: int,
-        pairs: Sequence[tuple[Bag, Bag]],
-        images: Indices | None,
+        self, distance: BagDistance, objects: Bags, words: Bags, images: Indices | None
     ) -> None:
-        self._lexicon, self._p = lexicon, p
-        self._left, self._right = (_Bags([pair[side] for pair in pairs]) for side in (0, 1))
-        self.object_words = np.unique(self._left.words)
-        self.caption_words = np.unique(self._right.words)
-        words = np.concatenate([self._left.words, self._right.words])
-        self._weights = (
-            np.ones(words.shape)
-            if images is None
-            else weights.of_pairs(np.broadcast_to(images, words.shape), words)
-        )
+        self._distance = distance
+        self._objects, self._words = objects, words
+        self.object_words, self._rows = np.unique(objects.words, return_inverse=True)
+        self.caption_words, self._columns = np.unique(words.words, return_inverse=True)
+        both = np.concatenate([objects.words, words.words])
+        self._weights = np.ones(len(both))
+        if distance.weights is not None and images is not None:
+            owner = np.concatenate([np.repeat(images, each.sizes) for each in (objects, words)])
+            self._weights = distance.weights.of_pairs(owner, both)
 
     def __iter__(self) -> Iterator[TransportProblems]:
-        left, right, weights = self._left, self._right, self._weights
-        for m, n, group in transport.group_by_size(left.sizes, right.sizes):
-            which = group[~np.isnan(weights[0, group])]
+        objects, words = self._objects, self._words
+        weights, others = np.split(self._weights, [len(objects.words)])
+        for m, n, group in transport.group_by_size(objects.sizes, words.sizes):
+            which = group[~np.isnan(weights[objects.starts[group]])]
             if not len(which):
                 continue
-            counts, frequencies = left.counts[:m, which], right.counts[:n, which]
+            left, here = columns(objects.starts, which, m)
+            right, there = columns(words.starts, which, n)
+            counts, frequencies = objects.counts[left] * here, words.counts[right] * there
             yield TransportProblems(
                 which,
-                np.searchsorted(self.object_words, left.words[:m, which]),
-                np.searchsorted(self.caption_words, right.words[:n, which]),
+                self._rows[left],
+                self._columns[right],
                 counts * frequencies.sum(axis=0),  # the smallest whole numbers of equal sum
                 frequencies * counts.sum(axis=0),
-                weights[: len(left.words)][:m, which],
-                weights[len(left.words) :][:n, which],
+                weights[left],
+                others[right],
             )
 
     def priced(self) -> Iterator[tuple[TransportProblems, Floats]]:
         """The problems with the price [m, n, P] of moving each word."""
-        words = self.object_words.tolist(), self.caption_words.tolist()
-        squares = self._lexicon.squared_distances(*words)
-        for each in self:
-            yield each, _prices(squares, each, self._p)
-
-    def solved_on(self, device: torch.device) -> Iterator[tuple[TransportProblems, Floats]]:
-        """The problems with their distances [P], computed on the device."""
         words = self.object_words, self.caption_words
-        squares = squared_distances(*to_device(device, *(self._lexicon.rows[w] for w in words)))
+        squares = self._distance.lexicon.squared_distances(*words)
         for each in self:
-            yield each, self._distances(each, squares)
+            yield each, _prices(squares, each, self._distance.p)
 
-    def _distances(self, problems: TransportProblems, squares: torch.Tensor) -> Floats:
+    def solved(self) -> Iterator[tuple[Indices, Floats]]:
+        """Which pairs, and their distances; on the device if there is one."""
+        if (device := self._distance.device) is None:
+            for each, cost in self.priced():
+                flow = transport.flows(cost, each.supply, each.demand)
+                yield each.which, transport.costs(cost, flow)
+            return
+        rows, words = self._distance.lexicon.rows, (self.object_words, self.caption_words)
+        squares = squared_distances(*to_device(device, *(rows[each] for each in words)))
+        for each in self:
+            yield each.which, self._solved_on(device, each, squares)
+
+    def _solved_on(
+        self, device: torch.device, problems: TransportProblems, squares: torch.Tensor
+    ) -> Floats:
         m, n, count = len(problems.objects), len(problems.words), len(problems.which)
-        device, distances = squares.device, np.empty(len(problems.which))
+        distances = np.empty(count)
 
         def work(start: int, stop: int, size: int) -> None:
             part = TransportProblems(*to_device(device, *(x[..., start:stop] for x in problems)))
-            cost = _prices(squares, part, self._p)
+            cost = _prices(squares, part, self._distance.p)
             masses = part.supply, part.demand
             distances[start:stop] = transport.distances(cost, *masses, on_device=True)
 
@@ -358,20 +381,6 @@ def _prices(squares: Any, problems: TransportProblems, p: int) -> Any:
     distance = squares[problems.objects[:, None], problems.words[None]]
     cost = (a - b) ** 2 + a * b * distance
     return cost if p == 2 else cost**0.5
-
-
-class _Bags:
-    """Bags side by side, as arrays [longest, n]; padding repeats the first word with mass 0."""
-
-    def __init__(self, bags: Sequence[Bag]) -> None:
-        self.sizes: Indices = np.array([len(bag) for bag in bags], dtype=np.intp)
-        self.words = np.zeros((int(self.sizes.max(initial=1)), len(bags)), dtype=np.intp)
-        self.counts = np.zeros(self.words.shape)
-        for k, bag in enumerate(bags):
-            self.words[:, k] = bag[0][0]
-            for place, (word, count) in enumerate(bag):
-                self.words[place, k] = word
-                self.counts[place, k] = count
 
 
 def squared_distances(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:

@@ -33,10 +33,11 @@ from metaeval.data.fields import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores, reference_digests
 from metaeval.metrics.vifidel.distance import (
-    Bag,
     BagDistance,
+    Bags,
     ImportanceWeights,
     Lexicon,
+    PairProblems,
     stop_words_identity,
 )
 from metaeval.options import Device, OptionsOf, Share, checked
@@ -124,30 +125,33 @@ Labels = Counter[str]
 def explain_transport(
     lexicon: Lexicon,
     distance: BagDistance,
-    bags: tuple[Bag, Bag],
+    bags: tuple[Bags, Bags],
     image: int,
     columns: Sequence[str],
 ) -> dict[str, object]:
-    """Column → its transport plan; a column that has no score, or 0 for want of words, has none.
+    """Column → its transport plan between two bags; a column that has no score, or 0 for want of
+    words, has none.
 
     A plan holds `objects` and `words` (each with its share of the mass), `flows` (object, word,
     share moved, price per unit, and the cost: share times price), dearest first, `distance`, the
     sum of the costs, and `score`.
     """
     plans: dict[str, object] = {}
-    if not all(bags):
+    if not all(len(bag.words) for bag in bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
-        problems = distance.problems([bags], images)
+        problems = PairProblems(distance, *bags, images)
         for problem, prices in problems.priced():
             flow = transport.flows(prices, problem.supply, problem.demand)
             total = float(transport.costs(prices, flow)[0])
             share = flow[..., 0] / problem.supply.sum()
-            numbers = (
-                problems.object_words[problem.objects[:, 0]],
-                problems.caption_words[problem.words[:, 0]],
-            )
-            names = [[lexicon.words[word] for word in side.tolist()] for side in numbers]
+            names = [
+                [lexicon.words[number] for number in side]
+                for side in (
+                    problems.object_words[problem.objects[:, 0]],
+                    problems.caption_words[problem.words[:, 0]],
+                )
+            ]
             moves = [
                 {
                     "object": names[0][i],
@@ -386,64 +390,72 @@ class VifidelScorer(Scorer):
         return reference_digests(self.dataset)[index] + content_digest(labels)
 
     def prepare(self) -> None:
-        references = self.dataset.references
         self.lexicon = lexicon = Lexicon(self.metric.vectors, self._store)
-        lexicon.learn(label for labels in self.labels for label in labels)
-        lexicon.learn(text for group in references for text in group)
-        self._object_words = [lexicon.count_labels(labels) for labels in self.labels]
-        self.object_bags = [lexicon.bag(words) for words in self._object_words]
-        bags = [[lexicon.bag(lexicon.count(text)) for text in group] for group in references]
+        self._objects = [
+            tuple(sorted(word for label in labels.elements() for word in lexicon.content(label)))
+            for labels in self.labels
+        ]
+        self._object_bags = lexicon.bags(self._objects)
         device = devices.transport_device(self.metric.device)
-        self._weights = ImportanceWeights(lexicon, bags, device)
-        self.distance = BagDistance(lexicon, self._weights, self.metric.p, device)
+        references, first = reference_bags(lexicon, self.dataset)
+        self._n_references = np.diff(first)
+        weights = ImportanceWeights(lexicon, references, first, device)
+        self.distance = BagDistance(lexicon, weights, self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        self.lexicon.learn(captions)
-        words = [self.lexicon.count(caption) for caption in captions]
-        bags = [self.lexicon.bag(counts) for counts in words]
-        objects = [self.object_bags[i] for i in image_index]
-        silent = np.array([not counts for counts in words], dtype=np.bool_)
+        bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
+        object_bags, objects = self._object_bags[0], self._object_bags[1][image_index]
+        has_objects = object_bags.sizes[objects] > 0
         scores = np.full((len(captions), 2), np.nan)
-        whole = np.flatnonzero([bool(o and b) for o, b in zip(objects, bags, strict=True)])
-        pairs: list[tuple[Bag, Bag]] = [(objects[k], bags[k]) for k in whole]
-        images = np.asarray(image_index)[whole]
-        scores[whole, 0] = np.exp(-self.distance.of_pairs(pairs))
-        scores[whole, 1] = np.exp(-self.distance.of_pairs(pairs, images))
-        has_objects = np.array([bool(o) for o in objects], dtype=np.bool_)
-        scores[silent & has_objects, 0] = 0.0
-        referenced = np.array([self._weights.usable(i) for i in image_index.tolist()], dtype=bool)
-        scores[silent & has_objects & referenced, 1] = 0.0
+        whole = np.flatnonzero(has_objects & (bags.sizes[rows] > 0))
+        pairs = (object_bags, objects[whole]), (bags, rows[whole])
+        scores[whole, 0] = np.exp(-self.distance.of_pairs(*pairs))
+        scores[whole, 1] = np.exp(-self.distance.of_pairs(*pairs, image_index[whole]))
+        silent = has_objects & (bags.tokens[rows] == 0)
+        scores[silent, 0] = 0.0
+        scores[silent & (self._n_references[image_index] > 0), 1] = 0.0
         return scores
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        counts = np.zeros((len(captions), len(self.counted)), dtype=np.int64)
-        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
-            words, objects = self.lexicon.count(caption), self._object_words[image]
-            unknown = self.lexicon.unknown(words)
-            counts[row] = (
-                sum(words[word] for word in unknown),
-                not words,
-                bool(words) and len(unknown) == len(words),
-                not objects,
-                bool(objects) and not self.object_bags[image],
-            )
-        return counts
+        bags, rows = self.lexicon.bags([self.lexicon.content(caption) for caption in captions])
+        object_bags, objects = self._object_bags[0], self._object_bags[1][image_index]
+        tokens, unknown = bags.tokens[rows], bags.unknown[rows]
+        n_objects = object_bags.tokens[objects]
+        return np.stack(
+            [
+                unknown,
+                tokens == 0,
+                (tokens > 0) & (unknown == tokens),
+                n_objects == 0,
+                (n_objects > 0) & (object_bags.unknown[objects] == n_objects),
+            ],
+            axis=1,
+        ).astype(np.int64)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        lexicon = self.lexicon
-        lexicon.learn([caption])
-        words = lexicon.count(caption)
-        bags = self.object_bags[image_index], lexicon.bag(words)
+        lexicon, content = self.lexicon, self.lexicon.content(caption)
+        object_bags, objects = self._object_bags
+        bags = object_bags.take(objects[[image_index]]), lexicon.bags([content])[0]
         names = [column.name for column in self.columns]
         return {
             "kind": "transport",
             "p": self.metric.p,
-            "unknown_objects": lexicon.unknown(self._object_words[image_index]),
-            "unknown_words": lexicon.unknown(words),
+            "unknown_objects": lexicon.unknown(self._objects[image_index]),
+            "unknown_words": lexicon.unknown(content),
             "plans": explain_transport(lexicon, self.distance, bags, image_index, names),
         }
+
+
+def reference_bags(lexicon: Lexicon, dataset: CaptionDataset) -> tuple[Bags, npt.NDArray[np.intp]]:
+    """The bags of the references that have a word with a vector, one image's after another's, and
+    where each image's begin: [images + 1]."""
+    groups = dataset.references
+    bags, rows = lexicon.bags([lexicon.content(text) for group in groups for text in group])
+    usable = bags.sizes[rows] > 0
+    images = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[usable]
+    return bags.take(rows[usable]), np.searchsorted(images, np.arange(len(groups) + 1))
 
 
 class Wmd(Metric):
@@ -523,45 +535,32 @@ class WmdScorer(ReferenceScorer):
             self.training = TrainingFacts(models)
 
     def prepare(self) -> None:
-        self._lexicon = lexicon = Lexicon(self.metric.vectors, self._store)
-        lexicon.learn(text for group in self.dataset.references for text in group)
-        bags = [
-            [lexicon.bag(lexicon.count(text)) for text in group]
-            for group in self.dataset.references
-        ]
-        self._references: list[list[Bag]] = [[bag for bag in group if bag] for group in bags]
+        self._lexicon = Lexicon(self.metric.vectors, self._store)
+        self._references, self._first = reference_bags(self._lexicon, self.dataset)
         # no word weighs more than another: WMD has no importance weights
         device = devices.transport_device(self.metric.device)
-        self._distance = BagDistance(lexicon, ImportanceWeights(lexicon, []), self.metric.p, device)
+        self._distance = BagDistance(self._lexicon, None, self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        lexicon = self._lexicon
-        lexicon.learn(captions)
-        words = [lexicon.count(caption) for caption in captions]
-        bags = [lexicon.bag(counts) for counts in words]
-        references = [self._references[i] for i in image_index.tolist()]
+        bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
+        first, counts = self._first[image_index], np.diff(self._first)[image_index]
         scores = np.full((len(captions), 3), np.nan)
-        pairs: list[tuple[Bag, Bag]] = []
-        rows: list[int] = []
-        for row, (bag, group) in enumerate(zip(bags, references, strict=True)):
-            if bag:
-                pairs += [(reference, bag) for reference in group]
-                rows += [row] * len(group)
-            elif not words[row] and group:
-                scores[row] = 0.0
-        similar = np.exp(-self._distance.of_pairs(pairs))
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        for row, cosines in zip(
-            np.asarray(rows)[starts], np.split(similar, starts[1:]), strict=False
-        ):
-            scores[row] = cosines.min(), cosines.mean(), cosines.max()
+        scores[(bags.tokens[rows] == 0) & (counts > 0)] = 0.0
+        whole = np.flatnonzero((bags.sizes[rows] > 0) & (counts > 0))
+        if not len(whole):
+            return scores
+        counts = counts[whole]
+        starts = np.cumsum(counts) - counts
+        references = np.repeat(first[whole] - starts, counts) + np.arange(counts.sum())
+        pairs = (self._references, references), (bags, np.repeat(rows[whole], counts))
+        similar = np.exp(-self._distance.of_pairs(*pairs))
+        scores[whole, 0] = np.minimum.reduceat(similar, starts)
+        scores[whole, 1] = np.add.reduceat(similar, starts) / counts
+        scores[whole, 2] = np.maximum.reduceat(similar, starts)
         return scores
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        counts = np.zeros((len(captions), 2), dtype=np.int64)
-        for row, caption in enumerate(captions):
-            words = self._lexicon.count(caption)
-            counts[row] = sum(words[w] for w in self._lexicon.unknown(words)), not words
-        return counts
+        bags, rows = self._lexicon.bags([self._lexicon.content(caption) for caption in captions])
+        return np.stack([bags.unknown[rows], bags.tokens[rows] == 0], axis=1).astype(np.int64)

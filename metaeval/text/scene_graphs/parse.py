@@ -11,7 +11,6 @@ shipped weights were trained with it.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +20,8 @@ from typing import Protocol
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 from metaeval.readers.files import user_path
-from metaeval.runs.files import digest
 from metaeval.runs.store import Store
-from metaeval.text.scene_graphs import parse, spice_service
+from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.dependencies import parser as dependencies
 from metaeval.text.scene_graphs.rules import parser as rules
 from metaeval.text.scene_graphs.spice_service import (
@@ -189,7 +187,7 @@ def parse_captions(
 
 
 Triplet = tuple[str, str, str]
-_CHUNK = 5000  # captions between two writes
+_CHUNK = 1000  # captions whose other tuples are held at a time
 
 
 class TripletParser:
@@ -204,7 +202,7 @@ class TripletParser:
     name
         One of `parse.PARSERS`; ConfigError for another.
     store
-        Where triplets are kept; `None` parses anew each time.
+        Where "corenlp" keeps what it has parsed.
     cache
         The folder into which SPICE's parts were installed.
     """
@@ -212,41 +210,37 @@ class TripletParser:
     def __init__(
         self, name: str = "lexicon", store: Store | None = None, cache: Path | None = None
     ) -> None:
-        self.name = parse.check_parser(name)
+        self.name = check_parser(name)
         self.store, self.cache = store, cache
 
     def missing(self) -> Absent | None:
         """What keeps the parser from running here."""
-        return parse.missing_parts(self.name, self.cache)
+        return missing_parts(self.name, self.cache)
 
     def identity(self) -> str:
         """What would change a triplet, for signatures and cards."""
-        return parse.parser_identity(self.name)
+        return parser_identity(self.name)
 
     def __call__(self, captions: Sequence[str]) -> list[list[Triplet]]:
         """The triplets of each caption, in the parser's order."""
         distinct = list(dict.fromkeys(captions))
-        namespace = f"triplets|{self.identity()}|v:1"
-        keys = {text: digest(text) for text in distinct}
-        known = self.store.get_many(namespace, list(keys.values())) if self.store else {}
+        service = open_parser(self.name, store=self.store, cache=self.cache)
         triplets: dict[str, list[Triplet]] = {}
-        new = []
-        for text in distinct:
-            if (value := known.get(keys[text])) is None:
-                new.append(text)
-            else:
-                triplets[text] = [(s, p, o) for s, p, o in json.loads(value)]
-        for start in range(0, len(new), _CHUNK):
-            texts = new[start : start + _CHUNK]
-            graphs = parse.parse_captions(texts, self.name, self.store, cache=self.cache)
-            parsed = {text: list(g.relations) for text, g in zip(texts, graphs, strict=True)}
-            triplets.update(parsed)
-            if self.store:
-                rows = {keys[text]: json.dumps(parsed[text]).encode() for text in texts}
-                self.store.put_many(namespace, rows)
+        try:
+            for start in range(0, len(distinct), _CHUNK):
+                texts = distinct[start : start + _CHUNK]
+                triplets.update(zip(texts, map(_relations, service(texts)), strict=True))
+        finally:
+            service.close()
         return [triplets[text] for text in captions]
+
+
+def _relations(tuples: Tuples | None) -> list[Triplet]:
+    """The relations of a caption's graph; see `CaptionGraph.from_tuples`."""
+    relations = [(t[0], t[2].removeprefix("be "), t[1]) for t in tuples or () if len(t) == 3]
+    return list(dict.fromkeys(relations))
 
 
 def words_of(triplet: Triplet) -> list[str]:
     """A triplet as the sequence of words that the network reads."""
-    return [word for part in triplet for word in part.split()]
+    return " ".join(triplet).split()

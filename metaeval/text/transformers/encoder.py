@@ -116,7 +116,7 @@ class TextEncoder:
 
             if self.device.type == "cpu":
                 forward = partial(self._vectors, ids)
-                done = map_ordered(lambda batch: (batch, forward(batch)), batches)
+                done = map_ordered(self.device, lambda batch: (batch, forward(batch)), batches)
                 for batch, vectors in done:
                     keep_batch(batch, vectors)
                 return

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.compute.device import run_parallel
 from metaeval.metrics.scan.grounding import (
     PlainWordStates,
     RegionBatch,
@@ -52,9 +51,7 @@ def encoder(**shape: Any) -> WordEncoder:
 @pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
 def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
     text, ids = encoder(**shape), captions(60)
-    found = (
-        encode_captions(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
-    )
+    found = encode_captions(text, [ids])[0] if text.plain else PlainWordStates(text, ids)
     assert text.plain == (shape in ({}, {"text_norm": False}))
     for row, own in enumerate(ids):
         with torch.no_grad():
@@ -73,7 +70,7 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
     try:
         for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
             torch.set_num_threads(threads)
-            own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
+            own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]])
             found.append(
                 {row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)}
             )
@@ -98,7 +95,7 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
     own = (words + 0.5 * regions[rows, :1] * (words != 0)).float()
     own, vectors = l2norm(own) * (own != 0), (1.7 * regions).float()
     batch = RegionBatch.of(vectors)
-    found = batch.cosines(rows, own, smooth, leak=leak)
+    found = batch.attend(torch.from_numpy(rows), own, smooth, leak=leak)
     assert tuple(found) == WAYS
     for k, row in enumerate(rows.tolist()):
         v, w = vectors[row, : n[row]].double().numpy(), own[k, : m[k]].double().numpy()
@@ -109,7 +106,9 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
         assert (found["i2t"][k, n[row] :] == 0).all()
         assert (found["t2i"][k, m[k] :] == 0).all()
     for way in WAYS:  # each alone is the same
-        assert_same_scores(batch.cosines(rows, own, smooth, (way,), leak)[way], found[way])
+        assert_same_scores(
+            batch.attend(torch.from_numpy(rows), own, smooth, (way,), leak)[way], found[way]
+        )
 
 
 SMOOTH = 9.0

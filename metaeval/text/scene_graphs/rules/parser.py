@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from metaeval.text.scene_graphs.rules import tagger as fn
 from metaeval.text.scene_graphs.rules.tagger import Token, tag
 
-_MODIFIERS = ("DT", "PRP$", "CD", "JJ", "NN", "NNS")
+_MODIFIERS = frozenset({"DT", "PRP$", "CD", "JJ", "NN", "NNS"})
+# What follows the last word, as often as any rule looks ahead; before the first word it stands too,
+# as Python counts from behind.
+_END = [Token("", ".", "")] * 4
 
 
 @dataclass(slots=True, eq=False)
@@ -36,13 +39,16 @@ class Phrase:
 
 
 def read_phrase(tokens: list[Token], i: int) -> tuple[Phrase | None, int]:
-    """The noun phrase that begins at token i and the position after it, or (None, i)."""
-    if i < len(tokens) and tokens[i].tag == "PRP":
+    """The noun phrase that begins at token i and the position after it, or (None, i).
+
+    `_END` stands behind the tokens, here and below.
+    """
+    if tokens[i].tag == "PRP":
         return Phrase(tokens[i].word, pronoun=True), i + 1
     phrase, end = _read_core(tokens, i)
     if phrase is None:
         return None, i
-    while end + 1 < len(tokens) and tokens[end].tag == "POS":  # the man 's hat
+    while tokens[end].tag == "POS":  # the man 's hat
         owned, after = _read_core(tokens, end + 1)
         if owned is None:
             break
@@ -54,7 +60,7 @@ def _through_quantity(
     tokens: list[Token], start: int, phrase: Phrase, end: int
 ) -> tuple[Phrase, int]:
     """ "A couple of dogs" and "lots of dogs" are the dogs, with "a" and "lot" for an attribute."""
-    if end + 1 >= len(tokens) or tokens[end].word != "of":
+    if tokens[end].word != "of":
         return phrase, end
     word = tokens[end - 1].word
     single = word in fn.QUANTITIES and tokens[start].word in ("a", "an")
@@ -72,8 +78,8 @@ def _through_quantity(
 
 def _read_core(tokens: list[Token], start: int) -> tuple[Phrase | None, int]:
     i = start
-    while i < len(tokens) and (tokens[i].tag in _MODIFIERS or _joins_adjectives(tokens, i)):
-        if tokens[i].tag == "DT" and i > start and tokens[i - 1].is_noun:
+    while (tag := tokens[i].tag) in _MODIFIERS or _joins_adjectives(tokens, i, tag):
+        if tag == "DT" and i > start and tokens[i - 1].is_noun:
             break  # "the man the dog"
         i += 1
     while i > start and not tokens[i - 1].is_noun:
@@ -94,14 +100,13 @@ def _read_core(tokens: list[Token], start: int) -> tuple[Phrase | None, int]:
     return phrase, i
 
 
-def _joins_adjectives(tokens: list[Token], i: int) -> bool:
+def _joins_adjectives(tokens: list[Token], i: int, tag: str) -> bool:
     """Whether token i stands between adjectives: "black and white", "old, rusty", "very old"."""
-    token = tokens[i]
-    after = tokens[i + 1].tag if i + 1 < len(tokens) else ""
-    before = tokens[i - 1].tag if i else ""
-    if token.tag in ("CC", ","):
-        return before == "JJ" and after == "JJ"
-    return token.tag == "RB" and after == "JJ" and token.word not in ("not", "n't", "there")
+    if tag in ("CC", ","):
+        return tokens[i - 1].tag == "JJ" and tokens[i + 1].tag == "JJ"
+    return (
+        tag == "RB" and tokens[i + 1].tag == "JJ" and tokens[i].word not in ("not", "n't", "there")
+    )
 
 
 def read_group(tokens: list[Token], i: int, *, inside: bool) -> tuple[list[Phrase], int]:
@@ -113,11 +118,9 @@ def read_group(tokens: list[Token], i: int, *, inside: bool) -> tuple[list[Phras
     if phrase is None:
         return [], i
     group = [phrase]
-    while end < len(tokens):
+    while True:
         after = end
-        while after < len(tokens) and (
-            tokens[after].tag == "," or tokens[after].word in ("and", "or", "&")
-        ):
+        while tokens[after].tag == "," or tokens[after].word in ("and", "or", "&"):
             after += 1
         if after == end:
             break
@@ -125,8 +128,7 @@ def read_group(tokens: list[Token], i: int, *, inside: bool) -> tuple[list[Phras
         if following is None or following.pronoun:
             break
         conjunction = tokens[after - 1].tag == "CC"
-        ahead = tokens[stop].tag if stop < len(tokens) else "."
-        if inside and ahead in ("BE", "VBZ", "HAVE", "MD"):
+        if inside and tokens[stop].tag in ("BE", "VBZ", "HAVE", "MD"):
             break
         if not conjunction and not _list_goes_on(tokens, stop):
             break
@@ -137,9 +139,9 @@ def read_group(tokens: list[Token], i: int, *, inside: bool) -> tuple[list[Phras
 
 def _list_goes_on(tokens: list[Token], i: int) -> bool:
     """Whether a comma-separated list has its "and" still to come."""
-    while i < len(tokens) and (tokens[i].tag in (*_MODIFIERS, ",", "RB")):
+    while tokens[i].tag in _MODIFIERS or tokens[i].tag in (",", "RB"):
         i += 1
-    return i < len(tokens) and tokens[i].word in ("and", "or", "&")
+    return tokens[i].word in ("and", "or", "&")
 
 
 IDENTITY = "rules-1"  # in signatures and in the cards of weights
@@ -151,7 +153,7 @@ _AFTER_PREPOSITION = frozenset(
     {"of", "than", "with", "in", "on", "at", "near", "for", "behind", "in front of", "over"}
     | {"under", "against", "inside", "above"}
 )
-_OPENS_PHRASE = frozenset(words[0] for words in fn.PREPOSITION_PHRASES)
+_OPENS_PHRASE = frozenset(words[:2] for words in fn.PREPOSITION_PHRASES)
 # After "noun preposition noun" these go back to the first noun.
 _HIGH = frozenset({"behind", "next to", "under", "around"})
 
@@ -180,7 +182,7 @@ class _Reader:
     copula: bool = False
 
     def read(self) -> list[list[str]]:
-        while self.at < len(self.tokens):
+        while self.at < len(self.tokens) - len(_END):
             before = self.at
             self._step()
             assert self.at > before
@@ -192,8 +194,7 @@ class _Reader:
     # ---- reading -------------------------------------------------------------------------------
 
     def _peek(self, offset: int = 0) -> Token:
-        at = self.at + offset
-        return self.tokens[at] if 0 <= at < len(self.tokens) else Token("", ".")
+        return self.tokens[self.at + offset]
 
     def _step(self) -> None:
         token = self._peek()
@@ -343,10 +344,11 @@ class _Reader:
     def _preposition(self) -> tuple[str, int] | None:
         """The preposition here, as SPICE writes it, and its length; `None` if there is none."""
         token = self._peek()
-        for length in (3, 2) if token.word in _OPENS_PHRASE else ():
-            words = tuple(self._peek(k).word for k in range(length))
-            if words in fn.PREPOSITION_PHRASES:
-                return " ".join(words), length
+        if (token.word, self._peek(1).word) in _OPENS_PHRASE:
+            for length in (3, 2):
+                words = tuple(self._peek(k).word for k in range(length))
+                if words in fn.PREPOSITION_PHRASES:
+                    return " ".join(words), length
         if token.tag == "IN":
             return token.word, 1
         if token.tag == "TO" and not self._peek(1).is_verb:
@@ -439,7 +441,7 @@ class RuleParser:
         known: dict[str, list[list[str]] | None] = {}
         for sentence in sentences:
             if sentence not in known:
-                known[sentence] = _Reader(tag(sentence)).read()
+                known[sentence] = _Reader([*tag(sentence), *_END]).read()
         return [known[sentence] for sentence in sentences]
 
     def close(self) -> None:

@@ -7,7 +7,8 @@ are nouns, unless their endings decide. English as in captions: what happens in 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 
 def words(text: str) -> frozenset[str]:
@@ -235,21 +236,14 @@ _VOWELS = "aeiou"
 _CLOSES_NOUN = frozenset({"DT", "JJ", "PRP$", "CD", "POS"})
 
 
-@dataclass(slots=True)
-class Token:
+class Token(NamedTuple):
     """A word in lower case, its Penn Treebank tag (roughly), and its lemma."""
 
     word: str
-    tag: str = ""
-    lemma: str = ""
-
-    @property
-    def is_noun(self) -> bool:
-        return self.tag in ("NN", "NNS")
-
-    @property
-    def is_verb(self) -> bool:
-        return self.tag in ("VB", "VBZ", "VBG", "VBN", "VBD")
+    tag: str
+    lemma: str
+    is_noun: bool = False
+    is_verb: bool = False
 
 
 def _doubles(base: str) -> bool:
@@ -300,13 +294,24 @@ _CLOSED = {
     "to": "TO",
 }
 _PUNCTUATION = {**dict.fromkeys(".!?;", "."), **dict.fromkeys(",:", ",")}
+# Words that have one tag whatever stands around them: most of a caption.
+_SURE = {
+    **dict.fromkeys(S_NOUNS - ING_NOUNS, "NN"),
+    **dict.fromkeys(ADJECTIVES, "JJ"),
+    **_CLOSED,
+    **_PUNCTUATION,
+}
+for _word in ("'s", "there", "that", "her"):
+    del _SURE[_word]
 
 
 def tokenize(sentence: str) -> list[str]:
     """Words and punctuation in lower case; possessive 's and n't are words of their own."""
     words: list[str] = []
     for word in _TOKEN.findall(sentence.lower()):
-        if match := _POSSESSIVE.match(word):
+        if word.isalnum():
+            words.append(word)
+        elif match := _POSSESSIVE.match(word):
             words += [match[1], "'s"]
         elif match := _NOT.match(word):
             words += [match[1], "n't"]
@@ -321,32 +326,48 @@ def tag(sentence: str) -> list[Token]:
     Besides Penn's: BE, HAVE, DO for the auxiliaries, SUB for subordinating conjunctions, "," for
     commas and the like, "." for what ends a sentence.
     """
-    tokens = [Token(word) for word in tokenize(sentence)]
-    for i, token in enumerate(tokens):
-        token.tag = _tag(tokens, i)
-    for i, token in enumerate(tokens):
-        _repair(tokens, i)
-        token.lemma = _lemma(token)
-        if token.tag == "JJ" and _FORMS.get(token.word, ("", ""))[1] == "VBG":
-            token.lemma = _FORMS[token.word][0]  # "a smiling man": to smile
+    words = tokenize(sentence)
+    tags = [""]
+    for before, word, after in zip(["", *words], words, [*words[1:], "."], strict=False):
+        if word == "other" and before == "each":
+            tags.append("RB")  # "next to each other" names nothing
+        else:
+            tags.append(_SURE.get(word) or _tag(word, tags[-1], after))
+    tokens: list[Token] = []
+    before = ""
+    for word, own, after in zip(words, tags[1:], [*tags[2:], "."], strict=False):
+        if own == "JJ" and before in ("DT", "PRP$") and after not in _AFTER_ADJECTIVE:
+            own = "NN"  # "in the dark"
+        tokens.append(_token(word, own))
+        before = tokens[-1].tag
     return tokens
 
 
-def _tag(tokens: list[Token], i: int) -> str:
-    return _tag_by_word(tokens, i) or _tag_by_lexicon(tokens, i)
+_AFTER_ADJECTIVE = frozenset({"NN", "NNS", "JJ", "CD", "CC", "VBG", "VBN", ",", "POS"})
 
 
-def _tag_by_word(tokens: list[Token], i: int) -> str:
-    """The tag of punctuation, a function word or a number; "" for other words."""
-    word = tokens[i].word
-    before = tokens[i - 1].tag if i else ""
-    after = tokens[i + 1].word if i + 1 < len(tokens) else "."
-    if word in _PUNCTUATION:
-        return _PUNCTUATION[word]
+# Words meet the same neighbours again and again.
+@lru_cache(maxsize=1 << 16)
+def _tag(word: str, before: str, after: str) -> str:
+    """The tag of a word, by the tag of the word before it ("" for none) and by the word after."""
+    return _tag_by_word(word, before, after) or _tag_by_lexicon(word, before, after)
+
+
+@lru_cache(maxsize=1 << 16)
+def _token(word: str, tag: str) -> Token:
+    if word in PLURAL_LEMMAS and word.endswith("s"):
+        tag = "NNS"
+    verb = tag in ("VB", "VBZ", "VBG", "VBN", "VBD")
+    lemma = _lemma(word, tag, verb)
+    if tag == "JJ" and _FORMS.get(word, ("", ""))[1] == "VBG":
+        lemma = _FORMS[word][0]  # "a smiling man": to smile
+    return Token(word, tag, lemma, tag in ("NN", "NNS"), verb)
+
+
+def _tag_by_word(word: str, before: str, after: str) -> str:
+    """The tag of a function word or a number, by those around it; "" for other words."""
     if word == "'s":
         return "POS" if before in ("NN", "NNS") and _may_be_noun(after) else "BE"
-    if word == "other" and i and tokens[i - 1].word == "each":
-        return "RB"  # "next to each other" names nothing
     if word == "there" and after in BE:
         return "EX"
     if word == "that" and before not in ("NN", "NNS", ",", "RB"):
@@ -355,25 +376,18 @@ def _tag_by_word(tokens: list[Token], i: int) -> str:
         return "PRP"
     if word[0].isdigit():
         return "CD" if word.isdigit() else "JJ"
-    return _CLOSED.get(word, "")
+    return _CLOSED.get(word, "")  # "there", "that" and "her" where nothing above says more
 
 
-def _tag_by_lexicon(tokens: list[Token], i: int) -> str:
+def _tag_by_lexicon(word: str, before: str, after: str) -> str:
     """The tag of a noun, verb, adjective or adverb."""
-    word = tokens[i].word
-    before = tokens[i - 1].tag if i else ""
-    after = tokens[i + 1].word if i + 1 < len(tokens) else "."
-    if word in ADJECTIVES:
-        return "JJ"
     if word in ING_NOUNS:
         acts = word in _FORMS and before in ("NN", "NNS", "BE")  # "a man parking a car"
         return "VBG" if acts and after in DETERMINERS | POSSESSIVES else "NN"
-    if word in S_NOUNS:
-        return "NN"
     if word in _FORMS:
-        return _verb_form(tokens, i, _FORMS[word][1])
+        return _verb_form(word, before, after, *_FORMS[word])
     if word in VERBS or word in NOUN_OR_VERB:
-        return _base_form(tokens, i)
+        return _base_form(word, before, after)
     return _by_ending(word, before)
 
 
@@ -382,10 +396,7 @@ def _may_be_noun(word: str) -> bool:
     return (word not in _CLOSED and word not in _PUNCTUATION) or word in CARDINALS
 
 
-def _verb_form(tokens: list[Token], i: int, form: str) -> str:
-    word, before = tokens[i].word, tokens[i - 1].tag if i else ""
-    after = tokens[i + 1].word if i + 1 < len(tokens) else "."
-    base = _FORMS[word][0]
+def _verb_form(word: str, before: str, after: str, base: str, form: str) -> str:
     if form == "VBZ":
         if base not in NOUN_OR_VERB:
             return "NNS" if before in _CLOSES_NOUN else "VBZ"
@@ -404,16 +415,14 @@ def _verb_form(tokens: list[Token], i: int, form: str) -> str:
     return form
 
 
-def _base_form(tokens: list[Token], i: int) -> str:
-    word, before = tokens[i].word, tokens[i - 1] if i else Token("")
-    after = tokens[i + 1].word if i + 1 < len(tokens) else "."
-    if before.tag in ("TO", "MD", "DO"):
+def _base_form(word: str, before: str, after: str) -> str:
+    if before in ("TO", "MD", "DO"):
         return "VB"
-    if before.tag in _CLOSES_NOUN or before.tag in ("", "IN"):
+    if before in _CLOSES_NOUN or before in ("", "IN"):
         return "NN"
-    plural = before.tag in ("NNS", "WDT", "PRP") or before.word == "people"
+    plural = before in ("NNS", "WDT", "PRP")
     if word not in NOUN_OR_VERB:
-        return "VB" if plural or before.tag in ("CC", "RB") else "NN"
+        return "VB" if plural or before in ("CC", "RB") else "NN"
     opens = after in _CLOSED and after not in CONJUNCTIONS and after != "of"
     return "VB" if plural and (opens or after in ".,") else "NN"
 
@@ -432,25 +441,12 @@ def _by_ending(word: str, before: str) -> str:
     return "NNS" if word in IRREGULAR_PLURALS or word == "people" else "NN"
 
 
-def _repair(tokens: list[Token], i: int) -> None:
-    """Correct a tag that depends on the words that follow."""
-    token = tokens[i]
-    after = tokens[i + 1].tag if i + 1 < len(tokens) else "."
-    before = tokens[i - 1].tag if i else ""
-    ends_phrase = after not in ("NN", "NNS", "JJ", "CD", "CC", "VBG", "VBN", ",")
-    if token.tag == "JJ" and ends_phrase and before in ("DT", "PRP$") and after != "POS":
-        token.tag = "NN"  # "in the dark"
-    if token.word in PLURAL_LEMMAS and token.word.endswith("s"):
-        token.tag = "NNS"
-
-
-def _lemma(token: Token) -> str:
-    word = token.word
-    if token.is_verb:
+def _lemma(word: str, tag: str, verb: bool) -> str:
+    if verb:
         return _FORMS[word][0] if word in _FORMS else _unknown_verb(word)
-    if token.tag == "NNS":
+    if tag == "NNS":
         return _singular(word)
-    return {"BE": "be", "HAVE": "have", "DO": "do"}.get(token.tag, word)
+    return {"BE": "be", "HAVE": "have", "DO": "do"}.get(tag, word)
 
 
 def _unknown_verb(word: str) -> str:

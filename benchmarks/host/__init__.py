@@ -1,0 +1,100 @@
+"""Captions of scenes to score, and one scoring of them, timed: from texts to scores.
+
+As a file of its own, `python -P benchmarks/host/__init__.py METRIC IMAGES FOLDER`, it scores with
+the metaeval that is on PYTHONPATH, of any commit, and prints the seconds as JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metaeval.config import build, compose_config
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.data import annotated_images
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
+from metaeval.runs.store import MemoryStore
+from metaeval.text.word_vectors.learn import write_vectors
+
+OPTIONS = {  # {folder} is a folder with what `prepare` writes
+    "vifidel": ("vectors=file", "vectors.path={folder}/vectors.txt"),
+    "clipscore": ("metric.clipscore.pretrained=random", "metric.clipscore.model=ViT-B-32"),
+}
+
+
+class Captions(NamedTuple):
+    """n captions, caption j of image `index[j]` of the dataset."""
+
+    dataset: CaptionDataset
+    texts: list[str]
+    index: Any
+
+    def limited(self, images: int) -> Captions:
+        """Those of the first images."""
+        some = np.flatnonzero(self.index < images)
+        dataset = self.dataset.limited(min(images, len(self.dataset)))
+        return Captions(dataset, [self.texts[k] for k in some], self.index[some])
+
+
+def draw_captions(images: int, folder: str) -> Captions:
+    """Four captions for each of so many scenes, each of which has four references: the human one,
+    two corrupted ones, and that of another image."""
+    dataset = load_scenes(n=images, cache=folder)
+    texts = list(dataset.human)
+    for corruption in (Replace(0.25), Replace(0.5), Random()):
+        texts += [each.text for each in corruption.apply(dataset, seed=0)]
+    return Captions(dataset, texts, np.tile(np.arange(images), 4))
+
+
+def prepare(metric: str, folder: str, captions: Captions) -> None:
+    """Write random word vectors for VIFIDEL, draw the pictures for CLIPScore."""
+    if metric == "vifidel":
+        objects = captions.dataset.part("objects")
+        names = {label for each in objects.values() for label in each.labels}
+        texts = [*captions.texts, *names]
+        words = sorted({word for text in texts for word in re.findall("[a-z]+", text)})
+        rows = np.random.default_rng(0).standard_normal((len(words), 300))
+        write_vectors(Path(folder, "vectors.txt"), words, rows)
+    elif metric == "clipscore":
+        annotated_images.paths_of(captions.dataset)
+
+
+def score(metric: str, folder: str, captions: Captions, options: Sequence[str] = ()) -> Any:
+    """The scores of the captions, by a metric that is built and bound for them."""
+    options = [option.format(folder=folder) for option in (*OPTIONS.get(metric, ()), *options)]
+    own = ["dataset=scenes", f"paths.cache={folder}", f"metrics=[{metric}]"]
+    scorer = build(metric, compose_config([*own, *options])).bind(captions.dataset, MemoryStore())
+    if isinstance(scorer, Absent):
+        raise RuntimeError(str(scorer))
+    with closing(scorer):
+        scorer.prepare()
+        return scorer.score(captions.texts, captions.index)
+
+
+def main(metric: str, images: str, folder: str) -> None:
+    """Score twice; print the seconds of the second time, which loads nothing for the first time,
+    on the clock and of the processor, and write the scores into the folder."""
+    gc.set_threshold(100_000, 20, 20)  # as the command does
+    captions = draw_captions(int(images), folder)
+    prepare(metric, folder, captions)
+    score(metric, folder, captions, ["device=cpu"])
+    started = time.perf_counter(), time.process_time()
+    scores = score(metric, folder, captions, ["device=cpu"])
+    seconds = time.perf_counter() - started[0], time.process_time() - started[1]
+    np.save(Path(folder, "scores.npy"), scores)
+    print(json.dumps(seconds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
