@@ -162,13 +162,10 @@ def _edits(sentences: list[Tokens], starts: list[int], changed: list[Tokens]) ->
     return tuple(sorted(edits, key=lambda edit: edit.position))
 
 
-class DropSentence(SentenceCorruption):
+class DropSentence(
+    SentenceCorruption, title="Sentence dropped", severity="major", flaw=MISSING_WORDS
+):
     """Sentences are left out; one is always left."""
-
-    name = "drop_sentence"
-    title = "Sentence dropped"
-    severity = "major"
-    flaw = MISSING_WORDS
 
     def changed(
         self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
@@ -177,12 +174,8 @@ class DropSentence(SentenceCorruption):
         return [[] if i in dropped else sentence for i, sentence in enumerate(sentences)]
 
 
-class RepeatSentence(SentenceCorruption):
+class RepeatSentence(SentenceCorruption, title="Sentence repeated", severity="mild"):
     """Sentences are written twice, one directly after the other."""
-
-    name = "repeat_sentence"
-    title = "Sentence repeated"
-    severity = "mild"
 
     def changed(
         self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
@@ -191,18 +184,18 @@ class RepeatSentence(SentenceCorruption):
         return [s + s if i in repeated else s for i, s in enumerate(sentences)]
 
 
-class SwapSentences(SentenceCorruption):
+class SwapSentences(
+    SentenceCorruption,
+    title="Sentences swapped",
+    severity="mild",
+    experimental=True,
+    flaw=WRONG_PLACES,
+):
     """Sentences change places with one another, at least two.
 
     Experimental: where no sentence refers to another, the order does not matter. Of 40 captions
     read for the audit, 14 were as well written as before.
     """
-
-    name = "swap_sentences"
-    title = "Sentences swapped"
-    severity = "mild"
-    experimental = True
-    flaw = WRONG_PLACES
 
     def changed(
         self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
@@ -212,13 +205,14 @@ class SwapSentences(SentenceCorruption):
         return [sentences[moved.get(i, i)] for i in range(len(sentences))]
 
 
-class OtherSentence(SentenceCorruption, FromOtherImage):
+class OtherSentence(
+    SentenceCorruption,
+    FromOtherImage,
+    title="Another image's sentence",
+    severity="critical",
+    flaw=OTHER_CAPTION,
+):
     """A sentence of another image's caption stands in the place of one of the caption's own."""
-
-    name = "other_sentence"
-    title = "Another image's sentence"
-    severity = "critical"
-    flaw = OTHER_CAPTION
 
     def facts(self) -> Mapping[str, object]:
         return {"donors": len(self._donated)}

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
+from metaeval.experiments.printout import printout
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.results.measured import MeasuredResult
@@ -54,11 +55,20 @@ class ToScore(NamedTuple):
 
 class Experiment(ABC):
     """A question, and what it takes to answer it. A subclass is an experiment of metrics
-    (`MetricExperiment`, `Streaming`) or trains a network (`Training`)."""
+    (`MetricExperiment`, `Streaming`) or trains a network (`Training`).
+
+    The head of a class gives its `name` in the configuration, its `title` and its `question`:
+    `class Retrieval(MetricExperiment[…], name="retrieval", title="Retrieval", question="…?")`.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
+
+    def __init_subclass__(cls, **facts: str) -> None:
+        super().__init_subclass__()
+        for fact, text in facts.items():
+            setattr(cls, fact, text)
 
     def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
         """The experiment that runs this configuration, and the configuration for it: itself,
@@ -101,9 +111,9 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """Score the versions with the metrics, by their names in the configuration, and write
         scores.parquet."""
 
-    @abstractmethod
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        """The outcome of each metric, for `run.json` and for `strict`."""
+        """The outcome of each metric, for `run.json` and for `strict`; here of a list of them."""
+        return [Pass(scored) for scored in cast(list[MetricScores], scores)]
 
     @abstractmethod
     def statistics(self, data: Data, scores: Scores, record: RunRecord) -> MeasuredResult:
@@ -121,10 +131,10 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """Column → the images to explain, at most `images` for each reason to show one."""
         return {}
 
-    @abstractmethod
     def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
         """What the finished run prints; `summary` is the value of `statistics`, and `file` what
         to open next."""
+        return printout(summary, file)
 
 
 class Streaming(Experiment):
@@ -134,10 +144,10 @@ class Streaming(Experiment):
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         """Score, write the scores into the run, and return the result (`statistics.json`)."""
 
-    @abstractmethod
     def printout(self, summary: Any, out: Path, file: Path) -> str:
         """What the finished run prints; `summary` is the value of `stream`, and `file` what to
         open next."""
+        return printout(summary, file)
 
 
 class Training(Experiment):

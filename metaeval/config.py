@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -28,6 +28,8 @@ from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
+
+Data = TypeVar("Data")
 
 CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
 CONTROLS = "controls"  # the group of metrics that others are compared with
@@ -77,6 +79,14 @@ def load_dataset(config: DictConfig) -> Any:
     """What the node `dataset` describes. The jobs of a sweep in one process share it."""
     key = "dataset", OmegaConf.to_yaml(config.dataset, resolve=True)
     return load_once(key, lambda: component(config.dataset, "dataset"))
+
+
+def load_data(config: DictConfig, kind: type[Data], needed: str) -> Data:
+    """As `load_dataset`; ConfigError with the text `needed` for data of another kind."""
+    data = load_dataset(config)
+    if not isinstance(data, kind):
+        raise ConfigError(needed)
+    return data
 
 
 def plain(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,10 @@ rank the systems that wrote the captions as the winners do? See docs/arena.md.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
+from metaeval.config import load_data
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
@@ -19,7 +17,6 @@ from metaeval.experiments.arena.statistics import ArenaSettings, statistics, win
 from metaeval.experiments.forced_choice.statistics import ChoiceScores, pair_columns
 from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
 from metaeval.experiments.judgments.sample import write_table
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.options import Draws, NotNegative, OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -28,7 +25,12 @@ from metaeval.runs import files
 STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has one a replicate
 
 
-class Arena(ChoiceExperiment):
+class Arena(
+    ChoiceExperiment,
+    name="arena",
+    title="Metrics as judges of battles",
+    question="Which metric prefers the winner, and ranks the systems as the winners do?",
+):
     """How often every metric prefers the winner of a battle, and how it ranks the systems.
 
     Parameters
@@ -43,10 +45,6 @@ class Arena(ChoiceExperiment):
         Captions whose lengths differ by at most this number of words are equally long.
     """
 
-    name = "arena"
-    title = "Metrics as judges of battles"
-    question = "Which metric prefers the winner, and ranks the systems as the winners do?"
-
     @checked
     def __init__(
         self,
@@ -59,12 +57,12 @@ class Arena(ChoiceExperiment):
         self.length_tolerance = float(length_tolerance)
 
     def load(self, config: DictConfig) -> ForcedChoice:
-        battles = load_dataset(config)
-        if not isinstance(battles, ForcedChoice):
-            raise ConfigError(
-                "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, "
-                "pascal50s or audiocaps_eval"
-            )
+        battles = load_data(
+            config,
+            ForcedChoice,
+            "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, "
+            "pascal50s or audiocaps_eval",
+        )
         if len(battles.n_references) > 1:
             raise ConfigError(
                 "experiment=arena needs one number of references; write dataset.n_references=5"
@@ -110,6 +108,3 @@ class Arena(ChoiceExperiment):
             length_tolerance=self.length_tolerance,
         )
         return statistics(data, scores, record.config, settings)
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)

@@ -43,7 +43,6 @@ from metaeval.experiments.captioners.systems import (
     scored_systems,
     with_all_references,
 )
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -88,7 +87,12 @@ class CaptionerScores:
     against_human: list[SystemScores]
 
 
-class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
+class Captioners(
+    MetricExperiment[CaptionerData, CaptionerScores],
+    name="captioners",
+    title="Captioners",
+    question="Which captioner is best, and do the metrics agree on it?",
+):
     """Systems against each other with all references, and against Human with the others.
 
     Parameters
@@ -101,10 +105,6 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
         What the systems' files call `image_id` and `caption`, as in
         `metaeval.data.judgments.table.load_table`.
     """
-
-    name = "captioners"
-    title = "Captioners"
-    question = "Which captioner is best, and do the metrics agree on it?"
 
     @checked
     def __init__(
@@ -323,9 +323,6 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
             notes=tuple(_notes(of_systems, ranked)),
             caveat=length.caveat,
         )
-
-    def printout(self, result: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(result, file)
 
 
 def _rankings(

@@ -15,7 +15,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,15 @@ import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import component, compose_config, load_dataset
+from metaeval.config import component, compose_config, load_data
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, Published, ToScore
+from metaeval.experiments.base import MetricExperiment, Published, ToScore
 from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
 from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -65,7 +63,12 @@ SHUFFLE = values_of(PAPER, "shuffle")
 CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 
 
-class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
+class Graded(
+    MetricExperiment[CaptionDataset, list[MetricScores]],
+    name="graded",
+    title="Graded corruption",
+    question="Does a metric score a caption lower the more of it is corrupted?",
+):
     """Human captions, and the configured corruption at one level per rate.
 
     Parameters
@@ -73,10 +76,6 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
     floor
         Put another image's caption ("Random") below the strongest corruption.
     """
-
-    name = "graded"
-    title = "Graded corruption"
-    question = "Does a metric score a caption lower the more of it is corrupted?"
 
     def __init__(self, floor: bool = False) -> None:
         self.floor = floor
@@ -94,12 +93,12 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         rescorable({}, config)
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError(
-                "this dataset has no captions to corrupt; use experiment=judgments for captions "
-                "that people judged, experiment=pairs for true and false ones"
-            )
+        dataset = load_data(
+            config,
+            CaptionDataset,
+            "this dataset has no captions to corrupt; use experiment=judgments for captions "
+            "that people judged, experiment=pairs for true and false ones",
+        )
         return self.corruptible(dataset, config)
 
     def corruptible(self, dataset: CaptionDataset, config: DictConfig) -> CaptionDataset:
@@ -177,9 +176,6 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
             files.write_table(record.out / files.SEED_SCORES, table)
         return results
 
-    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
-
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
@@ -214,20 +210,18 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
             for m in summary.metrics
         }
 
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
-
-class ReplaceExperiment(Graded):
-    """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
-
-    name = "replace"
-    title = "Replace: do metrics notice wrong words?"
-    question = (
+class ReplaceExperiment(
+    Graded,
+    name="replace",
+    title="Replace: do metrics notice wrong words?",
+    question=(
         "Human captions have a quarter and half of their words replaced by random words, and are "
         "swapped for another image's caption altogether. Which metrics rank the four versions "
         "Random < Replace 50% < Replace 25% < Human?"
-    )
+    ),
+):
+    """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
 
     def __init__(self, floor: bool = True) -> None:
         super().__init__(floor)
@@ -237,15 +231,16 @@ class ReplaceExperiment(Graded):
         return published_values(REPLACE, paper, dataset, config)
 
 
-class ShuffleExperiment(Graded):
-    """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
-
-    name = "shuffle"
-    title = "Shuffle: do metrics notice wrong word order?"
-    question = (
+class ShuffleExperiment(
+    Graded,
+    name="shuffle",
+    title="Shuffle: do metrics notice wrong word order?",
+    question=(
         "A quarter, half and all of a human caption's words change places; every word stays. Which "
         "metrics rank the four versions Shuffle 100% < Shuffle 50% < Shuffle 25% < Human?"
-    )
+    ),
+):
+    """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
         paper = {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"}

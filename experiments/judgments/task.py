@@ -7,16 +7,14 @@ metrics agrees more? See docs/judgments.md for the protocols and the meaning of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import load_dataset
+from metaeval.config import load_data
 from metaeval.data.judgments.judged import Judgments
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
+from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.sample import (
     JudgmentSettings,
@@ -25,7 +23,7 @@ from metaeval.experiments.judgments.sample import (
     write_scores,
 )
 from metaeval.experiments.judgments.statistics import statistics
-from metaeval.experiments.printout import printout, spread
+from metaeval.experiments.printout import spread
 from metaeval.experiments.record import (
     RunRecord,
     image_paths,
@@ -48,7 +46,12 @@ FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
 Scores = list[MetricScores]
 
 
-class HumanCorrelation(MetricExperiment[Judgments, Scores]):
+class HumanCorrelation(
+    MetricExperiment[Judgments, Scores],
+    name="judgments",
+    title="Metrics against people",
+    question="Which metric agrees best with what people say about captions?",
+):
     """Every metric's agreement with human judgements, and the tests between metrics.
 
     Parameters
@@ -63,10 +66,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         Whether controls are fitted to the ratings: ridge regressions on the caption alone, on its
         references alone, on the annotated objects alone, out of fold by image; "text": the first.
     """
-
-    name = "judgments"
-    title = "Metrics against people"
-    question = "Which metric agrees best with what people say about captions?"
 
     @checked
     def __init__(
@@ -93,13 +92,12 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         return ForcedChoiceAgreement(self.permutations, self.alpha), changed
 
     def load(self, config: DictConfig) -> Judgments:
-        judged = load_dataset(config)
-        if not isinstance(judged, Judgments):
-            raise ConfigError(
-                "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
-                "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice"
-            )
-        return judged
+        return load_data(
+            config,
+            Judgments,
+            "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
+            "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice",
+        )
 
     def describe(self, data: Judgments) -> str:
         facts, rows = data.facts, dict.fromkeys(row_counts(data).values())
@@ -136,9 +134,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         write_scores(record.out, results)
         return results
 
-    def passes(self, scores: Scores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
-
     def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> MeasuredResult:
         stats = record.config.stats
         settings = JudgmentSettings(
@@ -168,9 +163,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             )
             for n, j in enumerate(data.judged)
         ]
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def judged_captions(data: Judgments) -> pd.DataFrame:

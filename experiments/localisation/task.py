@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,6 @@ from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.localisation.explained import suspicion
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -182,7 +180,12 @@ class LocalisationScores:
     explained: Mapping[str, Floats]
 
 
-class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
+class Localisation(
+    MetricExperiment[MarkedData, LocalisationScores],
+    name="localisation",
+    title="Where is the error?",
+    question="Does the score rise without the words that people marked as wrong?",
+):
     """Every caption, and the caption without each of its words.
 
     Parameters
@@ -192,10 +195,6 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
     alpha
         The level at which a difference is called significant.
     """
-
-    name = "localisation"
-    title = "Where is the error?"
-    question = "Does the score rise without the words that people marked as wrong?"
 
     @checked
     def __init__(self, permutations: Draws = 10_000, alpha: OpenShare = 0.05) -> None:
@@ -316,9 +315,6 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
                 "By explanation: the AUC of what the explanation of the score says of each word.",
             ),
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 class _Tests:

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from omegaconf import DictConfig
 
-from metaeval.config import build_all, load_dataset, selected
+from metaeval.config import build_all, load_data, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.fitted import TEXT, as_scores, predictions, text_features
 from metaeval.experiments.pairs.outcomes import Ties
 from metaeval.experiments.pairs.statistics import (
@@ -28,7 +28,6 @@ from metaeval.experiments.pairs.statistics import (
     RefineBy,
     statistics,
 )
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
@@ -41,7 +40,12 @@ from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL
 from metaeval.scoring import MetricScores
 
 
-class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
+class TrueAgainstFalse(
+    MetricExperiment[CaptionPairs, list[MetricScores]],
+    name="pairs",
+    title="True against false captions",
+    question="Which metric prefers the truth, and where does a control do as well?",
+):
     """How often each metric prefers the truth, next to controls that do not see the image.
 
     Parameters
@@ -62,10 +66,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         Whether a control is fitted to the answers: a ridge regression on the caption alone, out of
         fold by image.
     """
-
-    name = "pairs"
-    title = "True against false captions"
-    question = "Which metric prefers the truth, and where does a control do as well?"
 
     @checked
     def __init__(
@@ -96,12 +96,12 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         return controls[self.refine]
 
     def load(self, config: DictConfig) -> CaptionPairs:
-        pairs = load_dataset(config)
-        if not isinstance(pairs, CaptionPairs):
-            raise ConfigError(
-                "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
-                "sugarcrepe_pp, valse, foil, rococo, discourse_foil or pairs"
-            )
+        pairs = load_data(
+            config,
+            CaptionPairs,
+            "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
+            "sugarcrepe_pp, valse, foil, rococo, discourse_foil or pairs",
+        )
         if (control := self._control(config)) is not None:
             absent = control.bind(pairs.dataset)
             if isinstance(absent, Absent):
@@ -149,9 +149,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
         return results
 
-    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
-
     def statistics(
         self, data: CaptionPairs, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
@@ -172,9 +169,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         result = statistics(data, scores, table, settings, refine)
         write_accuracies(record.out, result.extra("accuracies"))
         return result
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def paired_captions(data: CaptionPairs) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +17,12 @@ import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
+from metaeval.config import load_data
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.judgments.sample import write_table
 from metaeval.experiments.means import Means
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -183,19 +181,17 @@ class SearchScores:
     ranks: dict[str, SearchRanks]
 
 
-class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
+class Retrieval(
+    MetricExperiment[CaptionDataset, SearchScores],
+    name="retrieval",
+    title="Retrieval",
+    question="Does a metric find an image's own caption, and a caption's own image?",
+):
     """Each image's human caption among the human captions of all images, and the other way."""
 
-    name = "retrieval"
-    title = "Retrieval"
-    question = "Does a metric find an image's own caption, and a caption's own image?"
-
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError(
-                "experiment=retrieval needs images with captions (coco_val2017, scenes, own)"
-            )
+        needed = "experiment=retrieval needs images with captions (coco_val2017, scenes, own)"
+        dataset = load_data(config, CaptionDataset, needed)
         require_captions(dataset)
         if len(dataset) > MOST_IMAGES:
             raise ConfigError(
@@ -285,9 +281,6 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
             controls={key: each for key, each in against.items() if each is not None},
             notes=("Equal scores count against a metric.",),
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def _recalls(means: Mapping[str, Means], name: str, scores: SearchScores) -> Measured | None:

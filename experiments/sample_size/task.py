@@ -32,7 +32,12 @@ PREDICTED = "power by the formula"
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
-class SampleSize(Graded):
+class SampleSize(
+    Graded,
+    name="sample_size",
+    title="How many images does it take?",
+    question="How many images does it take until the order of the metrics is that of all images?",
+):
     """Graded corruption, and how the order of the metrics depends on the number of images.
 
     Parameters
@@ -48,10 +53,6 @@ class SampleSize(Graded):
     floor
         See `Graded`.
     """
-
-    name = "sample_size"
-    title = "How many images does it take?"
-    question = "How many images does it take until the order of the metrics is that of all images?"
 
     def __init__(
         self,

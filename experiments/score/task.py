@@ -13,14 +13,14 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import load_dataset
+from metaeval.config import load_data
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
@@ -168,7 +168,9 @@ FLOOR = 0.5  # a greater share of equal lowest scores is reported
 REFERENCES = "references"  # the dataset of a table whose rows contain their references
 
 
-class ScoreTables(Streaming):
+class ScoreTables(
+    Streaming, name="score", title="Scores", question="What do the metrics give these captions?"
+):
     """Scores of the captions of tables.
 
     Parameters
@@ -180,10 +182,6 @@ class ScoreTables(Streaming):
     workers
         Of each metric's pool, at most.
     """
-
-    name: ClassVar[str] = "score"
-    title: ClassVar[str] = "Scores"
-    question: ClassVar[str] = "What do the metrics give these captions?"
 
     def __init__(
         self,
@@ -261,10 +259,8 @@ class ScoreTables(Streaming):
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
         if config.dataset.get("_target_") == f"{__name__}.own_references":
             return None
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError("experiment=score needs a dataset of images, or dataset=references")
-        return dataset
+        needed = "experiment=score needs a dataset of images, or dataset=references"
+        return load_data(config, CaptionDataset, needed)
 
     def _score(
         self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, MetricScores],

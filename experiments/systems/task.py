@@ -7,15 +7,13 @@ each system; nothing is scored. See docs/systems.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
+from metaeval.config import load_data
 from metaeval.data.judgments.systems import SystemsTable
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.systems.statistics import statistics
 from metaeval.metrics.base import Metric
@@ -24,7 +22,12 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 
 
-class Systems(Streaming):
+class Systems(
+    Streaming,
+    name="systems",
+    title="Metrics against people: systems",
+    question="Which metric ranks systems as people do?",
+):
     """How every metric of a table ranks its systems, against people.
 
     Parameters
@@ -35,10 +38,6 @@ class Systems(Streaming):
         The level at which the printout and the report call a difference significant.
     """
 
-    name = "systems"
-    title = "Metrics against people: systems"
-    question = "Which metric ranks systems as people do?"
-
     @checked
     def __init__(self, permutations: Draws = 50_000, alpha: OpenShare = 0.05) -> None:
         self.permutations, self.alpha = permutations, float(alpha)
@@ -48,11 +47,8 @@ class Systems(Streaming):
             raise ConfigError("metrics: the table has the metrics; choose them by dataset.metrics")
 
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
-        table = load_dataset(record.config)
-        if not isinstance(table, SystemsTable):
-            raise ConfigError(
-                "experiment=systems needs a table of systems: dataset=coco2015 or systems"
-            )
+        needed = "experiment=systems needs a table of systems: dataset=coco2015 or systems"
+        table = load_data(record.config, SystemsTable, needed)
         print(f"{self.name} on {table.title}: {len(table.systems)} systems", flush=True)
         record.begin()
         record.update(
@@ -60,6 +56,3 @@ class Systems(Streaming):
         )
         with record.stage("statistics"):
             return statistics(table, record.config.stats, self.permutations, self.alpha)
-
-    def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        return printout(summary, file)
