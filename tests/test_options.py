@@ -1,8 +1,6 @@
 """Every option of every experiment has a type and a range, and a wrong value is refused in a line
 before anything is read."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess

@@ -30,7 +30,7 @@ from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, interval_estimate
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import compare
 
@@ -450,12 +450,13 @@ def rank_agreement(
         (values.kendall_tau_b, resampled.kendall_tau_b),
         (values.accuracy, resampled.accuracy),
     )
-    estimates = {}
-    for measure, (value, replicates) in zip(OF_SYSTEMS, pairs, strict=True):
-        estimate = Estimate.of(
-            interval_estimate(float(value[0]), replicates, arena.settings.confidence, made.n_images)
+    confidence = arena.settings.confidence
+    estimates = {
+        measure.key: Estimate.resampled(
+            float(value[0]), replicates, confidence, made.n_images, made.n_battles
         )
-        estimates[measure.key] = estimate.model_copy(update={"n": made.n_battles})
+        for measure, (value, replicates) in zip(OF_SYSTEMS, pairs, strict=True)
+    }
     return estimates, dict(zip(made.systems, made.strength.tolist(), strict=True))
 
 

@@ -19,7 +19,7 @@ from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 
 Row = dict[str, Any]
@@ -64,10 +64,8 @@ def agreement_matrices(
         for i, name in enumerate(names):
             record: Row = {"metric": name}
             for j, other in enumerate(names):
-                low, high = None, None
-                if replicates is not None:
-                    low, high = percentile_interval(replicates[i, j], confidence, n_images)
-                record[other] = Estimate(value=tau[i, j], low=low, high=high)
+                drawn = [] if replicates is None else replicates[i, j]
+                record[other] = Estimate.resampled(tau[i, j], drawn, confidence, n_images)
             records.append(record)
         title = f"Agreement of metrics on {on}: Kendall's τ-b"
         return Extra.of(

@@ -78,6 +78,13 @@ class CaptionerData:
     everyone: CaptionDataset
     systems: tuple[SystemCaptions, ...]
 
+    def references(self, what: str = "") -> str:
+        """How many references captions of systems have, and those against Human."""
+        every, others = (
+            " to ".join(map(str, reference_counts(d))) for d in (self.everyone, self.dataset)
+        )
+        return f"{every}{what} ({others} against Human)"
+
 
 @dataclass(frozen=True, slots=True)
 class CaptionerScores:
@@ -147,12 +154,9 @@ class Captioners(
     def describe(self, data: CaptionerData) -> str:
         """The run in a line, and a line for each system with missing images."""
         dataset = data.dataset
-        every, others = (
-            " to ".join(map(str, reference_counts(d))) for d in (data.everyone, dataset)
-        )
         text = (
             f"{dataset.name}: {len(dataset):,} images, {len(data.systems)} systems, "
-            f"{every} references each ({others} against Human)"
+            f"{data.references(' references each')}"
         )
         if dataset.fallback:
             text += f" ({dataset.fallback})"
@@ -270,9 +274,6 @@ class Captioners(
             for system in data.systems
         ]
         defined = by_image["disagreement"].dropna()
-        every, others = (
-            " to ".join(map(str, reference_counts(d))) for d in (data.everyone, data.dataset)
-        )
         return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
@@ -280,7 +281,7 @@ class Captioners(
                 "Images": len(images),
                 "Systems": len(names),
                 "Captions": len(machines),
-                "References": f"{every} ({others} against Human)",
+                "References": data.references(),
             },
             settings={
                 "seed": stats.seed,

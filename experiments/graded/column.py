@@ -144,7 +144,7 @@ def column_statistics(
     least, clearest = extreme_steps(result, n_images, design.confidence)
     rows: dict[str, tuple[Row, ...]] = {
         "scores_by_set": tuple(_set_rows(graded)),
-        "steps": ({f"{s.lower} → {s.upper}": Estimate.of(s.auc) for s in graded.adjacent_auc},),
+        "steps": ({step.name: Estimate.of(step.auc) for step in graded.adjacent_auc},),
         "groups": tuple(selected(better[members]) for members in design.groups),
     }
     if not applied.all():

@@ -34,18 +34,17 @@ from metaeval.experiments.scores import explain_captions, open_store, score_all,
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats, encode
 from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
-    compare,
     gap_differences,
 )
 
@@ -54,6 +53,13 @@ MEASURES = (
     Measure(AUC, "wrong words, AUC", unit="share"),
     Measure(FIRST, "first word wrong", unit="share"),
     Measure(EXPLAINED, "by explanation, AUC", unit="share"),
+)
+BY_CHANCE = "By chance: AUC 50, first {:.1f}."
+NOTES = (
+    "AUC: how often the score is higher without a wrong word than without a right one of the same "
+    "caption.",
+    "First: how often the word without which the score is highest is wrong.",
+    "By explanation: the AUC of what the explanation of the score says of each word.",
 )
 Bools = npt.NDArray[np.bool_]
 
@@ -307,13 +313,7 @@ class Localisation(
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
             comparisons={key: each.between(of_measure[key]) for key, each in tests.items()},
             controls=against,
-            notes=(
-                f"By chance: AUC 50, first {100 * chance:.1f}.",
-                "AUC: how often the score is higher without a wrong word than without a right one "
-                "of the same caption.",
-                "First: how often the word without which the score is highest is wrong.",
-                "By explanation: the AUC of what the explanation of the score says of each word.",
-            ),
+            notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
 
 
@@ -373,9 +373,7 @@ class _Tests:
     def between(self, ranked: Sequence[str]) -> Comparisons:
         pairs, alpha = list(combinations(ranked, 2)), self.settings.alpha
         tests = dict(zip(pairs, self._test(pairs), strict=True)) if pairs else {}
-        tested = compare(tests, "pairs of metrics", alpha=alpha)
-        made = tuple(Comparison.of(each, self.measure) for each in tested)
-        return Comparisons(measure=self.measure, alpha=alpha, pairs=made)
+        return Comparisons.tested(tests, self.measure, "pairs of metrics", alpha)
 
 
 def _explained_aucs(
@@ -413,8 +411,8 @@ def _mean(values: Floats, image: np.ndarray, counts: Counts, confidence: float) 
     sizes = np.bincount(image[known], minlength=counts.shape[1])
     with np.errstate(invalid="ignore"):
         drawn = (counts @ sums) / (counts @ sizes)
-    low, high = percentile_interval(drawn, confidence, int((sizes > 0).sum()))
-    return Estimate(value=values[known].mean(), low=low, high=high, n=int(known.sum()))
+    n_images, n = int((sizes > 0).sum()), int(known.sum())
+    return Estimate.resampled(values[known].mean(), drawn, confidence, n_images, n)
 
 
 def _versions(data: MarkedData) -> Iterator[tuple[ImageId, Version]]:

@@ -36,7 +36,7 @@ from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
-from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
@@ -239,16 +239,7 @@ def statistics(
         },
         settings=settings._asdict(),
         metrics=metrics,
-        declared=(
-            *(Measure(key_of(c), f"accuracy, {c}", unit="share") for c in comparisons),
-            *(
-                Measure(key_of(c, kind), f"{kind}, {c}", shown=False, unit="share")
-                for c in comparisons
-                for kind in groups.kinds
-            ),
-            Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
-            Measure("average_precision", "AP, pooled", shown=False, unit="share"),
-        ),
+        declared=_declared(comparisons, groups.kinds),
         comparisons=differences_of,
         controls={
             **of_means,
@@ -265,6 +256,20 @@ def statistics(
             )
         ),
         caveat=_caveat(of_kinds, len(ranked), settings),
+    )
+
+
+def _declared(comparisons: Sequence[str], kinds: Sequence[str]) -> tuple[Measure, ...]:
+    """The accuracy of each comparison in the mean and by kind, and of all captions together."""
+    return (
+        *(Measure(key_of(c), f"accuracy, {c}", unit="share") for c in comparisons),
+        *(
+            Measure(key_of(c, kind), f"{kind}, {c}", shown=False, unit="share")
+            for c in comparisons
+            for kind in kinds
+        ),
+        Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
+        Measure("average_precision", "AP, pooled", shown=False, unit="share"),
     )
 
 
@@ -286,8 +291,9 @@ def accuracies(
         value, replicates = counted.credit.mean(kinds)
         n, images = counted.credit.n[kinds], counted.credit.images[kinds]
         right, tied = counted.right.mean(kinds)[0], counted.tied.mean(kinds)[0]
-        low, high = percentile_interval(replicates, shared.settings.confidence, int(images.min()))
-        estimate = Estimate(value=value, low=low, high=high, n=int(n.sum()))
+        estimate = Estimate.resampled(
+            value, replicates, shared.settings.confidence, int(images.min()), int(n.sum())
+        )
         found[name] = Accuracy(estimate, tied, right / (1 - tied) if tied < 1 else float("nan"))
     return found
 

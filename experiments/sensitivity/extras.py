@@ -15,7 +15,16 @@ WORST = 3  # sets that a metric misses, with captions
 
 PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
 MEAN_AUC, POSITIVES = "mean_auc", "hard_positives"  # keys of measures
-KIND = "kind_"  # and the kind: the key of its measure
+
+
+def of_kind(kind: str) -> str:
+    """The key of the measure of a kind."""
+    return f"kind_{kind}"
+
+
+def of_severity(severity: str) -> str:
+    """The key of the measure of a severity."""
+    return f"severity_{severity}"
 
 
 class NumbersOfMetric(NamedTuple):
@@ -69,7 +78,7 @@ def extras_of(
         kind="matrix",
         columns=("metric", *kinds),
         rows=tuple(
-            (name, *(of.measured.value(f"{KIND}{kind}") for kind in kinds))
+            (name, *(of.measured.value(of_kind(kind)) for kind in kinds))
             for name, of in order.items()
         ),
     )
@@ -93,7 +102,7 @@ def extras_of(
         [
             {
                 "metric": name,
-                **{s: of.measured[f"severity_{s}"] for s in severities(sets)},
+                **{s: of.measured[of_severity(s)] for s in severities(sets)},
                 "no-ops": of.measured["no_ops"],
             }
             for name, of in order.items()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,13 @@ from metaeval.experiments.sensitivity.combinations import (
     together,
 )
 from metaeval.experiments.sensitivity.extras import (
-    KIND,
     MEAN_AUC,
     POSITIVES,
     NumbersOfMetric,
     extras_of,
     missed,
+    of_kind,
+    of_severity,
 )
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
@@ -52,7 +54,7 @@ from metaeval.experiments.sensitivity.profile import (
     verdict,
 )
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
@@ -66,7 +68,6 @@ from metaeval.stats.significance.comparison import (
     PairTest,
     adjusted_in_family,
     against_best_control,
-    compare,
     resampled_difference,
 )
 
@@ -119,7 +120,7 @@ def statistics(
     )
     groups = by_kind(sets, summarised(sets))
     harmful, harmless = (_expected(sets, groups, e) for e in ("lower", "same"))
-    of_severity = {
+    by_severity = {
         severity: [[k for k in g if sets[k].severity == severity] for g in harmful]
         for severity in severities(sets)
     }
@@ -133,7 +134,7 @@ def statistics(
             found = verdict(cell.auc, p, entry.expected, 1 - confidence)
             cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
         positives = hard_positives(table, sets, sorts, counts, confidence)
-        severity = {s: means.over_kinds([g for g in of if g]) for s, of in of_severity.items()}
+        severity = {s: means.over_kinds([g for g in of if g]) for s, of in by_severity.items()}
         values = {
             MEAN_AUC: means.over_kinds(harmful),
             "harmless": means.over_kinds(harmless),
@@ -141,8 +142,8 @@ def statistics(
             POSITIVES: positives.rewrites,
             "missed": Estimate(value=len(missed(cells))),
             "no_ops": positives.no_ops,
-            **{f"{KIND}{kind}": means.over_kinds([group]) for kind, group in groups.items()},
-            **{f"severity_{name}": estimate for name, estimate in severity.items()},
+            **{of_kind(kind): means.over_kinds([group]) for kind, group in groups.items()},
+            **{of_severity(name): estimate for name, estimate in severity.items()},
         }
         undecided = [e.expected for e in sets if cells[e.set].verdict == "unsure"]
         facts = {
@@ -174,7 +175,7 @@ def statistics(
     )
     alpha = 1 - confidence
     by_group = against_controls(paired, list(compared), ranked, controls, alpha)
-    keys = {REWRITES: POSITIVES, **{kind: f"{KIND}{kind}" for kind in groups}}
+    keys = {REWRITES: POSITIVES, **{kind: of_kind(kind) for kind in groups}}
     against = {keys[group]: entry for group, entry in by_group.items()}
     for entry in against_controls(paired, [HARM], ranked, controls, alpha).values():
         against[MEAN_AUC] = entry
@@ -199,7 +200,7 @@ def statistics(
         },
         settings={"seed": seed, "replicates": replicates, "confidence": confidence},
         metrics=metrics,
-        declared=tuple(m for m in _declared(groups, of_severity) if m.key in defined),
+        declared=tuple(m for m in _declared(groups, by_severity) if m.key in defined),
         comparisons={key: of for key, of in comparisons.items() if key in defined},
         controls=against,
         extras=tuple(
@@ -230,9 +231,7 @@ def _defined(of_metrics: Mapping[str, NumbersOfMetric]) -> set[str]:
     return {key for of in values for key, each in of if each.value is not None} | {MEAN_AUC}
 
 
-def _declared(
-    groups: Mapping[str, Sequence[int]], of_severity: Mapping[str, object]
-) -> tuple[Measure, ...]:
+def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tuple[Measure, ...]:
     return (
         Measure(MEAN_AUC, "mean AUC over kinds that harm"),
         Measure("harmless", "harmless punished, AUC", best="neither"),
@@ -240,8 +239,8 @@ def _declared(
         Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
         Measure("missed", "sets missed", unit="count", best="lowest"),
         Measure("no_ops", "no-ops above harmful near-copies", shown=False),
-        *(Measure(f"{KIND}{kind}", f"AUC, {kind}", shown=False) for kind in groups),
-        *(Measure(f"severity_{s}", f"AUC, {s} harm", shown=False) for s in of_severity),
+        *(Measure(of_kind(kind), f"AUC, {kind}", shown=False) for kind in groups),
+        *(Measure(of_severity(s), f"AUC, {s} harm", shown=False) for s in harms),
     )
 
 
@@ -465,8 +464,5 @@ def against_controls(
 
 def differences(means: PairedMeans, group: str, ranked: Sequence[str], alpha: float) -> Comparisons:
     """All pairs of metrics in one group."""
-    pairs = [(a, b) for k, a in enumerate(ranked) for b in ranked[k + 1 :]]
-    tests = {(a, b): means.test(group, a, b) for a, b in pairs}
-    tested = compare(tests, "pairs of metrics", alpha=alpha)
-    made = tuple(Comparison.of(each, MEAN_AUC) for each in tested)
-    return Comparisons(measure=MEAN_AUC, alpha=alpha, pairs=made)
+    tests = {(a, b): means.test(group, a, b) for a, b in combinations(ranked, 2)}
+    return Comparisons.tested(tests, MEAN_AUC, "pairs of metrics", alpha)

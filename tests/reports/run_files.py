@@ -3,8 +3,6 @@
 Captions are real or written here, corruptions are a plain Replace, scores are what sacrebleu says.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -132,6 +132,11 @@ class StepEstimate(NamedTuple):
     upper: str
     auc: IntervalEstimate
 
+    @property
+    def name(self) -> str:
+        """ "Replace 25% → Human"."""
+        return f"{self.lower} → {self.upper}"
+
 
 class GradedRecord(NamedTuple):
     """What `graded_statistics` returns; each statistic is defined by the function of its name.

@@ -1,7 +1,5 @@
 """What a graded run says besides its numbers: caveat, notes, published values, who is ranked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

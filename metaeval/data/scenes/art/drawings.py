@@ -98,7 +98,7 @@ def _rgb(colour: str, own: str, trim: str, light: str) -> RGB:
 @cache
 def _parsed(text: str) -> tuple[frozenset[str], tuple[Shape, ...]]:
     """The conditions that a drawing names, and its shapes."""
-    conditions = (frozenset({"always"}),)
+    conditions: tuple[frozenset[str], ...] = (frozenset({"always"}),)
     shapes: list[Shape] = []
     for line in text.strip().splitlines():
         if line.endswith(":"):
