@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
@@ -24,19 +23,6 @@ if TYPE_CHECKING:
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What a paper reports for this experiment, to compare with our numbers.
-
-    `rank_order_rho` maps a metric's column to the published value. `why_not` says why this run's
-    numbers cannot be compared with them (another dataset, other rates), `None` if they can.
-    """
-
-    source: str
-    rank_order_rho: Mapping[str, float]
-    why_not: str | None = None
 
 
 class Pass(NamedTuple):

@@ -16,7 +16,6 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.arena.statistics import ArenaSettings, statistics, winners
 from metaeval.experiments.forced_choice.statistics import ChoiceScores, pair_columns
 from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
-from metaeval.experiments.judgments.sample import write_table
 from metaeval.experiments.record import RunRecord
 from metaeval.options import Draws, NotNegative, OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -88,7 +87,7 @@ class Arena(
             if data.systems:
                 for side, name in enumerate(("first_system", "second_system")):
                     columns[name] = pa.array([pair[side] for pair in data.systems], pa.string())
-        write_table(record.out / files.JUDGMENTS, pa.table(columns))
+        files.write_arrow(record.out / files.JUDGMENTS, pa.table(columns))
         counts = sorted({len(r) for r in data.references})
         record.update(dataset=pairs_info(data, counts))
 

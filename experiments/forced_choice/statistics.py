@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 
 from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, VOTES, ForcedChoice, ScoringTable
 from metaeval.experiments.base import ToScore
-from metaeval.experiments.judgments.sample import write_score_columns, write_table
+from metaeval.experiments.judgments.sample import write_score_columns
 from metaeval.experiments.means import GroupMeans, Mask, Units, merged, too_few_draws
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
@@ -172,7 +172,7 @@ def choice_outcomes(difference: Floats, people: Floats, ties: str = "half") -> F
 
 def write_pairs(out: Path, pairs: ForcedChoice) -> None:
     """Write judgments.parquet: pair (its number), image_id, category, both captions and votes."""
-    write_table(out / files.JUDGMENTS, pa.table(pair_columns(pairs)))
+    files.write_arrow(out / files.JUDGMENTS, pa.table(pair_columns(pairs)))
 
 
 def pair_columns(pairs: ForcedChoice) -> dict[str, pa.Array]:

@@ -13,7 +13,6 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.experiments.base import Published
 from metaeval.experiments.graded.column import CachedColumnStatistics, Curve, Design, Row
 from metaeval.experiments.graded.differences import (
     POWER,
@@ -25,6 +24,7 @@ from metaeval.experiments.graded.differences import (
 from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
+from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import (
     APPLIED,
@@ -103,7 +103,7 @@ def statistics(
     experiment: str = "graded",
     floor: bool = False,
     store: Store | None = None,
-    published: Published | None = None,
+    published: PublishedInfo | None = None,
 ) -> MeasuredResult:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
@@ -175,7 +175,7 @@ def statistics(
     printed, other_models = _published(metrics, published)
     for row in rows.get("seeds", []):
         value = printed.get(row["metric"])
-        if published is not None and published.why_not is None and value is not None:
+        if published is not None and published.comparable and value is not None:
             row["published"], row["published_sd"] = value, paper_distance(row, value)
     return MeasuredResult(
         experiment=experiment,
@@ -247,7 +247,7 @@ def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
 
 
 def _published(
-    metrics: Sequence[MetricResult], published: Published | None
+    metrics: Sequence[MetricResult], published: PublishedInfo | None
 ) -> tuple[dict[str, float], list[str]]:
     """Metric → published value of the same model; and a note on those of other models."""
     values: dict[str, float] = {}

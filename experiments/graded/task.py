@@ -28,7 +28,7 @@ from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Published, ToScore
+from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.record import (
@@ -84,7 +84,7 @@ class Graded(
         """The corruptions of the run, worst first."""
         return [*([Random()] if self.floor else []), *configured(config.get("corruption"))]
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         """The published values, if there are any for this experiment."""
         return None
 
@@ -142,17 +142,10 @@ class Graded(
         facts: dict[str, Any] = {}
         for corruption in corruptions:
             facts.update(corruption.facts())
-        published = self.published(data, record.config)
         record.update(
             dataset=dataset_info(data),
             corruption=facts,
-            published=published
-            and PublishedInfo(
-                source=published.source,
-                comparable=published.why_not is None,
-                why_not=published.why_not,
-                rank_order_rho=published.rank_order_rho,
-            ),
+            published=self.published(data, record.config),
         )
 
     def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
@@ -226,7 +219,7 @@ class ReplaceExperiment(
     def __init__(self, floor: bool = True) -> None:
         super().__init__(floor)
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         paper = {"rates": [0.25, 0.5], "distinct": False, "min_count": 4}
         return published_values(REPLACE, paper, dataset, config)
 
@@ -242,7 +235,7 @@ class ShuffleExperiment(
 ):
     """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         paper = {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"}
         return published_values(SHUFFLE, paper, dataset, config)
 
@@ -252,7 +245,7 @@ def published_values(
     paper: Mapping[str, object],
     dataset: CaptionDataset,
     config: DictConfig,
-) -> Published:
+) -> PublishedInfo:
     """The published values, and why this run differs from the paper's protocol, if it does.
 
     `paper` is the corruption node (without `_target_`) that the paper used.
@@ -272,7 +265,9 @@ def published_values(
         why_not = "this run differs from the paper in " + ", ".join(
             f"corruption.{key}" for key in differs
         )
-    return Published(SOURCE, values, why_not)
+    return PublishedInfo(
+        source=SOURCE, comparable=why_not is None, why_not=why_not, rank_order_rho=values
+    )
 
 
 def ceiling(captions: pd.DataFrame) -> MetricScores:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
@@ -84,42 +84,31 @@ _CLIPSCORE_2021: Mapping[str, tuple[str, str]] = {
 _WHOLE = {"flickr8k_expert": 5822, "flickr8k_cf": 47830, "composite": 11985, "thumb": 2500}
 
 
-class _Row(NamedTuple):
-    """A measure: its name, its title, its unit, the hidden table that it stands in, and whether a
-    higher value is better."""
-
-    name: str
-    title: str
-    unit: Literal["share", "score", "count"] = "score"
-    group: str = ""
-    up: bool = True
-
-
 _SHOWN = (
-    _Row("accuracy", "Accuracy", "share"),
-    _Row("average_precision", "AP", "share"),
-    _Row("positive", "AP by chance", "share", up=False),
-    _Row("auroc", "AUROC", "share"),
+    Measure("accuracy", "Accuracy", unit="share"),
+    Measure("average_precision", "AP", unit="share"),
+    Measure("positive", "AP by chance", unit="share", best="neither"),
+    Measure("auroc", "AUROC", unit="share"),
 )
 _OF = "Further statistics"
 _FURTHER = (
-    _Row("length_controlled", "r given length", group=_OF),
-    _Row("difference_pearson", "PDP", group=_OF),
-    _Row("uncalibrated", "Accuracy at ε = 0", "share", _OF),
-    _Row("epsilon", "ε", group=_OF, up=False),
-    _Row("tied", "Pairs tied by ε", "share", _OF, up=False),
-    _Row("cross_fitted_accuracy", "Cross-fitted accuracy", "share", _OF),
-    _Row("disattenuated", "r without noise", group=_OF),
-    _Row("labels_worth", "100 labels are worth", "count", _OF),
-    _Row("noticed", "Δ at 75 %", group=_OF, up=False),
-    _Row("winning_rate", "Alt-test ω", group=_OF),
-    _Row("advantage", "Alt-test ρ", group=_OF),
+    Measure("length_controlled", "r given length", group=_OF),
+    Measure("difference_pearson", "PDP", group=_OF),
+    Measure("uncalibrated", "Accuracy at ε = 0", unit="share", group=_OF),
+    Measure("epsilon", "ε", best="neither", group=_OF),
+    Measure("tied", "Pairs tied by ε", unit="share", best="neither", group=_OF),
+    Measure("cross_fitted_accuracy", "Cross-fitted accuracy", unit="share", group=_OF),
+    Measure("disattenuated", "r without noise", group=_OF),
+    Measure("labels_worth", "100 labels are worth", unit="count", group=_OF),
+    Measure("noticed", "Δ at 75 %", best="neither", group=_OF),
+    Measure("winning_rate", "Alt-test ω", group=_OF),
+    Measure("advantage", "Alt-test ρ", group=_OF),
 )
 _SYSTEMS = (
-    _Row("system_pearson", "r", group="Systems"),
-    _Row("system_kendall_tau_b", "τ-b", group="Systems"),
-    _Row("system_accuracy", "Pairs of systems", "share", "Systems"),
-    _Row("soft_pairwise_accuracy", "SPA", "share", "Systems"),
+    Measure("system_pearson", "r", group="Systems"),
+    Measure("system_kendall_tau_b", "τ-b", group="Systems"),
+    Measure("system_accuracy", "Pairs of systems", unit="share", group="Systems"),
+    Measure("soft_pairwise_accuracy", "SPA", unit="share", group="Systems"),
 )
 
 
@@ -272,22 +261,17 @@ class Dimension:
         known = dict.fromkeys(name for of in self.values.values() for name in of)
         several = len(self.sample.ratings) > 1
         for row in self._rows(list(known)):
-            if row.name in known or row.name in SYMBOL or row.name == "accuracy":
+            if row.key in known or row.key in SYMBOL or row.key == "accuracy":
                 group = f"{row.group}, {self.name}" if row.group and several else row.group
-                yield Measure(
-                    self.key(row.name),
-                    row.title,
-                    shown=not row.group,
-                    unit=row.unit,
-                    best="highest" if row.up else "neither",
-                    group=group or self.name,
+                yield replace(
+                    row, key=self.key(row.key), shown=not row.group, group=group or self.name
                 )
         for view in self.sample.views:  # correlations that the protocol is not quoted by
             for name in SYMBOL:
                 if name != self.statistic:
                     yield Measure(self.key(f"{name}_{view.name}"), SYMBOL[name], shown=False)
 
-    def _rows(self, known: Sequence[str]) -> list[_Row]:
+    def _rows(self, known: Sequence[str]) -> list[Measure]:
         """All measures that a dimension may have, in the order of the page."""
         quoted = SYMBOL[self.statistic]
         views = [
@@ -295,7 +279,7 @@ class Dimension:
             for view in self.sample.views
         ]
         by_rating = [
-            _Row(name, name.removeprefix(prefix), group=group, up=False)
+            Measure(name, name.removeprefix(prefix), best="neither", group=group)
             for prefix, group in (
                 ("mean_score_", "Mean score by rating"),
                 ("step_", "Steps between ratings"),
@@ -304,14 +288,14 @@ class Dimension:
             if name.startswith(prefix)
         ]
         return [
-            _Row(self.statistic, quoted),
-            *(_Row(name, SYMBOL[name]) for name in SYMBOL if name != self.statistic),
+            Measure(self.statistic, quoted),
+            *(Measure(name, SYMBOL[name]) for name in SYMBOL if name != self.statistic),
             *_SHOWN,
-            _Row(f"{self.statistic}_common", f"{quoted}, common rows"),
+            Measure(f"{self.statistic}_common", f"{quoted}, common rows"),
             *_FURTHER,
             *_SYSTEMS,
             *(
-                _Row(f"{self.statistic}_{name}", title, group="Parts of the captions")
+                Measure(f"{self.statistic}_{name}", title, group="Parts of the captions")
                 for name, title in views
             ),
             *by_rating,

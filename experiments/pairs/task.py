@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from omegaconf import DictConfig
 
 from metaeval.config import build_all, load_data, selected
@@ -173,9 +172,7 @@ class TrueAgainstFalse(
 
 def paired_captions(data: CaptionPairs) -> pd.DataFrame:
     """The true captions of all pairs, the false ones and, if all have one, the paraphrases."""
-    roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
-    if data.triplets:
-        roles.append([p.paraphrase or "" for p in data.pairs])
+    roles = data.roles
     captions = pd.DataFrame(
         {
             IMAGE_ID: [p.image for p in data.pairs] * len(roles),
@@ -209,9 +206,7 @@ def fitted_text(pairs: CaptionPairs, seed: int) -> PairScores:
     A control of the references or of the image alone has nothing to tell: both captions of a pair
     have the same, and so the same prediction.
     """
-    roles = [[p.true for p in pairs.pairs], [p.false for p in pairs.pairs]]
-    if pairs.triplets:
-        roles.append([p.paraphrase or "" for p in pairs.pairs])
+    roles = pairs.roles
     captions = [caption for role in roles for caption in role]
     place = np.tile(np.asarray(pairs.image_index, dtype=np.intp), len(roles))
     photograph = np.unique([p.image for p in pairs.pairs], return_inverse=True)[1]
@@ -236,7 +231,7 @@ def write_pairs(out: Path, pairs: CaptionPairs) -> None:
             [list(p.references or ()) for p in pairs.pairs], pa.list_(pa.string())
         ),
     }
-    _write(out / files.PAIRS, pa.table(columns))
+    files.write_arrow(out / files.PAIRS, pa.table(columns))
 
 
 def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> None:
@@ -256,7 +251,7 @@ def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> No
         if all(part is not None for part in parts):
             values = [x for part in parts for x in part.tolist()]  # type: ignore[union-attr]
             columns[role] = pa.array(values, pa.float64())
-    _write(out / files.SCORES, pa.table(columns))
+    files.write_arrow(out / files.SCORES, pa.table(columns))
 
 
 def write_accuracies(out: Path, accuracies: Extra) -> None:
@@ -264,7 +259,3 @@ def write_accuracies(out: Path, accuracies: Extra) -> None:
     rows = [["" if cell is None else cell for cell in row] for row in accuracies.rows]
     text = csv_text([accuracies.columns, *rows])
     files.atomic(out / files.ACCURACIES, lambda p: p.write_text(text, encoding="utf-8"))
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    files.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))

@@ -21,7 +21,6 @@ from metaeval.config import load_data
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.judgments.sample import write_table
 from metaeval.experiments.means import Means
 from metaeval.experiments.record import (
     RunRecord,
@@ -232,7 +231,7 @@ class Retrieval(
         refuse_equal_columns((o.family, o.columns) for o in outcomes)
         if tables:
             table = pa.Table.from_pandas(pd.concat(tables), preserve_index=False)
-            write_table(record.out / files.SCORES, table)
+            files.write_arrow(record.out / files.SCORES, table)
         return SearchScores(outcomes, ranks)
 
     def passes(self, scores: SearchScores) -> Sequence[Pass]:

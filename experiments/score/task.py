@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
@@ -52,10 +52,6 @@ from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts
-
-if TYPE_CHECKING:
-    from metaeval.runs.store import Store
-
 
 # Scoring by Ray Data: blocks stream through a pool of actors for each metric.
 #

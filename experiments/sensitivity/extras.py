@@ -15,16 +15,7 @@ WORST = 3  # sets that a metric misses, with captions
 
 PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
 MEAN_AUC, POSITIVES = "mean_auc", "hard_positives"  # keys of measures
-
-
-def of_kind(kind: str) -> str:
-    """The key of the measure of a kind."""
-    return f"kind_{kind}"
-
-
-def of_severity(severity: str) -> str:
-    """The key of the measure of a severity."""
-    return f"severity_{severity}"
+KIND, OF_SEVERITY = "kind_", "severity_"  # and the kind, the severity: the key of its measure
 
 
 class NumbersOfMetric(NamedTuple):
@@ -78,7 +69,7 @@ def extras_of(
         kind="matrix",
         columns=("metric", *kinds),
         rows=tuple(
-            (name, *(of.measured.value(of_kind(kind)) for kind in kinds))
+            (name, *(of.measured.value(KIND + kind) for kind in kinds))
             for name, of in order.items()
         ),
     )
@@ -102,7 +93,7 @@ def extras_of(
         [
             {
                 "metric": name,
-                **{s: of.measured[of_severity(s)] for s in severities(sets)},
+                **{s: of.measured[OF_SEVERITY + s] for s in severities(sets)},
                 "no-ops": of.measured["no_ops"],
             }
             for name, of in order.items()

@@ -28,13 +28,13 @@ from metaeval.experiments.sensitivity.combinations import (
     together,
 )
 from metaeval.experiments.sensitivity.extras import (
+    KIND,
     MEAN_AUC,
+    OF_SEVERITY,
     POSITIVES,
     NumbersOfMetric,
     extras_of,
     missed,
-    of_kind,
-    of_severity,
 )
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
@@ -142,8 +142,8 @@ def statistics(
             POSITIVES: positives.rewrites,
             "missed": Estimate(value=len(missed(cells))),
             "no_ops": positives.no_ops,
-            **{of_kind(kind): means.over_kinds([group]) for kind, group in groups.items()},
-            **{of_severity(name): estimate for name, estimate in severity.items()},
+            **{KIND + kind: means.over_kinds([group]) for kind, group in groups.items()},
+            **{OF_SEVERITY + name: estimate for name, estimate in severity.items()},
         }
         undecided = [e.expected for e in sets if cells[e.set].verdict == "unsure"]
         facts = {
@@ -175,7 +175,7 @@ def statistics(
     )
     alpha = 1 - confidence
     by_group = against_controls(paired, list(compared), ranked, controls, alpha)
-    keys = {REWRITES: POSITIVES, **{kind: of_kind(kind) for kind in groups}}
+    keys = {REWRITES: POSITIVES, **{kind: KIND + kind for kind in groups}}
     against = {keys[group]: entry for group, entry in by_group.items()}
     for entry in against_controls(paired, [HARM], ranked, controls, alpha).values():
         against[MEAN_AUC] = entry
@@ -239,8 +239,8 @@ def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tupl
         Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
         Measure("missed", "sets missed", unit="count", best="lowest"),
         Measure("no_ops", "no-ops above harmful near-copies", shown=False),
-        *(Measure(of_kind(kind), f"AUC, {kind}", shown=False) for kind in groups),
-        *(Measure(of_severity(s), f"AUC, {s} harm", shown=False) for s in harms),
+        *(Measure(KIND + kind, f"AUC, {kind}", shown=False) for kind in groups),
+        *(Measure(OF_SEVERITY + s, f"AUC, {s} harm", shown=False) for s in harms),
     )
 
 

@@ -200,7 +200,11 @@ def _schema(path: Path, ids: pa.DataType) -> pa.Schema:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    table = table.replace_schema_metadata(None)  # pandas' metadata holds library versions
+    write_arrow(path, table.replace_schema_metadata(None))  # pandas' holds library versions
+
+
+def write_arrow(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file of any schema."""
     atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))
 
 

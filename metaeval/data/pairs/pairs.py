@@ -111,6 +111,12 @@ class CaptionPairs:
         return len(self.pairs)
 
     @property
+    def roles(self) -> list[list[str]]:
+        """The true captions, the false ones and, of triplets, the paraphrases."""
+        roles = [[p.true for p in self.pairs], [p.false for p in self.pairs]]
+        return [*roles, *([[p.paraphrase or "" for p in self.pairs]] if self.triplets else [])]
+
+    @property
     def triplets(self) -> bool:
         """Whether every pair comes with a paraphrase of its true caption."""
         return all(pair.paraphrase is not None for pair in self.pairs)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from metaeval.experiments.base import Published
 from metaeval.experiments.graded.statistics import CaptionSet, _caveat, _published, _unchanged
 from metaeval.experiments.printout import printout
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.graded import paper_distance
+from metaeval.results.run import PublishedInfo
 from metaeval.results.sentences import above_control, bold_names, leaders
 from tests.forked import run_experiment
 from tests.reports.graded_results import graded_metric, graded_result
@@ -56,7 +56,9 @@ def test_another_model_than_the_papers_is_not_compared() -> None:
         metric("ROUGE-L"),
         metric("TIGEr (trained on corruptions)"),
     ]
-    paper = Published("a paper", {"BERTScore": 0.5569, "ROUGE-L": 0.61})
+    paper = PublishedInfo(
+        source="a paper", comparable=True, rank_order_rho={"BERTScore": 0.5569, "ROUGE-L": 0.61}
+    )
     values, (note,) = _published(metrics, paper)
     assert values == {"ROUGE-L": 0.61}
     assert "BERTScore (MiniLM) (published 0.557)" in note
