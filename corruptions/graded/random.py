@@ -1,7 +1,5 @@
 """Random: another image's caption, fluent and wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

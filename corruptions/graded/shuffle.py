@@ -1,7 +1,5 @@
 """Shuffle and Reverse: a caption's words change places among themselves; no word is lost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from string import punctuation as ASCII

@@ -1,7 +1,5 @@
 """Harmless grammar: passive, relative clauses, order of conjuncts, contractions, possessives."""
 
-from __future__ import annotations
-
 from metaeval.corruptions.harmless.wording import Harmless
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swap_phrases
 from metaeval.corruptions.language.categories import Known, mentions, supercategory

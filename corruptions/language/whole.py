@@ -3,8 +3,6 @@
 `Corpus` models all human captions of a file: similarity, a trigram model, frequent n-grams.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A function as a corruption: `corruption=callable corruption.function=module.name`; mixtures."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher

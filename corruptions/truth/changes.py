@@ -1,7 +1,5 @@
 """Corruptions that know the truth: what a caption of a scene states is replaced, added or lost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 

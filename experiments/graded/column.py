@@ -4,8 +4,6 @@ They are most of the work of a repeated run: 13 to 19 s of a job of nine rates o
 (docs/sweeps.md). What is looked up equals what is computed, to the last bit.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Which metrics differ: from each other, from the best control, and from step to step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """One column against people: correlations over rows, accuracy within images, systems, parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ The experiment for the dataset (graded, judgments or forced_choice) is repeated 
 references; each repetition has a folder `references_N` with the files of that experiment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

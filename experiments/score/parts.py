@@ -1,7 +1,5 @@
 """The files of scored blocks: one Parquet file per block, and the manifest of them all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path

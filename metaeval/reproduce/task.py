@@ -1,7 +1,5 @@
 """`experiment=reproduce`: do the numbers of the papers come out?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The result of a run (`statistics.json`), and facts of the run itself (`run.json`)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, Literal
 

@@ -5,8 +5,6 @@ a report rebuilt and a sweep gathered from files alone. Every write goes to a te
 same folder and is then renamed: a killed run leaves the old file or the new one, never half of one.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Logic: what is becomes what is not, or what might be."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

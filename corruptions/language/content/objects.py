@@ -3,8 +3,6 @@
 People: the other gender, another age, another role.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Relations and actions: another verb, another place, roles exchanged, another order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from metaeval.corruptions.language.base import (

@@ -5,8 +5,6 @@ Characters: typing errors, letters swapped, capitals at random, stray punctuatio
 Word order: neighbours, within trigrams, words of a kind among themselves (ARO's).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """All statistics of one metric over graded versions of captions: the record of statistics.json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise as neighbours
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The place behind the objects: sky and ground, or wall and floor, with what belongs there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from PIL import ImageDraw

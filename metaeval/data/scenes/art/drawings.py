@@ -13,8 +13,6 @@ Below a line like "upright:" are the shapes of things of that pose, material, co
 none of the drawing's conditions applies; below "always:" those of all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Drawing in an object's own coordinates: 0 to 100 across its box, 0 to 100 down."""
 
-from __future__ import annotations
-
 from PIL import ImageDraw
 
 RGB = tuple[int, int, int]
