@@ -6,8 +6,6 @@ distinguishes it from other corruptions of its name, and write `corrupt`. Then a
 `conf/corruption/`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -244,7 +242,7 @@ class RatedCorruption(Corruption):
         return {"rate": self.rate}
 
 
-class RepeatedCorruption(Corruption):
+class RepeatedCorruption(Corruption, languages=frozenset({"en"})):
     """A corruption of English captions at one place, or at several.
 
     Parameters
@@ -252,8 +250,6 @@ class RepeatedCorruption(Corruption):
     times
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
-
-    languages = frozenset({"en"})
 
     @checked
     def __init__(self, times: PositiveInt = 1) -> None:

@@ -1,7 +1,5 @@
 """The sentences of a long caption dropped, repeated, in another order, or another image's."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -94,7 +92,7 @@ Tokens = list[str]
 SHARE = 0.5  # of the captions must have two sentences: others are never changed
 
 
-class SentenceCorruption(RatedCorruption):
+class SentenceCorruption(RatedCorruption, kind="sentences"):
     """Changes round(rate · n) of a caption's n sentences, at least one, chosen at random.
 
     A caption of one sentence stays as it is. Datasets in which fewer than half of the captions have
@@ -105,8 +103,6 @@ class SentenceCorruption(RatedCorruption):
     rate
         The share of sentences to change, in (0, 1].
     """
-
-    kind = "sentences"
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         longer = sum(len(sentence_starts(split(text))) > 1 for text in dataset.human)

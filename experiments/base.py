@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, c
 import pandas as pd
 from omegaconf import DictConfig
 
+from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.printout import printout
@@ -44,17 +45,20 @@ class Experiment(ABC):
     (`MetricExperiment`, `Streaming`) or trains a network (`Training`).
 
     The head of a class gives its `name` in the configuration, its `title` and its `question`:
-    `class Retrieval(MetricExperiment[…], name="retrieval", title="Retrieval", question="…?")`.
+    `class Retrieval(MetricExperiment[…], name="retrieval", title="Retrieval", question="…?")`; and
+    with the class of its `data` what it `needs`, which a user reads who gives it other data.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
+    data: ClassVar[type]
+    needs: ClassVar[str]
 
-    def __init_subclass__(cls, **facts: str) -> None:
+    def __init_subclass__(cls, **facts: object) -> None:
         super().__init_subclass__()
-        for fact, text in facts.items():
-            setattr(cls, fact, text)
+        for fact, value in facts.items():
+            setattr(cls, fact, value)
 
     def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
         """The experiment that runs this configuration, and the configuration for it: itself,
@@ -64,6 +68,13 @@ class Experiment(ABC):
     def check(self, config: DictConfig) -> None:  # noqa: B027  (most have nothing to add)
         """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
 
+    def load(self, config: DictConfig) -> Any:
+        """The data; InputError or ConfigError where it is broken, or not for this experiment."""
+        data = load_dataset(config)
+        if not isinstance(data, self.data):
+            raise ConfigError(self.needs)
+        return data
+
 
 class MetricExperiment(Experiment, Generic[Data, Scores]):
     """Versions of captions, scored by every metric, and the statistics of the scores.
@@ -71,10 +82,6 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     The stages are called in this order, each once. `Data` is what `load`
     gives, `Scores` what `score` gives. Nothing is written before `write_versions`.
     """
-
-    @abstractmethod
-    def load(self, config: DictConfig) -> Data:
-        """The data; InputError or ConfigError where it is broken, or not for this experiment."""
 
     @abstractmethod
     def describe(self, data: Data) -> str:

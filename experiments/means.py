@@ -3,8 +3,6 @@
 Units (images) are resampled, so items of one image stay together.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -33,16 +31,19 @@ Units = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 
+TOO_FEW = (
+    "No difference can be significant with {:,} permutations for {:,} pair{} of metrics; use "
+    "task.permutations={} or more."
+)
+
+
 def too_few_draws(n_ranked: int, permutations: int, alpha: float) -> str:
     """A caveat where so few permutations cannot find any pair of metrics significant, or ""."""
     pairs = n_ranked * (n_ranked - 1) // 2
     if not is_undecidable(smallest_p(permutations), pairs, alpha):
         return ""
-    return (
-        f"No difference can be significant with {permutations:,} permutations for {pairs:,} "
-        f"pair{'' if pairs == 1 else 's'} of metrics; use "
-        f"task.permutations={replicates_needed(pairs, alpha=alpha)} or more."
-    )
+    needed = replicates_needed(pairs, alpha=alpha)
+    return TOO_FEW.format(permutations, pairs, "" if pairs == 1 else "s", needed)
 
 
 class ResampledValue(NamedTuple):

@@ -1,7 +1,5 @@
 """From the configuration to objects: composing it, choosing metrics, building what it names."""
 
-from __future__ import annotations
-
 import copy
 import re
 import threading
@@ -79,14 +77,6 @@ def load_dataset(config: DictConfig) -> Any:
     """What the node `dataset` describes. The jobs of a sweep in one process share it."""
     key = "dataset", OmegaConf.to_yaml(config.dataset, resolve=True)
     return load_once(key, lambda: component(config.dataset, "dataset"))
-
-
-def load_data(config: DictConfig, kind: type[Data], needed: str) -> Data:
-    """As `load_dataset`; ConfigError with the text `needed` for data of another kind."""
-    data = load_dataset(config)
-    if not isinstance(data, kind):
-        raise ConfigError(needed)
-    return data
 
 
 def plain(node: Mapping[str, Any]) -> dict[str, Any]:

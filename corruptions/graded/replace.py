@@ -1,16 +1,15 @@
 """Replace and Insert: random words of the corpus in the place of a caption's words, or added.
 
-A corruption is a class with
+A corruption is a class with, in its head,
   `name`        what the configuration calls it: conf/corruption/replace.yaml,
   `title`       what a reader calls it; its `label` may say more: "Replace 25%",
+and with
   `parameters`  the options that make one instance differ from another; they enter the seed,
   `fit`         (optional) what it takes from the whole dataset before the first caption,
   `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
 Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
 caption into words and putting it together again is in `metaeval.corruptions.sentences`.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

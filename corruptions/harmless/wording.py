@@ -1,7 +1,5 @@
 """Harmless wording and writing: synonyms, spellings, frames, another reference, case, marks."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, Literal
 
@@ -166,16 +164,12 @@ class _Prefix(
             yield reword(0, 0, self.prefix)
 
 
-class PhotoPrefix(_Prefix, title="A photo of"):
+class PhotoPrefix(_Prefix, title="A photo of", prefix="a photo of"):
     """ "A photo of" is added in front."""
 
-    prefix = "a photo of"
 
-
-class Filler(_Prefix, title="We see"):
+class Filler(_Prefix, title="We see", prefix="we see"):
     """ "We see" is added in front."""
-
-    prefix = "we see"
 
 
 class DefiniteArticle(

@@ -4,12 +4,9 @@ Which of two captions of an image is better? How often does a metric prefer the 
 rank the systems that wrote the captions as the winners do? See docs/arena.md.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import load_data
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
@@ -29,6 +26,11 @@ class Arena(
     name="arena",
     title="Metrics as judges of battles",
     question="Which metric prefers the winner, and ranks the systems as the winners do?",
+    data=ForcedChoice,
+    needs=(
+        "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, pascal50s "
+        "or audiocaps_eval"
+    ),
 ):
     """How often every metric prefers the winner of a battle, and how it ranks the systems.
 
@@ -56,12 +58,7 @@ class Arena(
         self.length_tolerance = float(length_tolerance)
 
     def load(self, config: DictConfig) -> ForcedChoice:
-        battles = load_data(
-            config,
-            ForcedChoice,
-            "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, "
-            "pascal50s or audiocaps_eval",
-        )
+        battles: ForcedChoice = super().load(config)
         if len(battles.n_references) > 1:
             raise ConfigError(
                 "experiment=arena needs one number of references; write dataset.n_references=5"

@@ -5,8 +5,6 @@ is best by which metric, how certain that is, how machines compare with people, 
 contradict each other. See docs/captioners.md for what each number means.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,6 +65,11 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 MEAN_RANK = "mean rank"
 MEAN_TAU_B = Measure("mean_tau_b", "mean τ-b with the other metrics, over systems")
+MISSING = (
+    "{system} has no caption of {n_missing:,} images; comparisons use the images that both systems "
+    "have."
+)
+NO_SCORE = "{}: {:,} of {:,} captions have no score."
 log = logging.getLogger(__name__)
 
 
@@ -420,16 +423,12 @@ def _notes(systems: Sequence[Row], ranked: Sequence[ScoredSystems]) -> Iterator[
     """Missing captions and missing scores."""
     for row in systems:
         if row["n_missing"]:
-            yield (
-                f"{row['system']} has no caption of {row['n_missing']:,} images; comparisons use "
-                "the images that both systems have."
-            )
+            yield MISSING.format(**row)
     for score in ranked:
         assert score.scored.scores is not None
         missing = int(np.isnan(score.scored.scores[:, score.place]).sum())
         if missing and score.aggregate == MEAN and score.column.part_of is None:
-            n = len(score.scored.scores)
-            yield f"{score.column.name}: {missing:,} of {n:,} captions have no score."
+            yield NO_SCORE.format(score.column.name, missing, len(score.scored.scores))
 
 
 def _results_files(config: DictConfig) -> dict[str, Path]:

@@ -4,14 +4,9 @@ People chose one of two captions of an image: how often does a metric choose as 
 docs/judgments.md.
 """
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 
-from omegaconf import DictConfig
-
-from metaeval.config import load_data
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.forced_choice.statistics import (
@@ -61,6 +56,12 @@ class ForcedChoiceAgreement(
     name="forced_choice",
     title="Metrics against people: one of two captions",
     question="Which metric chooses between two captions as people do?",
+    data=ForcedChoice,
+    needs=(
+        "experiment=forced_choice needs pairs of captions of which people preferred one: "
+        "dataset=pascal50s or audiocaps_eval; captions that people rated are for "
+        "experiment=judgments"
+    ),
 ):
     """How often every metric prefers the caption that people prefer.
 
@@ -75,15 +76,6 @@ class ForcedChoiceAgreement(
     @checked
     def __init__(self, permutations: Draws = 2000, alpha: OpenShare = 0.05) -> None:
         self.permutations, self.alpha = permutations, float(alpha)
-
-    def load(self, config: DictConfig) -> ForcedChoice:
-        return load_data(
-            config,
-            ForcedChoice,
-            "experiment=forced_choice needs pairs of captions of which people preferred one: "
-            "dataset=pascal50s or audiocaps_eval; captions that people rated are for "
-            "experiment=judgments",
-        )
 
     def describe(self, data: ForcedChoice) -> str:
         *others, last = map(str, data.n_references)

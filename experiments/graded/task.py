@@ -9,8 +9,6 @@ Their tables are on MS-COCO val2017: 5,000 images, the first caption as Human, f
 run is comparable only with the same images, sets and rules.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +20,7 @@ import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import component, compose_config, load_data
+from metaeval.config import component, compose_config
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.own.function import Mixture
@@ -45,6 +43,7 @@ from metaeval.options import Rate, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, LEVEL, ScoreColumn
@@ -57,6 +56,14 @@ SOURCE = (
     "O. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal (2022): Are metrics measuring "
     "what they should? An evaluation of image captioning task metrics, arXiv:2207.01733"
 )
+WHY_NOT = (  # a run's numbers are not compared with the published ones
+    "the paper's captions are MS-COCO val2017's, this run's are from {dataset}",
+    "{note}",
+    "the paper uses all 5,000 images of val2017, this run {images:,}",
+    "the paper uses {references} references per image",
+    "this run differs from the paper in {differs}",
+)
+LEFT_OUT = "{:,} of {:,} images left out: a set of the corruption has no caption of them ({})."
 PAPER = "gonzalez2022metrics"
 REPLACE = values_of(PAPER, "replace")
 SHUFFLE = values_of(PAPER, "shuffle")
@@ -68,6 +75,11 @@ class Graded(
     name="graded",
     title="Graded corruption",
     question="Does a metric score a caption lower the more of it is corrupted?",
+    data=CaptionDataset,
+    needs=(
+        "this dataset has no captions to corrupt; use experiment=judgments for captions that "
+        "people judged, experiment=pairs for true and false ones"
+    ),
 ):
     """Human captions, and the configured corruption at one level per rate.
 
@@ -93,13 +105,7 @@ class Graded(
         rescorable({}, config)
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_data(
-            config,
-            CaptionDataset,
-            "this dataset has no captions to corrupt; use experiment=judgments for captions "
-            "that people judged, experiment=pairs for true and false ones",
-        )
-        return self.corruptible(dataset, config)
+        return self.corruptible(super().load(config), config)
 
     def corruptible(self, dataset: CaptionDataset, config: DictConfig) -> CaptionDataset:
         """The images of which every corruption of the run has a caption; others are reported.
@@ -123,10 +129,7 @@ class Graded(
             k for k, i in enumerate(dataset.image_ids) if all(c.has_caption(i) for c in corruptions)
         ]
         counts = ", ".join(f"{name}: {n:,}" for name, n in missing.items() if n)
-        note = (
-            f"{len(dataset) - len(kept):,} of {len(dataset):,} images left out: a set of the "
-            f"corruption has no caption of them ({counts})."
-        )
+        note = LEFT_OUT.format(len(dataset) - len(kept), len(dataset), counts)
         if not kept:
             raise ConfigError(f"corruption '{corruptions[0].name}' cannot run: {note}")
         log.warning("%s", note)
@@ -252,19 +255,15 @@ def published_values(
     """
     ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
     differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
-    why_not = None
-    if dataset.name != "coco_val2017":
-        why_not = f"the paper's captions are MS-COCO val2017's, this run's are from {dataset.name}"
-    elif note := next((note for note in dataset.notes if "not the captions" in note), None):
-        why_not = note.rstrip(".")
-    elif len(dataset) != 5000:
-        why_not = f"the paper uses all 5,000 images of val2017, this run {len(dataset):,}"
-    elif {len(refs) for refs in dataset.references} != {4}:
-        why_not = "the paper uses four references per image"
-    elif differs:
-        why_not = "this run differs from the paper in " + ", ".join(
-            f"corruption.{key}" for key in differs
-        )
+    reasons = told(
+        WHY_NOT,
+        dataset=dataset.name if dataset.name != "coco_val2017" else None,
+        note=next((note.rstrip(".") for note in dataset.notes if "not the captions" in note), None),
+        images=len(dataset) if len(dataset) != 5000 else None,
+        references="four" if {len(refs) for refs in dataset.references} != {4} else None,
+        differs=", ".join(f"corruption.{key}" for key in differs),
+    )
+    why_not = next(reasons, None)
     return PublishedInfo(
         source=SOURCE, comparable=why_not is None, why_not=why_not, rank_order_rho=values
     )

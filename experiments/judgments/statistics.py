@@ -1,7 +1,5 @@
 """How well metrics agree with people: the result of `experiment=judgments`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
@@ -53,6 +51,7 @@ from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
@@ -70,6 +69,33 @@ FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how m
 LONG = 1.5  # times the references' length, from which the page says so
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
+COUNTS = {
+    "judged_in_files": "Judged captions in the files",
+    "images_in_files": "Images in the files",
+    "own_captions": "Captions that are references of their own image",
+    "judged": "Judged captions",
+    "without_references": "Captions without references",
+    "documents": "Documents of CIDEr's idf",
+}
+OF_DATA = (
+    "Protocol {protocol.name}: own captions {protocol.own_captions}, ratings {protocol.ratings}, "
+    "documents by {protocol.documents}.",
+    "People (exchangeable raters): {people}.",
+)
+WARNINGS = (
+    "τ-c depends on how many values there are; compare by τ-b: {few}.",
+    "Tie calibration ties at least {nearly_all:.0%} of the pairs of {tied} ({of}): such an "
+    "accuracy shows how often people tie captions.",
+    "Accuracy: of {n:,} of {total:,} pairs of captions of an image, drawn at random.",
+    "Accuracy ({of}): of {pairs} alone.",
+    "Outside its own interval ({of}): {outside}. A bootstrap over few images can shift a "
+    "correlation; use more images.",
+)
+ALT_TEST = "Alt-test with ε = {epsilon:g}: a metric may replace a rater where ω is at least ½."
+LENGTHS = (
+    "Captions have {captions:.1f} words on average, {ratio:.1f} times as many as their references: "
+    "scores against references are about length, too."
+)
 
 CLIPSCORE = "Hessel et al. (2021), CLIPScore, EMNLP"
 THUMB = "Kasai et al. (2022), THumB, NAACL"
@@ -514,10 +540,7 @@ def _lengths(judged: Judgments) -> tuple[dict[str, float], str]:
     ratio = means["captions"] / means["references"]
     if 1 / LONG <= ratio <= LONG:
         return means, ""
-    return means, (
-        f"Captions have {means['captions']:.1f} words on average, {ratio:.1f} times as many as "
-        "their references: scores against references are about length, too."
-    )
+    return means, LENGTHS.format(captions=means["captions"], ratio=ratio)
 
 
 def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
@@ -536,12 +559,7 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
             folded=True,
         )
     counts = {
-        "Judged captions in the files": judged.facts["judged_in_files"],
-        "Images in the files": judged.facts["images_in_files"],
-        "Captions that are references of their own image": judged.facts["own_captions"],
-        "Judged captions": judged.facts["judged"],
-        "Captions without references": judged.facts["without_references"],
-        "Documents of CIDEr's idf": judged.facts["documents"],
+        **{title: judged.facts[fact] for fact, title in COUNTS.items()},
         **{f"Rows, {name}": n for name, n in row_counts(judged).items()},
         **{f"Captions, {view.name}": int(view.captions.sum()) for view in sample.views},
         **{f"Mean words of {name}": mean for name, mean in _lengths(judged)[0].items()},
@@ -575,54 +593,43 @@ def _notes(
     scored: Sequence[MetricScores],
 ) -> Iterator[str]:
     """What a reader may look up."""
-    protocol = judged.protocol
-    yield (
-        f"Protocol {protocol.name}: own captions {protocol.own_captions}, ratings "
-        f"{protocol.ratings}, documents by {protocol.documents}."
-    )
     people = [
         f"{name}: one rating with the {each.raters - 1} others of {each.estimate.n:,} captions"
         + (", whose ratings are sorted" if each.sorted_rows else "")
         for name, each in rated.items()
         if each is not None
     ]
-    if people:
-        yield f"People (exchangeable raters): {'; '.join(people)}."
+    yield from told(OF_DATA, protocol=judged.protocol, people="; ".join(people))
     for dimension in made:
         yield from _warnings(dimension)
     yield from _without_scores(scored, sample)
-    if any("winning_rate" in of for d in made for of in d.values.values()):
-        yield f"Alt-test with ε = {EPSILON:g}: a metric may replace a rater where ω is at least ½."
+    tried = any("winning_rate" in of for d in made for of in d.values.values())
+    yield from told([ALT_TEST], epsilon=EPSILON if tried else None)
 
 
 def _warnings(dimension: Dimension) -> Iterator[str]:
     """Numbers of a dimension that need care."""
-    values, of = {c.name: dimension.values[c.name] for c in dimension.ranked}, dimension.name
+    values = {c.name: dimension.values[c.name] for c in dimension.ranked}
     few = [
         f"{c.name} ({n} values)"
         for c in dimension.ranked
         if (n := len(np.unique(c.scores[~np.isnan(c.scores)]))) < FEW_VALUES
     ]
-    if few and dimension.statistic == "kendall_tau_c":
-        yield f"τ-c depends on how many values there are; compare by τ-b: {', '.join(few)}."
     tied = [name for name, each in values.items() if (each["tied"].value or 0) >= NEARLY_ALL]
-    if tied:
-        yield (
-            f"Tie calibration ties at least {NEARLY_ALL:.0%} of the pairs of {', '.join(tied)} "
-            f"({of}): such an accuracy shows how often people tie captions."
-        )
     drawn = [(each["accuracy"].n or 0, int(each["pairs"].value or 0)) for each in values.values()]
     n, total = max(drawn, key=lambda pair: pair[1], default=(0, 0))
-    if n < total:
-        yield f"Accuracy: of {n:,} of {total:,} pairs of captions of an image, drawn at random."
-    if 0 < n < FEW_PAIRS:
-        yield f"Accuracy ({of}): of {n} pair{'s' * (n != 1)} alone."
     outside = [name for name, each in values.items() if not each[dimension.statistic].is_inside]
-    if outside:
-        yield (
-            f"Outside its own interval ({of}): {', '.join(outside)}. A bootstrap over few images "
-            "can shift a correlation; use more images."
-        )
+    return told(
+        WARNINGS,
+        of=dimension.name,
+        few=", ".join(few) if dimension.statistic == "kendall_tau_c" else None,
+        nearly_all=NEARLY_ALL,
+        tied=", ".join(tied),
+        n=n,
+        total=total if n < total else None,
+        pairs=f"{n} pair{'s' * (n != 1)}" if 0 < n < FEW_PAIRS else None,
+        outside=", ".join(outside),
+    )
 
 
 def _without_scores(scored: Sequence[MetricScores], sample: Sample) -> Iterator[str]:

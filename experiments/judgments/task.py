@@ -4,15 +4,12 @@ Every metric scores captions that people have rated: how far do the two agree, a
 metrics agrees more? See docs/judgments.md for the protocols and the meaning of each number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import load_data
 from metaeval.data.judgments.judged import Judgments
 from metaeval.experiments.base import Experiment, MetricExperiment, ToScore
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
@@ -41,6 +38,11 @@ from metaeval.results.run import DatasetInfo
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM
 from metaeval.scoring import MetricScores
 
+DESCRIBED = (
+    "{title}: {facts[judged]:,} captions of {facts[images]:,} images{language}, {rows} rows "
+    "({protocol.name}: own captions {protocol.own_captions}, ratings {protocol.ratings}, documents "
+    "by {protocol.documents}); references per caption: {references}; {records}"
+)
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
 
 Scores = list[MetricScores]
@@ -51,6 +53,11 @@ class HumanCorrelation(
     name="judgments",
     title="Metrics against people",
     question="Which metric agrees best with what people say about captions?",
+    data=Judgments,
+    needs=(
+        "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
+        "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice"
+    ),
 ):
     """Every metric's agreement with human judgements, and the tests between metrics.
 
@@ -91,23 +98,15 @@ class HumanCorrelation(
         }
         return ForcedChoiceAgreement(self.permutations, self.alpha), changed
 
-    def load(self, config: DictConfig) -> Judgments:
-        return load_data(
-            config,
-            Judgments,
-            "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
-            "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice",
-        )
-
     def describe(self, data: Judgments) -> str:
-        facts, rows = data.facts, dict.fromkeys(row_counts(data).values())
-        return (
-            f"{data.title}: {facts['judged']:,} captions of {facts['images']:,} "
-            f"images{language_note(data.dataset)}, {' and '.join(f'{n:,}' for n in rows)} rows "
-            f"({data.protocol.name}: own captions {data.protocol.own_captions}, ratings "
-            f"{data.protocol.ratings}, documents by {data.protocol.documents}); "
-            f"references per caption: {spread([len(j.references) for j in data.judged])}; "
-            f"{data.dataset.records}"
+        return DESCRIBED.format(
+            title=data.title,
+            facts=data.facts,
+            language=language_note(data.dataset),
+            rows=" and ".join(f"{n:,}" for n in dict.fromkeys(row_counts(data).values())),
+            protocol=data.protocol,
+            references=spread([len(j.references) for j in data.judged]),
+            records=data.dataset.records,
         )
 
     def write_versions(self, data: Judgments, record: RunRecord) -> None:

@@ -5,8 +5,6 @@ its words: does the score rise, or fall least, without a wrong word? And where a
 scores: does the explanation point at the wrong words (`explained.py`)?
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -48,6 +46,10 @@ from metaeval.stats.significance.comparison import (
     gap_differences,
 )
 
+DESCRIBED = (
+    "{title}: {captions:,} of {all:,} captions have wrong and right words{language}; {words:,} "
+    "words, {wrong:,} of them wrong; {records}"
+)
 AUC, FIRST, EXPLAINED = "localisation_auc", "localisation_first", "explained_auc"
 MEASURES = (
     Measure(AUC, "wrong words, AUC", unit="share"),
@@ -226,12 +228,14 @@ class Localisation(
         return MarkedData(judged, captions)
 
     def describe(self, data: MarkedData) -> str:
-        captions = data.captions
-        return (
-            f"{data.judged.title}: {len(captions):,} of {len(data.judged):,} captions have wrong "
-            f"and right words{language_note(data.judged.dataset)}; "
-            f"{sum(len(c.words) for c in captions):,} words, "
-            f"{sum(sum(c.wrong) for c in captions):,} of them wrong; {data.judged.dataset.records}"
+        return DESCRIBED.format(
+            title=data.judged.title,
+            captions=len(data.captions),
+            all=len(data.judged),
+            language=language_note(data.judged.dataset),
+            words=sum(len(c.words) for c in data.captions),
+            wrong=sum(sum(c.wrong) for c in data.captions),
+            records=data.judged.dataset.records,
         )
 
     def write_versions(self, data: MarkedData, record: RunRecord) -> None:

@@ -4,8 +4,6 @@ Pairs of a true and a false caption of one image, scored by every metric and con
 two does it prefer? See docs/pairs.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import build_all, load_data, selected
+from metaeval.config import build_all, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
@@ -44,6 +42,11 @@ class TrueAgainstFalse(
     name="pairs",
     title="True against false captions",
     question="Which metric prefers the truth, and where does a control do as well?",
+    data=CaptionPairs,
+    needs=(
+        "experiment=pairs needs true and false captions: dataset=sugarcrepe, sugarcrepe_pp, valse, "
+        "foil, rococo, discourse_foil or pairs"
+    ),
 ):
     """How often each metric prefers the truth, next to controls that do not see the image.
 
@@ -95,12 +98,7 @@ class TrueAgainstFalse(
         return controls[self.refine]
 
     def load(self, config: DictConfig) -> CaptionPairs:
-        pairs = load_data(
-            config,
-            CaptionPairs,
-            "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
-            "sugarcrepe_pp, valse, foil, rococo, discourse_foil or pairs",
-        )
+        pairs: CaptionPairs = super().load(config)
         if (control := self._control(config)) is not None:
             absent = control.bind(pairs.dataset)
             if isinstance(absent, Absent):

@@ -4,8 +4,6 @@ Every metric that can score any caption with any image is used as a search: is a
 caption the best of all captions, and is a caption's own image the best of all images?
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import load_data
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
@@ -185,12 +182,13 @@ class Retrieval(
     name="retrieval",
     title="Retrieval",
     question="Does a metric find an image's own caption, and a caption's own image?",
+    data=CaptionDataset,
+    needs="experiment=retrieval needs images with captions (coco_val2017, scenes, own)",
 ):
     """Each image's human caption among the human captions of all images, and the other way."""
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        needed = "experiment=retrieval needs images with captions (coco_val2017, scenes, own)"
-        dataset = load_data(config, CaptionDataset, needed)
+        dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         if len(dataset) > MOST_IMAGES:
             raise ConfigError(

@@ -5,8 +5,6 @@ count, and once to score them, block by block. A block's scores are a file as so
 there, so a run that was killed goes on behind its last one, by the same command.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil
@@ -20,7 +18,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import load_data
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
@@ -45,6 +42,7 @@ from metaeval.options import PositiveInt
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
 from metaeval.results.sentences import names, sentences
 from metaeval.runs import files
@@ -161,11 +159,17 @@ def _read(file: Path) -> list[CaptionRow]:
 
 
 FLOOR = 0.5  # a greater share of equal lowest scores is reported
+AT_FLOOR = "Most captions have the lowest score, which distinguishes few: {floors}."
 REFERENCES = "references"  # the dataset of a table whose rows contain their references
 
 
 class ScoreTables(
-    Streaming, name="score", title="Scores", question="What do the metrics give these captions?"
+    Streaming,
+    name="score",
+    title="Scores",
+    question="What do the metrics give these captions?",
+    data=CaptionDataset,
+    needs="experiment=score needs a dataset of images, or dataset=references",
 ):
     """Scores of the captions of tables.
 
@@ -255,8 +259,8 @@ class ScoreTables(
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
         if config.dataset.get("_target_") == f"{__name__}.own_references":
             return None
-        needed = "experiment=score needs a dataset of images, or dataset=references"
-        return load_data(config, CaptionDataset, needed)
+        dataset: CaptionDataset = self.load(config)
+        return dataset
 
     def _score(
         self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, MetricScores],
@@ -390,6 +394,4 @@ def _caveat(results: Sequence[MetricResult]) -> str:
         n, n_lowest = metric.numbers.value("n") or 0, metric.numbers.facts["n_lowest"]
         if low != high and isinstance(n_lowest, int) and n_lowest > FLOOR * n:
             floors.append(f"{metric.name} ({100 * n_lowest / n:.1f}%: {low:.3f})")
-    if not floors:
-        return ""
-    return f"Most captions have the lowest score, which distinguishes few: {names(floors)}."
+    return next(told([AT_FLOOR], floors=names(floors)), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ from metaeval.experiments.sensitivity.profile import (
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
@@ -77,6 +78,24 @@ HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 CHANCE = "random_score"  # the control whose scores are drawn at random
 BINS = 2  # sizes of a control's gap that the refinement separates
+MEASURES = (
+    Measure(MEAN_AUC, "mean AUC over kinds that harm"),
+    Measure("harmless", "harmless punished, AUC", best="neither"),
+    Measure(SEVERITY, "milder above severer"),
+    Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
+    Measure("missed", "sets missed", unit="count", best="lowest"),
+    Measure("no_ops", "no-ops above harmful near-copies", shown=False),
+)
+NOTES = (
+    "AUC: how often the human caption scores above the changed one, equal scores counting one "
+    "half; 0.5 is chance. In means every kind of change has the same weight.",
+    "A metric misses a set if it significantly prefers the changed captions, or if the difference "
+    "is not significant and the AUC's interval ends at 0.6 or below (20 images or more).",
+    "Experimental sets, left out of all means: {experimental}.",
+    "Sets that changed no caption: {unchanged}.",
+    "Harmless changes: {rewrites:,} rewrites (two content words or more, or their order), "
+    "{no_ops:,} that change less, {references:,} verbatim references.",
+)
 
 
 def statistics(
@@ -220,7 +239,16 @@ def statistics(
                 ),
             )
         ),
-        notes=tuple(_notes(sets, sorts)),
+        notes=tuple(
+            told(
+                NOTES,
+                experimental=sum(entry.experimental for entry in sets) or None,
+                unchanged=sum(not entry.n_applied for entry in sets) or None,
+                rewrites=(sorts == REWRITE).sum(),
+                no_ops=(sorts == NO_OP).sum(),
+                references=(sorts == REFERENCE).sum(),
+            )
+        ),
         caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
     )
 
@@ -233,35 +261,9 @@ def _defined(of_metrics: Mapping[str, NumbersOfMetric]) -> set[str]:
 
 def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tuple[Measure, ...]:
     return (
-        Measure(MEAN_AUC, "mean AUC over kinds that harm"),
-        Measure("harmless", "harmless punished, AUC", best="neither"),
-        Measure(SEVERITY, "milder above severer"),
-        Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
-        Measure("missed", "sets missed", unit="count", best="lowest"),
-        Measure("no_ops", "no-ops above harmful near-copies", shown=False),
+        *MEASURES,
         *(Measure(KIND + kind, f"AUC, {kind}", shown=False) for kind in groups),
         *(Measure(OF_SEVERITY + s, f"AUC, {s} harm", shown=False) for s in harms),
-    )
-
-
-def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
-    yield (
-        "AUC: how often the human caption scores above the changed one, equal scores counting one "
-        "half; 0.5 is chance. In means every kind of change has the same weight."
-    )
-    yield (
-        "A metric misses a set if it significantly prefers the changed captions, or if the "
-        "difference is not significant and the AUC's interval ends at 0.6 or below (20 images or "
-        "more)."
-    )
-    if n := sum(entry.experimental for entry in sets):
-        yield f"Experimental sets, left out of all means: {n}."
-    if n := sum(not entry.n_applied for entry in sets):
-        yield f"Sets that changed no caption: {n}."
-    counts = [int((sorts == sort).sum()) for sort in (REWRITE, NO_OP, REFERENCE)]
-    yield (
-        f"Harmless changes: {counts[0]:,} rewrites (two content words or more, or their order), "
-        f"{counts[1]:,} that change less, {counts[2]:,} verbatim references."
     )
 
 

@@ -1,14 +1,11 @@
 """Sensitivity: human captions against every corruption there is; what does each metric see?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from omegaconf import DictConfig
 
-from metaeval.config import load_data
 from metaeval.corruptions.base import Corrupted, Corruption
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
@@ -44,6 +41,8 @@ class Sensitivity(
         "worse English, and some of which do no harm. Which changes does a metric notice, and "
         "which harmless ones does it punish?"
     ),
+    data=CaptionDataset,
+    needs="this dataset contains judged captions; use experiment=judgments",
 ):
     """Every metric's profile over the corruptions, and its harmless changes.
 
@@ -73,8 +72,7 @@ class Sensitivity(
         self.refine, self.fitted = refine, fitted
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        needed = "this dataset contains judged captions; use experiment=judgments"
-        dataset = load_data(config, CaptionDataset, needed)
+        dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         return dataset.limited(self.images)
 

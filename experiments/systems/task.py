@@ -4,8 +4,6 @@ Does a metric rank captioners as people do? The table has people's values and me
 each system; nothing is scored. See docs/systems.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, product
 from typing import Any
@@ -13,7 +11,6 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
-from metaeval.config import load_data
 from metaeval.data.judgments.systems import SystemsTable
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
@@ -34,6 +31,7 @@ from metaeval.stats.significance.paired_differences import williams_test
 
 R, ACCURACY = "pearson", "accuracy"
 SYMBOLS = {R: "r", "spearman": "ρ", "kendall_tau_b": "τ-b", ACCURACY: "Pairs"}
+INFLUENCE = "One system changes r of {1} from {2:.2f} to {3:.2f}: {4} left out."
 NOTES = (
     "r is Pearson's, ρ Spearman's, τ-b Kendall's; Pairs: the share of pairs of systems that metric "
     "and people order alike. Intervals resample systems.",
@@ -203,10 +201,7 @@ def _caveat(influence: Sequence[Row]) -> str:
         for end in ("lowest", "highest")
     ]
     known = [change for change in changes if change[0] == change[0]]
-    if not known:
-        return ""
-    _, metric, value, other, system = max(known)
-    return f"One system changes r of {metric} from {value:.2f} to {other:.2f}: {system} left out."
+    return INFLUENCE.format(*max(known)) if known else ""
 
 
 class Systems(
@@ -214,6 +209,8 @@ class Systems(
     name="systems",
     title="Metrics against people: systems",
     question="Which metric ranks systems as people do?",
+    data=SystemsTable,
+    needs="experiment=systems needs a table of systems: dataset=coco2015 or systems",
 ):
     """How every metric of a table ranks its systems, against people.
 
@@ -234,8 +231,7 @@ class Systems(
             raise ConfigError("metrics: the table has the metrics; choose them by dataset.metrics")
 
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
-        needed = "experiment=systems needs a table of systems: dataset=coco2015 or systems"
-        table = load_data(record.config, SystemsTable, needed)
+        table: SystemsTable = self.load(record.config)
         print(f"{self.name} on {table.title}: {len(table.systems)} systems", flush=True)
         record.begin()
         record.update(

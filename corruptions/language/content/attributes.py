@@ -3,8 +3,6 @@
 The scene: another place, another time of day, other weather.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
@@ -129,25 +127,27 @@ class _FromTable(_Attribute):
         return new
 
 
-class WrongSize(_FromTable, title="Size", unchanged_reason="has no thing with a size"):
-    """Large becomes small, tall short, and back; little children are young, not little."""
-
-    table = SIZES
-    not_with = word_set(
+class WrongSize(
+    _FromTable,
+    title="Size",
+    unchanged_reason="has no thing with a size",
+    table=SIZES,
+    not_with=word_set(
         "boy boys girl girls kid kids child children baby bit time black sleeved haired "
         "sleeve hair piece league"
-    )
+    ),
+):
+    """Large becomes small, tall short, and back; little children are young, not little."""
 
 
 class WrongAge(
     _FromTable,
     title="Age of things and people",
     unchanged_reason="has nothing that is old, young or new",
+    table=AGES | {"young": "elderly"},
+    not_with=word_set("year years fashioned york school boy girl"),
 ):
     """Young becomes old, an old thing new, and back."""
-
-    table = AGES | {"young": "elderly"}
-    not_with = word_set("year years fashioned york school boy girl")
 
     def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
         person = caption.word(place) == "old" and _noun_after(caption, place) in PEOPLE
@@ -169,30 +169,33 @@ class WrongMaterial(_Attribute, title="Material", unchanged_reason="names no mat
 
 
 class WrongState(
-    _FromTable, title="State", experimental=True, unchanged_reason="names no state of a thing"
-):
-    """Open becomes closed, empty full, sliced whole, and back."""
-
-    table = STATES
-    predicates = True
-    not_with = word_set(
+    _FromTable,
+    title="State",
+    experimental=True,
+    unchanged_reason="names no state of a thing",
+    table=STATES,
+    predicates=True,
+    not_with=word_set(
         "field area space air fields sky water teddy animal animals bear bears toy toys "
         "lid land cheese room french fries chicken of plain plains range green blue red "
         "light lights colors colored yellow goods orange pink view views length moon size course"
-    )
+    ),
+):
+    """Open becomes closed, empty full, sliced whole, and back."""
 
 
 class OppositeAdjective(
-    _FromTable, title="Antonym", unchanged_reason="has no adjective with an opposite"
-):
-    """Another adjective is replaced by its antonym: happy, sad; different, identical."""
-
-    table = OPPOSITES
-    predicates = True
-    not_with = word_set(
+    _FromTable,
+    title="Antonym",
+    unchanged_reason="has no adjective with an opposite",
+    table=OPPOSITES,
+    predicates=True,
+    not_with=word_set(
         "rod rods air cocoa tub bed chair chairs school way sauce brightly very pot screen "
         "screens panel iron bread"
-    )
+    ),
+):
+    """Another adjective is replaced by its antonym: happy, sad; different, identical."""
 
     def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
         word, after = caption.word(place), caption.word(place + 1)
