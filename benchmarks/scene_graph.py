@@ -14,8 +14,6 @@ split that are not in val2017 without the last 300: every caption, tokenised fou
 after every second one per caption that Shuffle or Replace has corrupted, tokenised.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

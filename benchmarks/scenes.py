@@ -3,8 +3,6 @@
 python benchmarks/scenes.py
 """
 
-from __future__ import annotations
-
 import json
 import string
 import sys

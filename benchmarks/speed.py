@@ -10,8 +10,6 @@ have others). The captions are the four Replace sets of COCO val2017 (Human, Rep
 once a set, as they are used.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,14 +1,14 @@
 """The contract of a corruption: one caption in, one corrupted caption out, seeded by its image.
 
-To add one, copy `Delete` in `graded/replace.py`: subclass `Corruption` (or `RatedCorruption`), set
-`name`, `title`, `kind` and `severity`, return in `parameters` whatever distinguishes it from other
-corruptions of its name, and write `corrupt`. Then add a file to `conf/corruption/`.
+To add one, copy `Delete` in `graded/replace.py`: subclass `Corruption` (or `RatedCorruption`), give
+`title`, `kind` and `severity` in the head of the class, return in `parameters` whatever
+distinguishes it from other corruptions of its name, and write `corrupt`. Then add a file to
+`conf/corruption/`.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -81,10 +81,13 @@ class Corrupted:
 class Corruption(ABC):
     """A way of changing captions. Pure: the same caption and generator give the same result.
 
+    The head of a class gives these facts: `class Empty(Corruption, title="Empty caption")`.
+
     Attributes
     ----------
     name
-        Name in the configuration: "replace".
+        Name in the configuration: "replace"; by default that of the class in small letters, its
+        words joined by "_".
     title
         Name in tables and figures: "Replace".
     kind
@@ -116,6 +119,13 @@ class Corruption(ABC):
     needs: frozenset[str] = frozenset()
     languages: ClassVar[frozenset[str] | None] = None
     rate: float | None = None  # the share of words that it changes
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        super().__init_subclass__()
+        words = re.findall("[A-Z][^A-Z]*", cls.__name__)
+        for fact, value in {"name": "_".join(words).lower(), **facts}.items():
+            if fact not in vars(cls):
+                setattr(cls, fact, value)
 
     @property
     def label(self) -> str:
@@ -232,7 +242,7 @@ class RatedCorruption(Corruption):
         return {"rate": self.rate}
 
 
-class RepeatedCorruption(Corruption):
+class RepeatedCorruption(Corruption, languages=frozenset({"en"})):
     """A corruption of English captions at one place, or at several.
 
     Parameters
@@ -240,8 +250,6 @@ class RepeatedCorruption(Corruption):
     times
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
-
-    languages = frozenset({"en"})
 
     @checked
     def __init__(self, times: PositiveInt = 1) -> None:

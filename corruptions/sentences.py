@@ -1,7 +1,5 @@
 """The sentences of a long caption dropped, repeated, in another order, or another image's."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -94,7 +92,7 @@ Tokens = list[str]
 SHARE = 0.5  # of the captions must have two sentences: others are never changed
 
 
-class SentenceCorruption(RatedCorruption):
+class SentenceCorruption(RatedCorruption, kind="sentences"):
     """Changes round(rate · n) of a caption's n sentences, at least one, chosen at random.
 
     A caption of one sentence stays as it is. Datasets in which fewer than half of the captions have
@@ -105,8 +103,6 @@ class SentenceCorruption(RatedCorruption):
     rate
         The share of sentences to change, in (0, 1].
     """
-
-    kind = "sentences"
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         longer = sum(len(sentence_starts(split(text))) > 1 for text in dataset.human)
@@ -162,13 +158,10 @@ def _edits(sentences: list[Tokens], starts: list[int], changed: list[Tokens]) ->
     return tuple(sorted(edits, key=lambda edit: edit.position))
 
 
-class DropSentence(SentenceCorruption):
+class DropSentence(
+    SentenceCorruption, title="Sentence dropped", severity="major", flaw=MISSING_WORDS
+):
     """Sentences are left out; one is always left."""
-
-    name = "drop_sentence"
-    title = "Sentence dropped"
-    severity = "major"
-    flaw = MISSING_WORDS
 
     def changed(
         self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
@@ -177,12 +170,8 @@ class DropSentence(SentenceCorruption):
         return [[] if i in dropped else sentence for i, sentence in enumerate(sentences)]
 
 
-class RepeatSentence(SentenceCorruption):
+class RepeatSentence(SentenceCorruption, title="Sentence repeated", severity="mild"):
     """Sentences are written twice, one directly after the other."""
-
-    name = "repeat_sentence"
-    title = "Sentence repeated"
-    severity = "mild"
 
     def changed(
         self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
@@ -191,18 +180,18 @@ class RepeatSentence(SentenceCorruption):
         return [s + s if i in repeated else s for i, s in enumerate(sentences)]
 
 
-class SwapSentences(SentenceCorruption):
+class SwapSentences(
+    SentenceCorruption,
+    title="Sentences swapped",
+    severity="mild",
+    experimental=True,
+    flaw=WRONG_PLACES,
+):
     """Sentences change places with one another, at least two.
 
     Experimental: where no sentence refers to another, the order does not matter. Of 40 captions
     read for the audit, 14 were as well written as before.
     """
-
-    name = "swap_sentences"
-    title = "Sentences swapped"
-    severity = "mild"
-    experimental = True
-    flaw = WRONG_PLACES
 
     def changed(
         self, caption: Caption, sentences: list[Tokens], n: int, rng: np.random.Generator
@@ -212,13 +201,14 @@ class SwapSentences(SentenceCorruption):
         return [sentences[moved.get(i, i)] for i in range(len(sentences))]
 
 
-class OtherSentence(SentenceCorruption, FromOtherImage):
+class OtherSentence(
+    SentenceCorruption,
+    FromOtherImage,
+    title="Another image's sentence",
+    severity="critical",
+    flaw=OTHER_CAPTION,
+):
     """A sentence of another image's caption stands in the place of one of the caption's own."""
-
-    name = "other_sentence"
-    title = "Another image's sentence"
-    severity = "critical"
-    flaw = OTHER_CAPTION
 
     def facts(self) -> Mapping[str, object]:
         return {"donors": len(self._donated)}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import pandas as pd
 from omegaconf import DictConfig
 
+from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
+from metaeval.experiments.printout import printout
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.results.measured import MeasuredResult
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What a paper reports for this experiment, to compare with our numbers.
-
-    `rank_order_rho` maps a metric's column to the published value. `why_not` says why this run's
-    numbers cannot be compared with them (another dataset, other rates), `None` if they can.
-    """
-
-    source: str
-    rank_order_rho: Mapping[str, float]
-    why_not: str | None = None
 
 
 class Pass(NamedTuple):
@@ -54,11 +42,23 @@ class ToScore(NamedTuple):
 
 class Experiment(ABC):
     """A question, and what it takes to answer it. A subclass is an experiment of metrics
-    (`MetricExperiment`, `Streaming`) or trains a network (`Training`)."""
+    (`MetricExperiment`, `Streaming`) or trains a network (`Training`).
+
+    The head of a class gives its `name` in the configuration, its `title` and its `question`:
+    `class Retrieval(MetricExperiment[…], name="retrieval", title="Retrieval", question="…?")`; and
+    with the class of its `data` what it `needs`, which a user reads who gives it other data.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
+    data: ClassVar[type]
+    needs: ClassVar[str]
+
+    def __init_subclass__(cls, **facts: object) -> None:
+        super().__init_subclass__()
+        for fact, value in facts.items():
+            setattr(cls, fact, value)
 
     def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
         """The experiment that runs this configuration, and the configuration for it: itself,
@@ -68,6 +68,13 @@ class Experiment(ABC):
     def check(self, config: DictConfig) -> None:  # noqa: B027  (most have nothing to add)
         """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
 
+    def load(self, config: DictConfig) -> Any:
+        """The data; InputError or ConfigError where it is broken, or not for this experiment."""
+        data = load_dataset(config)
+        if not isinstance(data, self.data):
+            raise ConfigError(self.needs)
+        return data
+
 
 class MetricExperiment(Experiment, Generic[Data, Scores]):
     """Versions of captions, scored by every metric, and the statistics of the scores.
@@ -75,10 +82,6 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     The stages are called in this order, each once. `Data` is what `load`
     gives, `Scores` what `score` gives. Nothing is written before `write_versions`.
     """
-
-    @abstractmethod
-    def load(self, config: DictConfig) -> Data:
-        """The data; InputError or ConfigError where it is broken, or not for this experiment."""
 
     @abstractmethod
     def describe(self, data: Data) -> str:
@@ -101,9 +104,9 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """Score the versions with the metrics, by their names in the configuration, and write
         scores.parquet."""
 
-    @abstractmethod
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        """The outcome of each metric, for `run.json` and for `strict`."""
+        """The outcome of each metric, for `run.json` and for `strict`; here of a list of them."""
+        return [Pass(scored) for scored in cast(list[MetricScores], scores)]
 
     @abstractmethod
     def statistics(self, data: Data, scores: Scores, record: RunRecord) -> MeasuredResult:
@@ -121,10 +124,10 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """Column → the images to explain, at most `images` for each reason to show one."""
         return {}
 
-    @abstractmethod
     def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
         """What the finished run prints; `summary` is the value of `statistics`, and `file` what
         to open next."""
+        return printout(summary, file)
 
 
 class Streaming(Experiment):
@@ -134,10 +137,10 @@ class Streaming(Experiment):
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         """Score, write the scores into the run, and return the result (`statistics.json`)."""
 
-    @abstractmethod
     def printout(self, summary: Any, out: Path, file: Path) -> str:
         """What the finished run prints; `summary` is the value of `stream`, and `file` what to
         open next."""
+        return printout(summary, file)
 
 
 class Training(Experiment):

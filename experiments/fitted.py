@@ -5,8 +5,6 @@ here is a ridge regression of the truth on what can be known of the caption alon
 alone, or of the image alone. A prediction is never fitted on the truth of its own image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Units (images) are resampled, so items of one image stay together.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -15,14 +13,13 @@ import numpy.typing as npt
 
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     ALPHA,
     PairTest,
     TestedDifference,
     against_best_control,
-    compare,
     is_undecidable,
     on_common_items,
     replicates_needed,
@@ -34,16 +31,19 @@ Units = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
 
+TOO_FEW = (
+    "No difference can be significant with {:,} permutations for {:,} pair{} of metrics; use "
+    "task.permutations={} or more."
+)
+
+
 def too_few_draws(n_ranked: int, permutations: int, alpha: float) -> str:
     """A caveat where so few permutations cannot find any pair of metrics significant, or ""."""
     pairs = n_ranked * (n_ranked - 1) // 2
     if not is_undecidable(smallest_p(permutations), pairs, alpha):
         return ""
-    return (
-        f"No difference can be significant with {permutations:,} permutations for {pairs:,} "
-        f"pair{'' if pairs == 1 else 's'} of metrics; use "
-        f"task.permutations={replicates_needed(pairs, alpha=alpha)} or more."
-    )
+    needed = replicates_needed(pairs, alpha=alpha)
+    return TOO_FEW.format(permutations, pairs, "" if pairs == 1 else "s", needed)
 
 
 class ResampledValue(NamedTuple):
@@ -101,8 +101,9 @@ class Resampled(ABC):
     def estimate(self, name: str) -> Estimate:
         """The statistic of a column, with its percentile interval."""
         made = self.of(self.columns[name])
-        low, high = percentile_interval(made.replicates, self.confidence, made.n_units)
-        return Estimate(value=made.value, low=low, high=high, n=made.n)
+        return Estimate.resampled(
+            made.value, made.replicates, self.confidence, made.n_units, made.n
+        )
 
     def difference(self, a: str, b: str) -> PairTest:
         """The test of one pair, before any correction."""
@@ -120,9 +121,7 @@ class Resampled(ABC):
     def comparisons(self, ranked: Sequence[str]) -> Comparisons:
         """All pairs of these columns."""
         tests = {(a, b): self.difference(a, b) for a, b in combinations(ranked, 2)}
-        made = compare(tests, "pairs of metrics", alpha=self.alpha)
-        pairs = tuple(Comparison.of(each, self.measure) for each in made)
-        return Comparisons(measure=self.measure, alpha=self.alpha, pairs=pairs)
+        return Comparisons.tested(tests, self.measure, "pairs of metrics", self.alpha)
 
     def against_control(
         self, ranked: Sequence[str], controls: Sequence[str]

@@ -1,13 +1,12 @@
 """What a finished run of any experiment prints: its table, its sentences, and what did not run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.results.sentences import sentences, system_text, text_of
 from metaeval.runs.records import BATCH_DEPENDENT
@@ -109,6 +108,12 @@ def _printed_cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
+LETTERS = (
+    "systems of a line that share a letter are not separated ({method}, Holm, p < {alpha:.2g})",
+    "; ↑ ↓ significantly better or worse than {baseline}",
+)
+
+
 def systems_lines(result: MeasuredResult) -> Iterator[str]:
     """A line for everything that systems are ranked by, a column a system; then what marks mean."""
     arrows = {"better": "↑", "worse": "↓", "": ""}
@@ -126,12 +131,10 @@ def systems_lines(result: MeasuredResult) -> Iterator[str]:
         lines.append(line)
     yield from text_table(lines, "")
     if tested:
-        method = tested[-1].comparisons.pairs[0].tests[0].method
-        text = f"systems of a line that share a letter are not separated ({method}, Holm, p < "
-        text += f"{tested[-1].comparisons.alpha:.2g})"
-        if tested[-1].baseline is not None:
-            text += f"; ↑ ↓ significantly better or worse than {tested[-1].baseline}"
-        yield text
+        tests = tested[-1].comparisons
+        method = tests.pairs[0].tests[0].method
+        baseline = tested[-1].baseline
+        yield "".join(told(LETTERS, method=method, alpha=tests.alpha, baseline=baseline))
 
 
 def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult]:

@@ -4,8 +4,6 @@ A run's folder is of one run. Whatever can be refused is refused before it is to
 earlier run left there goes, and until the last file is written `run.json` says "unfinished".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

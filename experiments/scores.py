@@ -1,7 +1,5 @@
 """Scoring the captions of a run with every metric, and the file of their scores."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,17 +52,7 @@ def score_all(
 
         def finish(known: Lookup) -> MetricScores:
             scored = complete(known, index, store, size)
-            if scored.status != "ok":
-                remedy = f"; {scored.remedy}" if scored.remedy else ""
-                if scored.status == "failed" and not remedy:
-                    remedy = " (the traceback is in metaeval.log)"
-                log.warning("%s %s: %s%s", scored.family, scored.status, scored.reason, remedy)
-            elif (n := unscored(scored)) and (known.todo or scored.unscored[0]):
-                why = "".join(f"; {part}" for part in scored.unscored if part)
-                log.warning(
-                    "%s: %s of %s captions have no score%s",
-                    known.title, f"{n:,}", f"{len(texts):,}", why,
-                )  # fmt: skip
+            _warn(known, scored, len(texts))
             return scored
 
         with _lane() as lane:
@@ -82,6 +70,18 @@ def score_all(
                 line.begin(parts[k])
                 results.insert(k, future.result())
     return results
+
+
+def _warn(known: Lookup, scored: MetricScores, n_captions: int) -> None:
+    if scored.status != "ok":
+        remedy = f"; {scored.remedy}" if scored.remedy else ""
+        if scored.status == "failed" and not remedy:
+            remedy = " (the traceback is in metaeval.log)"
+        log.warning("%s %s: %s%s", scored.family, scored.status, scored.reason, remedy)
+    elif (n := unscored(scored)) and (known.todo or scored.unscored[0]):
+        why = "".join(f"; {part}" for part in scored.unscored if part)
+        counts = f"{n:,} of {n_captions:,}"
+        log.warning("%s: %s captions have no score%s", known.title, counts, why)
 
 
 def unscored(scored: MetricScores) -> int:

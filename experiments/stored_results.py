@@ -3,8 +3,6 @@
 On THumB and Composite the statistics take longer than everything else in a repeated run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The command: `python -m metaeval experiment=replace`."""
 
-from __future__ import annotations
-
 import codecs
 import errno
 import gc

@@ -9,8 +9,6 @@
 has its metric in `metrics=[my_metric]` wherever it is installed. It is imported when it is used.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from functools import cache

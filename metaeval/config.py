@@ -1,14 +1,12 @@
 """From the configuration to objects: composing it, choosing metrics, building what it names."""
 
-from __future__ import annotations
-
 import copy
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -28,6 +26,8 @@ from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
+
+Data = TypeVar("Data")
 
 CITATION = "citation"  # in a metric's or a dataset's node: what to cite, no option of its class
 CONTROLS = "controls"  # the group of metrics that others are compared with

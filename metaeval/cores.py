@@ -1,7 +1,5 @@
 """How many processor cores there are for this process."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -4,8 +4,6 @@ It downloads nothing by default; `--install NAME` puts one thing into the cache 
 Takes the same overrides as the command: `python -m metaeval.doctor dataset=scenes`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -21,7 +19,7 @@ from metaeval.choices import installed, origin
 from metaeval.compute.device import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError, MetaevalError, ends_with_status
 from metaeval.installation import add_config_folder
 from metaeval.metrics.language_model.causal import GET_SMOLLM2
 from metaeval.readers.files import user_path
@@ -227,7 +225,8 @@ def list_clips(say: Callable[[str], object] = print) -> None:
         say(f"  {line}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@ends_with_status()
+def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m metaeval.doctor", description=__doc__)
     parser.add_argument("overrides", nargs="*", help="as for the command: dataset=scenes …")
@@ -237,21 +236,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clips", action="store_true", help="CLIPs that CLIPScore takes by name")
     parser.add_argument("--config-dir", type=Path, help="a folder with metrics … of your own")
     options = parser.parse_args(arguments)
-    try:
-        if options.clips:
-            list_clips()
-            return 0
-        if options.config_dir is not None:
-            add_config_folder(options.config_dir)
-        config = compose_config(options.overrides)
-        for name in options.install:
-            install(name, user_path(config.paths.cache), options.source, options.mirror)
-        if not options.install:
-            examine(config)
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    if options.clips:
+        list_clips()
+        return
+    if options.config_dir is not None:
+        add_config_folder(options.config_dir)
+    config = compose_config(options.overrides)
+    for name in options.install:
+        install(name, user_path(config.paths.cache), options.source, options.mirror)
+    if not options.install:
+        examine(config)
 
 
 if __name__ == "__main__":

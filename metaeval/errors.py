@@ -3,9 +3,13 @@
 Anything that is not one of these is a bug in metaeval and keeps its traceback.
 """
 
-from __future__ import annotations
-
+import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec
+
+Arguments = ParamSpec("Arguments")
 
 
 class MetaevalError(Exception):
@@ -60,3 +64,22 @@ class StrictError(MetaevalError):
     """Every requested metric failed or was skipped, or one while `strict` is on."""
 
     exit_code = 1
+
+
+def ends_with_status(
+    said_by: str = "metaeval",
+) -> Callable[[Callable[Arguments, int | None]], Callable[Arguments, int]]:
+    """Of a command: an error is printed as a line, and its exit code is the command's."""
+
+    def decorated(main: Callable[Arguments, int | None]) -> Callable[Arguments, int]:
+        @wraps(main)
+        def run(*args: Arguments.args, **options: Arguments.kwargs) -> int:
+            try:
+                return main(*args, **options) or 0
+            except MetaevalError as error:
+                print(f"{said_by}: {error}", file=sys.stderr)
+                return error.exit_code
+
+        return run
+
+    return decorated

@@ -1,7 +1,5 @@
 """Paths of this installation: the configuration folder, and folders given by `--config-dir`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from metaeval.errors import ConfigError

@@ -4,8 +4,6 @@ The default and what an option does are the value and the comment in the file of
 come from the annotation of the component's argument.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress

@@ -8,8 +8,6 @@ to the base classes), options of a class that is imported late (`OptionsOf`), an
 value, whatever number of types it might have had (`problems`, `described`).
 """
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Where a run's numbers come from: code, packages, machine. What `run.json` records."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """`python -m metaeval.report RUN_DIR`: write the report of a finished run or sweep again."""
 
-from __future__ import annotations
-
 from metaeval.reports.__main__ import main
 
 if __name__ == "__main__":

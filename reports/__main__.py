@@ -1,9 +1,6 @@
 """`python -m metaeval.report RUN_DIR`: write the report of a run or of a sweep once more."""
 
-from __future__ import annotations
-
 import argparse
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +8,7 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from metaeval.errors import InputError, MetaevalError
+from metaeval.errors import InputError, ends_with_status
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.measured import write_report
@@ -37,8 +34,7 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     return write_report, known
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command: write the report, print its path; 2 where the directory is not as it must be."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m metaeval.report", description=__doc__, argument_default=argparse.SUPPRESS
     )
@@ -48,26 +44,28 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--explanations", type=int, help="images to explain a column (default: 12)")
     parser.add_argument("--photos", type=int, help="photos to embed (default: none)")
+    return parser
+
+
+@ends_with_status("error")
+def main(arguments: list[str] | None = None) -> None:
+    """The command: write the report, print its path; 2 where the directory is not as it must be."""
+    parser = _parser()
     options = vars(parser.parse_args(arguments))
     directory = options.pop("run_dir")
-    try:
-        write, known = writer_of(directory)
-        if foreign := set(options) - known:
-            names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
-            parser.error(f"the report of {directory} has no {names}")
-        if (directory / files.RUN).is_file():
-            with lock(directory, replace=True) as folder:
-                print(_written(write, directory, options))
-                info = read_info(directory / files.RUN)
-                if info.files is not None:
-                    new = info.model_copy(update={"files": folder.files})
-                    write_info(directory / files.RUN, new)
-        else:  # of a sweep
+    write, known = writer_of(directory)
+    if foreign := set(options) - known:
+        names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
+        parser.error(f"the report of {directory} has no {names}")
+    if (directory / files.RUN).is_file():
+        with lock(directory, replace=True) as folder:
             print(_written(write, directory, options))
-    except MetaevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+            info = read_info(directory / files.RUN)
+            if info.files is not None:
+                new = info.model_copy(update={"files": folder.files})
+                write_info(directory / files.RUN, new)
+    else:  # of a sweep
+        print(_written(write, directory, options))
 
 
 def _written(write: Callable[..., Path], directory: Path, options: dict[str, object]) -> Path:

@@ -4,8 +4,6 @@
 other experiment has `default_blocks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module

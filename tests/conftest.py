@@ -1,7 +1,5 @@
 """Fixtures and skips shared by all tests."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

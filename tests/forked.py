@@ -9,8 +9,6 @@ installed wheel, what is imported, the network) start one of their own.
 One such server serves each test process; it reads requests as lines of JSON and forks for each.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

@@ -4,8 +4,6 @@ A float32 sum depends on the kernels of the processor, on the number of threads 
 the batch. Tests ask for equal bits only where the arithmetic is exact.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

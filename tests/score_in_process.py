@@ -4,8 +4,6 @@
 started in chooses the kernels, the number of threads and the hash seed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

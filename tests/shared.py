@@ -1,7 +1,5 @@
 """What tests of several rooms write and run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`import metaeval`: the library's face."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import math

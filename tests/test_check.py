@@ -1,7 +1,5 @@
 """The contract checker: what it lets pass, and what it catches."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Options of metrics outside of the default list, and small things of the command."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

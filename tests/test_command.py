@@ -1,7 +1,5 @@
 """The command as a user runs it: files, exit codes, messages, the same bytes every time."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

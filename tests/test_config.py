@@ -1,7 +1,5 @@
 """Values as Hydra's overrides: its own parser reads them back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser

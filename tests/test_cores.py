@@ -1,7 +1,5 @@
 """How many cores: those that this process may use."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """What disks, kills and locales do to a run: the same bytes, or one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -3,8 +3,6 @@
 Which room may import which is held by import-linter (`[tool.importlinter]` in pyproject.toml).
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """One import name: packages of the user's called `experiments` or `reports` are left alone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

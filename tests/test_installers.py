@@ -1,7 +1,5 @@
 """The installers, against a server on this machine and against local copies."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """`offline=true`: metrics without weights are skipped with the reason, without a request."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

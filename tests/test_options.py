@@ -1,8 +1,6 @@
 """Every option of every experiment has a type and a range, and a wrong value is refused in a line
 before anything is read."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess
@@ -90,7 +88,8 @@ _CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
 for _file in sorted((installation.conf() / "dataset").glob("*.yaml")):
     if f"dataset={_file.stem}" not in _CHOSEN:
         _load = get_object(yaml.safe_load(_file.read_text(encoding="utf-8"))["_target_"])
-        if _experiment := READER.get(signature(_load).return_annotation):
+        _kind = signature(_load).return_annotation
+        if _experiment := READER.get(getattr(_kind, "__name__", _kind)):
             CONFIGURATIONS[_file.stem] = (f"experiment={_experiment}", f"dataset={_file.stem}")
 
 # false, or a file

@@ -1,7 +1,5 @@
 """What users bring, through the command: metrics, plug-ins, folders of configuration."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A score's declared precision holds across batches, threads, kernels and processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

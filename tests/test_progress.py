@@ -1,7 +1,5 @@
 """The line of a run: what it says, what is left, and how often a log has it."""
 
-from __future__ import annotations
-
 import io
 import time
 

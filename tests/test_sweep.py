@@ -1,7 +1,5 @@
 """Sweeps as a user runs them: here, and by the launchers that spread their jobs."""
 
-from __future__ import annotations
-
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path

@@ -20,8 +20,6 @@ developer. Its verdicts are in `second_reading.csv`:
 should get a lower score or the same. A test holds the corruptions against them.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

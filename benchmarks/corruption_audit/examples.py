@@ -3,8 +3,6 @@
 Of scenes, because their captions may be published; the numbers on COCO are in `table`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, zip_longest
 from pathlib import Path

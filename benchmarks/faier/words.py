@@ -11,8 +11,6 @@ that no reference has, and how often the best object for a ground-truth word is 
 next to the share of objects that are.
 """
 
-from __future__ import annotations
-
 import torch
 
 from metaeval.config import component, compose_config

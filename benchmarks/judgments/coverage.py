@@ -8,8 +8,6 @@ caption would be too short. Prints, as a Markdown table, how often each interval
 with the Wilson interval of this share.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable

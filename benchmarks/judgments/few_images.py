@@ -8,8 +8,6 @@ at 5 % calls two equal metrics different. Below `MIN_UNITS` a run gives neither;
 computed all the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 

@@ -7,8 +7,6 @@ table: of each task n, the best metric, the best control, and how many metrics a
 above it (the run's own test, Holm); the same with the language model among the controls.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -11,8 +11,6 @@ people's objects of which as many are dropped as the detector misses (names, box
 detector's; and Spearman's ρ of the scores of all captions.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

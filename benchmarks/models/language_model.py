@@ -7,8 +7,6 @@ the other and `labels`; ln p of both is compared. Prints a line: captions a seco
 by processor time, which other work on the machine disturbs least, and the memory at its highest.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import sys

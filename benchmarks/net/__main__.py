@@ -8,8 +8,6 @@ Needs METAEVAL_DATA with COCO val2017, the Karpathy test split, and the benchmar
 name. Ends with 1 where something differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

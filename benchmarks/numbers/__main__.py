@@ -10,8 +10,6 @@ commands cannot run here (another machine's data, an hour of SPICE's parser) is 
 run. Where a command fails, its tables stay as they are and are named at the end, exit code 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import sys
@@ -21,11 +19,12 @@ from pathlib import Path
 from benchmarks.numbers.documents import Table, marked, rewritten, run_all, texts_of
 from benchmarks.numbers.pictures import save
 from benchmarks.numbers.tables import TABLES
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError, ends_with_status
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@ends_with_status()
 def main(
     arguments: Sequence[str] | None = None,
     tables: Sequence[Table] = TABLES,
@@ -40,11 +39,7 @@ def main(
     parser.add_argument("--list", action="store_true", help="the tables and their documents")
     parser.add_argument("--out", type=Path, default=Path("runs/numbers"), help="of the runs")
     options = parser.parse_args(arguments)
-    try:
-        return _make(options, tables, root, code)
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
+    return _make(options, tables, root, code)
 
 
 def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code: Path) -> int:

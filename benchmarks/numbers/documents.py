@@ -8,8 +8,6 @@ To add one, add a `Table` to `tables.py`, and put its marks in a document:
 `make numbers` writes the table and its commands between them, and never anything else.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

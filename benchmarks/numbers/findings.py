@@ -1,7 +1,5 @@
 """The tables and figures of docs/findings.md: metrics in several settings, next to controls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -6,8 +6,6 @@ writes IN with a line at its foot, and a digest of the table in the documents, b
 finds a picture that is older than its table.
 """
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """All tables of README.md and docs/ that `make numbers` writes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How a table is written: a row a metric, and columns that read its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ all, and of those that a run has more than the one before: without what starting
 of memory. `--scoring ray` scores on two workers of Ray (needs the extra `ray`).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

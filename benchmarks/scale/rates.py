@@ -7,8 +7,6 @@ four references each; `prepare` is timed apart, the cache is empty. METEOR and S
 work in Java and are left out.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,7 +1,5 @@
 """Random: another image's caption, fluent and wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +24,9 @@ class FromOtherImage(Corruption):
         return super().apply(dataset, seed)
 
 
-class Random(FromOtherImage):
+class Random(
+    FromOtherImage, title="Random", severity="critical", flaw=OTHER_CAPTION, kind="whole caption"
+):
     """Every image gets the human caption of another image; each caption is used once.
 
     A derangement of the whole dataset's human captions: all its images are put in the order of a
@@ -37,12 +37,6 @@ class Random(FromOtherImage):
     order that makes one of them the donor of another is thrown away for the next, up to 20 orders;
     what is left then, in a dataset of very few different captions, is `applied = False`.
     """
-
-    name = "random"
-    title = "Random"
-    severity = "critical"
-    flaw = OTHER_CAPTION
-    kind = "whole caption"
 
     def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
         """One for all: no caption draws anything once the donors are known."""

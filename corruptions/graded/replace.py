@@ -1,16 +1,15 @@
 """Replace and Insert: random words of the corpus in the place of a caption's words, or added.
 
-A corruption is a class with
+A corruption is a class with, in its head,
   `name`        what the configuration calls it: conf/corruption/replace.yaml,
   `title`       what a reader calls it; its `label` may say more: "Replace 25%",
+and with
   `parameters`  the options that make one instance differ from another; they enter the seed,
   `fit`         (optional) what it takes from the whole dataset before the first caption,
   `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
 Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
 caption into words and putting it together again is in `metaeval.corruptions.sentences`.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -83,7 +82,13 @@ def bag_of_words(captions: Iterable[str], min_count: PositiveInt = MIN_COUNT) ->
     return bag
 
 
-class Replace(FromBag):
+class Replace(
+    FromBag,
+    title="Replace",
+    severity_by_rate=((0, "major"), (0.5, "critical")),
+    flaw=WRONG_WORDS,
+    kind="words",
+):
     """round(rate · n) of a caption's n words are replaced, each by a word of the bag.
 
     The rule of González-Chávez et al., "Are metrics measuring what they should?". `round` is
@@ -100,12 +105,6 @@ class Replace(FromBag):
     min_count
         How often a word must occur in the human captions to be in the bag.
     """
-
-    name = "replace"
-    title = "Replace"
-    severity_by_rate = ((0, "major"), (0.5, "critical"))
-    flaw = WRONG_WORDS
-    kind = "words"
 
     def __init__(
         self, rate: Rate, distinct: bool = False, min_count: PositiveInt = MIN_COUNT
@@ -141,7 +140,13 @@ class Replace(FromBag):
         return self.bag[i + (i >= place)]
 
 
-class Insert(FromBag):
+class Insert(
+    FromBag,
+    title="Insert",
+    severity_by_rate=((0, "major"), (0.5, "critical")),
+    flaw=WRONG_WORDS,
+    kind="words",
+):
     """round(rate · n) words of the bag come into a caption of n words.
 
     Each is uniform over the bag that Replace draws from, in lower case, and stands before a word of
@@ -155,12 +160,6 @@ class Insert(FromBag):
     min_count
         How often a word must occur in the human captions to be in the bag.
     """
-
-    name = "insert"
-    title = "Insert"
-    severity_by_rate = ((0, "major"), (0.5, "critical"))
-    flaw = WRONG_WORDS
-    kind = "words"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
@@ -178,7 +177,13 @@ class Insert(FromBag):
         return Corrupted(join(out, caption.text), True, edits, self.rate, n / len(holds_word))
 
 
-class Delete(RatedCorruption):
+class Delete(
+    RatedCorruption,
+    title="Delete",
+    severity_by_rate=((0, "major"), (0.5, "critical")),
+    flaw=MISSING_WORDS,
+    kind="words",
+):
     """round(rate · n) of a caption's n words, chosen at random, are left out, but never the last
     one that is left.
 
@@ -189,12 +194,6 @@ class Delete(RatedCorruption):
     rate
         The share of words to leave out, in (0, 1].
     """
-
-    name = "delete"
-    title = "Delete"
-    severity_by_rate = ((0, "major"), (0.5, "critical"))
-    flaw = MISSING_WORDS
-    kind = "words"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)

@@ -1,7 +1,5 @@
 """Shuffle and Reverse: a caption's words change places among themselves; no word is lost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from string import punctuation as ASCII
@@ -19,7 +17,13 @@ Punctuation = Literal["moves", "stays"]
 _DRAWS = 50  # a random permutation moves every word with probability about 1/e
 
 
-class Shuffle(RatedCorruption):
+class Shuffle(
+    RatedCorruption,
+    title="Shuffle",
+    severity_by_rate=((0, "major"), (0.5, "critical")),
+    flaw=WRONG_PLACES,
+    kind="order",
+):
     """round(rate · n) of a caption's n words, chosen at random, are permuted among their places.
 
     The rule of González-Chávez et al., "Are metrics measuring what they should?", with Python's
@@ -41,12 +45,6 @@ class Shuffle(RatedCorruption):
         full stop then often follows "a", and tokenisers read an initial, "a.", where no word
         changed.
     """
-
-    name = "shuffle"
-    title = "Shuffle"
-    severity_by_rate = ((0, "major"), (0.5, "critical"))
-    flaw = WRONG_PLACES
-    kind = "order"
 
     def __init__(
         self,
@@ -106,18 +104,12 @@ def most_frequent(tokens: Sequence[str]) -> int:
     return max(Counter(map(read, tokens)).values(), default=0)
 
 
-class Reverse(Corruption):
+class Reverse(Corruption, title="Reversed", severity="critical", flaw=WRONG_PLACES, kind="order"):
     """The words of a caption in reversed order, each with the punctuation attached to it.
 
     The farthest that order can be from right with every pair of words turned round; nothing about
     it is random. Tokens without a word stay where they are.
     """
-
-    name = "reverse"
-    title = "Reversed"
-    severity = "critical"
-    flaw = WRONG_PLACES
-    kind = "order"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)

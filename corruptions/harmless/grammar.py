@@ -1,7 +1,5 @@
 """Harmless grammar: passive, relative clauses, order of conjuncts, contractions, possessives."""
 
-from __future__ import annotations
-
 from metaeval.corruptions.harmless.wording import Harmless
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword, swap_phrases
 from metaeval.corruptions.language.categories import Known, mentions, supercategory
@@ -26,16 +24,17 @@ _PLACES = word_set(
 _TOP = frozenset({"next"})
 
 
-class Passive(Harmless, LanguageCorruption):
+class Passive(
+    Harmless,
+    LanguageCorruption,
+    title="Passive",
+    experimental=True,
+    unchanged_reason="does not begin with a person, a transitive verb and an object",
+):
     """ "A man riding a horse" becomes "a horse being ridden by a man".
 
     Only where the words that follow do not name the actor.
     """
-
-    name = "passive"
-    title = "Passive"
-    experimental = True
-    unchanged_reason = "does not begin with a person, a transitive verb and an object"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -67,12 +66,13 @@ class Passive(Harmless, LanguageCorruption):
         yield [(*swap, Rewording(first.end, verb + 1, middle))]
 
 
-class RelativeClause(Harmless, LanguageCorruption):
+class RelativeClause(
+    Harmless,
+    LanguageCorruption,
+    title="Participle or relative clause",
+    unchanged_reason="has neither a participle after its noun nor a relative clause",
+):
     """ "A man riding a horse" becomes "a man who is riding a horse", and back."""
-
-    name = "relative_clause"
-    title = "Participle or relative clause"
-    unchanged_reason = "has neither a participle after its noun nor a relative clause"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i in range(1, len(caption)):
@@ -128,17 +128,18 @@ _CLOTHES = word_set(
 )
 
 
-class SwapConjuncts(Harmless, LanguageCorruption):
+class SwapConjuncts(
+    Harmless,
+    LanguageCorruption,
+    title="Order of conjuncts",
+    unchanged_reason="does not end in two joined phrases",
+):
     """ "A dog and a cat" becomes "a cat and a dog".
 
     Two phrases at the end of the caption or before "are", so that nothing else is separated from
     them, and only where both belong to the word before them ("a body of water and mountains" does
     not).
     """
-
-    name = "swap_conjuncts"
-    title = "Order of conjuncts"
-    unchanged_reason = "does not end in two joined phrases"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -183,15 +184,16 @@ _SYMMETRIC = [
 _VERBS = frozenset({"rests", "sits", "stands", "flies", "lies", "walks", "parks", "moves"})
 
 
-class MirrorRelation(Harmless, LanguageCorruption):
+class MirrorRelation(
+    Harmless,
+    LanguageCorruption,
+    title="Symmetric relation mirrored",
+    unchanged_reason="is not just two things next to each other",
+):
     """ "A cat next to a dog" becomes "a dog next to a cat": the relation is symmetric.
 
     Only in captions without other content; "with" only between people and animals.
     """
-
-    name = "mirror_relation"
-    title = "Symmetric relation mirrored"
-    unchanged_reason = "is not just two things next to each other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -235,15 +237,16 @@ _EXPANDED = {short: " ".join(pair) for pair, short in _CONTRACTED.items()} | pai
 )
 
 
-class Contraction(Harmless, LanguageCorruption):
+class Contraction(
+    Harmless,
+    LanguageCorruption,
+    title="Contracted or expanded",
+    unchanged_reason="has nothing to contract or expand",
+):
     """ "There is" becomes "there's", and "there's" becomes "there is".
 
     "Do not" only after a noun or pronoun: "a do not enter sign" is a name.
     """
-
-    name = "contraction"
-    title = "Contracted or expanded"
-    unchanged_reason = "has nothing to contract or expand"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -272,12 +275,13 @@ _OWNED = word_set(
 )
 
 
-class Possessive(Harmless, LanguageCorruption):
+class Possessive(
+    Harmless,
+    LanguageCorruption,
+    title="Possessive",
+    unchanged_reason="has no possessive with an article",
+):
     """ "A man's hand" becomes "the hand of a man"."""
-
-    name = "possessive"
-    title = "Possessive"
-    unchanged_reason = "has no possessive with an article"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):

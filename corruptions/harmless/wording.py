@@ -1,7 +1,5 @@
 """Harmless wording and writing: synonyms, spellings, frames, another reference, case, marks."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, Literal
 
@@ -65,12 +63,13 @@ class Harmless:
     expected: ClassVar[Literal["lower", "same"]] = "same"
 
 
-class Synonym(Harmless, LanguageCorruption):
+class Synonym(
+    Harmless,
+    LanguageCorruption,
+    title="Synonym",
+    unchanged_reason="has no word with a safe synonym",
+):
     """A word is replaced by one that captions use for the same: couch, sofa; large, big."""
-
-    name = "synonym"
-    title = "Synonym"
-    unchanged_reason = "has no word with a safe synonym"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i in range(len(caption)):
@@ -108,23 +107,25 @@ _SPELLINGS = pairs(
 _SPELLINGS |= {gb: us for us, gb in _SPELLINGS.items()}
 
 
-class BritishSpelling(Harmless, LanguageCorruption):
+class BritishSpelling(
+    Harmless,
+    LanguageCorruption,
+    title="British or American spelling",
+    unchanged_reason="has no word with two spellings",
+):
     """An American spelling becomes the British one, or back: gray, grey."""
-
-    name = "british_spelling"
-    title = "British or American spelling"
-    unchanged_reason = "has no word with two spellings"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return swapped_words(caption, _SPELLINGS)
 
 
-class NumberFormat(Harmless, LanguageCorruption):
+class NumberFormat(
+    Harmless,
+    LanguageCorruption,
+    title="Number in digits or letters",
+    unchanged_reason="has no number from two to twelve",
+):
     """A number is written in digits, or in letters: two, 2."""
-
-    name = "number_format"
-    title = "Number in digits or letters"
-    unchanged_reason = "has no number from two to twelve"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         digits = {str(n): NUMBER_WORDS[n - 1] for n in range(2, 13)}
@@ -136,12 +137,14 @@ class NumberFormat(Harmless, LanguageCorruption):
                 yield reword(i, i + 1, digits[word] if i else digits[word].capitalize())
 
 
-class ThereIsFrame(Harmless, LanguageCorruption):
+class ThereIsFrame(
+    Harmless,
+    LanguageCorruption,
+    name="there_is",
+    title="There is",
+    unchanged_reason="cannot follow there is",
+):
     """The caption becomes a sentence: "there is a man riding a horse"."""
-
-    name = "there_is"
-    title = "There is"
-    unchanged_reason = "cannot follow there is"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None
@@ -149,9 +152,10 @@ class ThereIsFrame(Harmless, LanguageCorruption):
             yield [(Rewording(0, 0, ("there", be.word)), *be.gone)]
 
 
-class _Prefix(Harmless, LanguageCorruption):
+class _Prefix(
+    Harmless, LanguageCorruption, unchanged_reason="is a sentence, or already mentions a picture"
+):
     prefix: ClassVar[str]
-    unchanged_reason = "is a sentence, or already mentions a picture"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None
@@ -160,28 +164,21 @@ class _Prefix(Harmless, LanguageCorruption):
             yield reword(0, 0, self.prefix)
 
 
-class PhotoPrefix(_Prefix):
+class PhotoPrefix(_Prefix, title="A photo of", prefix="a photo of"):
     """ "A photo of" is added in front."""
 
-    name = "photo_prefix"
-    title = "A photo of"
-    prefix = "a photo of"
 
-
-class Filler(_Prefix):
+class Filler(_Prefix, title="We see", prefix="we see"):
     """ "We see" is added in front."""
 
-    name = "filler"
-    title = "We see"
-    prefix = "we see"
 
-
-class DefiniteArticle(Harmless, LanguageCorruption):
+class DefiniteArticle(
+    Harmless,
+    LanguageCorruption,
+    title="A becomes the",
+    unchanged_reason='does not begin with "a" and a thing',
+):
     """The first "a" becomes "the": the things in a picture can be treated as known."""
-
-    name = "definite_article"
-    title = "A becomes the"
-    unchanged_reason = 'does not begin with "a" and a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -192,16 +189,12 @@ class DefiniteArticle(Harmless, LanguageCorruption):
             yield reword(0, 1, "the")
 
 
-class OwnReference(Harmless, KnowsImages):
+class OwnReference(Harmless, KnowsImages, title="Another caption of the image", experimental=True):
     """Another caption of the same image.
 
     Metrics compare with it: a metric that looks for copies scores it higher. Experimental: it is
     right, too, but in 8 of 36 captions read for the audit it said less than the first.
     """
-
-    name = "own_reference"
-    title = "Another caption of the image"
-    experimental = True
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         words = caption.text.lower().split()
@@ -223,21 +216,15 @@ def respelt(text: str, new: str, unchanged_reason: str) -> Corrupted:
     return Corrupted(new, True, edits, None, len(edits) / max(1, len(words(text.split()))))
 
 
-class LowerCase(Harmless, Corruption):
+class LowerCase(Harmless, Corruption, title="Small letters"):
     """Everything in small letters."""
-
-    name = "lower_case"
-    title = "Small letters"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return respelt(caption.text, caption.text.lower(), "has no capital")
 
 
-class FinalStop(Harmless, Corruption):
+class FinalStop(Harmless, Corruption, title="Final stop"):
     """The full stop at the end is removed, or added."""
-
-    name = "final_stop"
-    title = "Final stop"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         text = caption.text
@@ -249,11 +236,8 @@ class FinalStop(Harmless, Corruption):
         return respelt(text, new, "ends in another mark")
 
 
-class WhiteSpace(Harmless, Corruption):
+class WhiteSpace(Harmless, Corruption, title="White space"):
     """A blank between two words becomes two or three, or a tab."""
-
-    name = "white_space"
-    title = "White space"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()
@@ -274,12 +258,13 @@ _HYPHENED = word_set(
 )
 
 
-class Hyphen(Harmless, LanguageCorruption):
+class Hyphen(
+    Harmless,
+    LanguageCorruption,
+    title="Hyphen",
+    unchanged_reason="has no word that is written with and without a hyphen",
+):
     """A hyphen is added or removed: "double decker", "double-decker"."""
-
-    name = "hyphen"
-    title = "Hyphen"
-    unchanged_reason = "has no word that is written with and without a hyphen"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -290,11 +275,8 @@ class Hyphen(Harmless, LanguageCorruption):
                 yield reword(i, i + 2, joined)
 
 
-class TypographicQuotes(Harmless, Corruption):
+class TypographicQuotes(Harmless, Corruption, title="Typographic quotes"):
     """Straight quotation marks and apostrophes become typographic ones."""
-
-    name = "typographic_quotes"
-    title = "Typographic quotes"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         new = re.sub(r'(^|\s)"', r"\1“", caption.text).replace('"', "”")

@@ -1,11 +1,9 @@
 """The contract of a corruption that needs nothing but text: it lists places, one is chosen.
 
-To add one, copy a class of `content/attributes.py`: a `name`, a `title`, `unchanged_reason`
-(why a caption has no place for it) and `places`. Rewording, seeding, choosing and bookkeeping are
+To add one, copy a class of `content/attributes.py`: in its head a `title` and `unchanged_reason`
+(why a caption has no place for it), and `places`. Rewording, seeding, choosing and bookkeeping are
 here.
 """
-
-from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

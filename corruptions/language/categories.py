@@ -1,7 +1,5 @@
 """COCO's categories in captions: which nouns name them, and what to call them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

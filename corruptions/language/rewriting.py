@@ -1,7 +1,5 @@
 """Putting other words into a caption, with articles, capitals and punctuation left in order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

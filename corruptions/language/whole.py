@@ -3,8 +3,6 @@
 `Corpus` models all human captions of a file: similarity, a trigram model, frequent n-grams.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from metaeval.corruptions.base import Caption, Corrupted, Corruption, Severity
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.corruptions.graded.random import FromOtherImage
 from metaeval.corruptions.language.base import KnowsImages, rewritten_whole
 from metaeval.corruptions.language.categories import Known, mentions
@@ -110,16 +108,12 @@ _GENERIC = (
 )
 
 
-class _Whole(Corruption):
-    kind = "whole caption"
-    severity: Severity | None = "critical"
+class _Whole(Corruption, kind="whole caption", severity="critical"):
+    """Replaces the whole caption."""
 
 
-class Generic(_Whole):
+class Generic(_Whole, title="Generic caption"):
     """A caption that is true of every image and not specific to this one."""
-
-    name = "generic"
-    title = "Generic caption"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return rewritten_whole(
@@ -127,22 +121,15 @@ class Generic(_Whole):
         )
 
 
-class Empty(_Whole):
+class Empty(_Whole, title="Empty caption"):
     """No caption at all."""
-
-    name = "empty"
-    title = "Empty caption"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return rewritten_whole(caption.text, "", "is empty already")
 
 
-class ObjectList(_Whole):
+class ObjectList(_Whole, title="List of objects", severity="major"):
     """The nouns of the caption, one after another, without anything else."""
-
-    name = "object_list"
-    title = "List of objects"
-    severity = "major"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         parsed = parse(caption.text)
@@ -159,11 +146,8 @@ class ObjectList(_Whole):
         return rewritten_whole(caption.text, ", ".join(nouns), "is a list already")
 
 
-class ShuffledReferences(KnowsImages, _Whole):
+class ShuffledReferences(KnowsImages, _Whole, title="References' words shuffled"):
     """Words of all references and the caption in random order, as many as the caption has."""
-
-    name = "shuffled_references"
-    title = "References' words shuffled"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self.known(caption)
@@ -178,11 +162,8 @@ class ShuffledReferences(KnowsImages, _Whole):
         return rewritten_whole(caption.text, text, "has too few words")
 
 
-class JoinCaptions(FromOtherImage, _Whole):
+class JoinCaptions(FromOtherImage, _Whole, title="Another image's caption added"):
     """The caption, and another image's behind it."""
-
-    name = "join_captions"
-    title = "Another image's caption added"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         other = self._donated.get(caption.image_id, "")
@@ -212,16 +193,13 @@ class _FromCorpus(KnowsImages, _Whole):
         return self._corpus
 
 
-class SimilarImage(_FromCorpus):
+class SimilarImage(_FromCorpus, title="Most similar image's caption"):
     """The caption of the most similar other image that names a thing missing in this image.
 
     Similar by tf-idf over the words of all human captions of the file. Of COCO's categories, the
     other caption names at least one, and not people, that is neither annotated nor named in this
     image's captions: else it might be true here, too.
     """
-
-    name = "similar_image"
-    title = "Most similar image's caption"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self.known(caption)
@@ -233,14 +211,11 @@ class SimilarImage(_FromCorpus):
         )
 
 
-class Nonsense(_FromCorpus):
+class Nonsense(_FromCorpus, title="Fluent nonsense"):
     """A sentence that a trigram model of all human captions makes up: fluent, of no image.
 
     Probably not about this image: it shares at most one content word with its captions.
     """
-
-    name = "nonsense"
-    title = "Fluent nonsense"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self.known(caption)
@@ -257,11 +232,8 @@ class Nonsense(_FromCorpus):
         return len(content & known.words) < 2
 
 
-class FrequentNgrams(_FromCorpus):
+class FrequentNgrams(_FromCorpus, title="Frequent n-grams glued"):
     """Frequent four-grams of all human captions glued together, about as long as the caption."""
-
-    name = "frequent_ngrams"
-    title = "Frequent n-grams glued"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         grams: Sequence[str] = self.corpus.frequent

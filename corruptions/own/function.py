@@ -1,7 +1,5 @@
 """A function as a corruption: `corruption=callable corruption.function=module.name`; mixtures."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -24,7 +22,7 @@ from metaeval.runs.records import Edit
 from metaeval.runs.source import imported
 
 
-class FunctionCorruption(Corruption):
+class FunctionCorruption(Corruption, name="callable"):
     """What a function `f(caption, rng)` or `f(caption, rng, rate)` makes of a caption.
 
     It is given the text and the caption's own `numpy.random.Generator`, its only source of
@@ -42,8 +40,6 @@ class FunctionCorruption(Corruption):
     expected
         What it should do to a score: "lower" or "same".
     """
-
-    name = "callable"
 
     @checked
     def __init__(
@@ -110,8 +106,6 @@ class Mixture(Corruption):
         The share of words that those with a rate change, for the label.
     """
 
-    name = "mixture"
-
     def __init__(self, parts: Sequence[Corruption], rate: float | None = None) -> None:
         if len(parts) < 2:
             raise ConfigError("corruption.parts: a mixture is of two corruptions or more")
@@ -155,7 +149,7 @@ EXPECTED = ("lower", "same")
 _RESERVED = ("human",)  # the set of the uncorrupted captions
 
 
-class FileCorruption(Corruption):
+class FileCorruption(Corruption, name="file"):
     """One version of the captions, read from a file.
 
     Parameters
@@ -168,8 +162,6 @@ class FileCorruption(Corruption):
     expected
         What it should do to a score: "lower" or "same".
     """
-
-    name = "file"
 
     def __init__(self, title: str, captions: Mapping[str, str], expected: str = "lower") -> None:
         self.title = title  # type: ignore[misc]  # of this object: a file has several

@@ -1,11 +1,9 @@
 """The contract of a truth-aware corruption: it uses the truth, and records what it made false.
 
-To add one, copy `ReplaceAttribute` (`changes.py`): give it a `name`, a `title` and an `effect`,
-list in `places` where a caption can be changed, and say in `change` how. The harm follows from the
+To add one, copy `ReplaceAttribute` (`changes.py`): give its head a `title` and an `effect`, list
+in `places` where a caption can be changed, and say in `change` how. The harm follows from the
 statements that a change makes false or loses.
 """
-
-from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -170,7 +168,7 @@ class Harmed(Corrupted):
     added: int = 0
 
 
-class TruthCorruption(RepeatedCorruption):
+class TruthCorruption(RepeatedCorruption, needs=frozenset({"scene_graphs"})):
     """Changes a caption in one or more places so that it is false (or less) of its image.
 
     Parameters
@@ -179,7 +177,6 @@ class TruthCorruption(RepeatedCorruption):
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
 
-    needs = frozenset({"scene_graphs"})
     effect: ClassVar[Effect | None] = "contradiction"
 
     @abstractmethod

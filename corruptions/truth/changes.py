@@ -1,13 +1,10 @@
 """Corruptions that know the truth: what a caption of a scene states is replaced, added or lost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.content.attributes import COLOURS
 from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.corruptions.truth.base import (
@@ -31,18 +28,13 @@ from metaeval.runs.records import MISSING_WORDS, WRONG_PLACES, WRONG_WORDS
 COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
 
 
-class ReplaceObject(TruthCorruption):
+class ReplaceObject(TruthCorruption, title="Replace object", severity="critical", flaw=WRONG_WORDS):
     """A noun is replaced by that of another category of the same supercategory.
 
     The new category is nowhere in the image. A man becomes a woman (a boy a girl, and back); a
     mixed group of people becomes a group of animals. Number and article stay right. False is what
     the thing is called; its attributes, its number and its relations are what they were.
     """
-
-    name = "replace_object"
-    title = "Replace object"
-    severity = "critical"
-    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return facts.of("noun")
@@ -67,17 +59,14 @@ OPPOSITES = {"large": "small", "small": "large", "old": "young", "young": "old"}
 MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "ceramic")
 
 
-class ReplaceAttribute(TruthCorruption):
+class ReplaceAttribute(
+    TruthCorruption, title="Replace attribute", severity="major", flaw=WRONG_WORDS
+):
     """A colour, size, material or age is replaced by another that is false of the thing.
 
     No colour takes the place of one that people confuse with it (tan and brown, gray and silver).
     False is the one attribute.
     """
-
-    name = "replace_attribute"
-    title = "Replace attribute"
-    severity = "major"
-    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return facts.of("attribute")
@@ -106,7 +95,7 @@ def false_values(facts: CaptionFacts, thing: Referent, attribute: str) -> list[s
     return usual or [c for c in COLOURS if c not in confused]
 
 
-class ReplaceCount(TruthCorruption):
+class ReplaceCount(TruthCorruption, title="Replace count", severity="major", flaw=WRONG_WORDS):
     """A number or article is replaced by a greater number; nouns and verbs follow it.
 
     Never to a smaller one: where three dogs are, "two dogs" is true as well, read as "at least
@@ -114,11 +103,6 @@ class ReplaceCount(TruthCorruption):
     stands). False is the one number. Captions whose single thing is taken up again by "it" keep
     theirs.
     """
-
-    name = "replace_count"
-    title = "Replace count"
-    severity = "major"
-    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [
@@ -181,17 +165,14 @@ CONTRARIES = (
 )
 
 
-class ReplaceRelation(TruthCorruption):
+class ReplaceRelation(
+    TruthCorruption, title="Replace relation", severity="major", flaw=WRONG_WORDS
+):
     """Verb and preposition are replaced by another relation that cannot hold between the two.
 
     The grammatical form stays: participle, finite verb in its number, or bare preposition. False is
     the one relation.
     """
-
-    name = "replace_relation"
-    title = "Replace relation"
-    severity = "major"
-    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [m for m in facts.of("relation") if m.value != "inverse"]
@@ -217,17 +198,13 @@ class ReplaceRelation(TruthCorruption):
 WAYS = ("with {} nearby", "with {} to the side", "next to {}", "with {} close by")
 
 
-class AddObject(TruthCorruption):
+class AddObject(TruthCorruption, title="Add object", severity="critical", flaw=WRONG_WORDS):
     """The caption names one more thing, of a category that the image does not show.
 
     It is of a supercategory that the image does show, so that it could well be there. One false
     statement is added; the others stay true.
     """
 
-    name = "add_object"
-    title = "Add object"
-    severity = "critical"
-    flaw = WRONG_WORDS
     effect: ClassVar[Effect | None] = "hallucination"
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
@@ -250,7 +227,7 @@ SYMMETRIC = ("with", "next to", "beside", "by", "near", "alongside", "close to",
 FACING = ("facing", "faces", "face")
 
 
-class SwapArguments(TruthCorruption):
+class SwapArguments(TruthCorruption, title="Swap arguments", severity="critical"):
     """Subject and object of a relation change places, each with its article and adjectives.
 
     A swap that stays true is left alone, by the caption's own words and not by the predicate behind
@@ -259,9 +236,6 @@ class SwapArguments(TruthCorruption):
     The verb follows its new subject. Only this relation becomes false.
     """
 
-    name = "swap_arguments"
-    title = "Swap arguments"
-    severity: Severity | None = "critical"
     flaw: ClassVar[str | None] = WRONG_PLACES
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
@@ -338,7 +312,7 @@ def _listed(tokens: Sequence[str], phrase: Mark) -> bool:
 PLACED = ("located", "situated")  # participles for which the relation is symmetric
 
 
-class SwapSymmetric(SwapArguments):
+class SwapSymmetric(SwapArguments, title="Swap symmetric", severity="none"):
     """Subject and object of a relation that holds both ways change places.
 
     Only where the relation is symmetric: a bare preposition ("with", "next to", "near"), or
@@ -346,9 +320,6 @@ class SwapSymmetric(SwapArguments):
     bench does not sit. Nothing becomes false.
     """
 
-    name = "swap_symmetric"
-    title = "Swap symmetric"
-    severity = "none"
     expected: ClassVar[Literal["lower", "same"]] = "same"
     effect: ClassVar[Effect | None] = None
     flaw: ClassVar[str | None] = None
@@ -369,17 +340,15 @@ class SwapSymmetric(SwapArguments):
 ALIVE = ("person", "animal")
 
 
-class DropSalient(TruthCorruption):
+class DropSalient(
+    TruthCorruption, title="Drop salient object", severity="major", flaw=MISSING_WORDS
+):
     """The most salient thing that the caption names is left out; what remains is true.
 
     Salient is what covers most of the image, people and animals counting double. Captions that
     name nothing else keep it, and so do those whose sentence would break.
     """
 
-    name = "drop_salient"
-    title = "Drop salient object"
-    severity = "major"
-    flaw = MISSING_WORDS
     effect: ClassVar[Effect | None] = "omission"
 
     def __init__(self) -> None:

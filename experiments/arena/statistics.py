@@ -1,9 +1,7 @@
 """How often metrics prefer the winner of a battle: the result of `experiment=arena`."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, compress
 from typing import Any, NamedTuple
@@ -26,11 +24,12 @@ from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.means import Mask, Units, too_few_draws
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, interval_estimate
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import compare
 
@@ -38,6 +37,15 @@ ALL = "all battles"  # as a group
 PEOPLE = "people"
 NOTICED_REPLICATES = 500
 FURTHER = "Further statistics"
+NOTES = (
+    "A tie of the metric, or a battle without a winner, {tie}.",
+    "Equal length: battles of captions that differ by at most {tolerance:g} words. Decided: "
+    "battles that are not ties. Δ at 75 %: the difference of scores that wins 75 % of the battles; "
+    "a dash: never.",
+    "{bare:,} battles have no references.",
+    "People: how often two ratings of one battle agree ({n_people:,} pairs of ratings).",
+    "Systems are not ranked: {unranked}.",
+)
 
 SYSTEMS = "systems"  # the extra with the words of their captions
 AGREEMENT = Measure("agreement", "Agreement", unit="share")
@@ -203,7 +211,16 @@ def statistics(
             Extra.of("strengths", "Strengths of systems by metric", strengths, kind="data"),
             disagreements(battles, scores, list(columns.values()), preferred),
         ),
-        notes=tuple(_notes(arena, people, unranked)),
+        notes=tuple(
+            told(
+                NOTES,
+                tie="counts one half" if settings.ties == "half" else "counts as wrong",
+                tolerance=settings.length_tolerance,
+                bare=sum(not references for references in arena.battles.references) or None,
+                n_people=people and people.n,
+                unranked=unranked,
+            )
+        ),
         caveat=too_few_draws(len(ranked), settings.permutations, settings.alpha),
     )
 
@@ -211,23 +228,6 @@ def statistics(
 def _of_group(group: str) -> Measure:
     """The agreement over all battles, or in a category."""
     return AGREEMENT if group == ALL else Measure(f"agreement_{group}", group, unit="share")
-
-
-def _notes(arena: BattleArrays, people: Estimate | None, unranked: str | None) -> Iterator[str]:
-    settings = arena.settings
-    count = "counts one half" if settings.ties == "half" else "counts as wrong"
-    yield f"A tie of the metric, or a battle without a winner, {count}."
-    yield (
-        f"Equal length: battles of captions that differ by at most {settings.length_tolerance:g} "
-        "words. Decided: battles that are not ties. Δ at 75 %: the difference of scores that wins "
-        "75 % of the battles; a dash: never."
-    )
-    if bare := sum(not references for references in arena.battles.references):
-        yield f"{bare:,} battles have no references."
-    if people is not None:
-        yield f"People: how often two ratings of one battle agree ({people.n:,} pairs of ratings)."
-    if unranked is not None:
-        yield f"Systems are not ranked: {unranked}."
 
 
 def winners(battles: ForcedChoice, gaps: Mapping[str, Floats], by: str) -> Floats:
@@ -450,12 +450,13 @@ def rank_agreement(
         (values.kendall_tau_b, resampled.kendall_tau_b),
         (values.accuracy, resampled.accuracy),
     )
-    estimates = {}
-    for measure, (value, replicates) in zip(OF_SYSTEMS, pairs, strict=True):
-        estimate = Estimate.of(
-            interval_estimate(float(value[0]), replicates, arena.settings.confidence, made.n_images)
+    confidence = arena.settings.confidence
+    estimates = {
+        measure.key: Estimate.resampled(
+            float(value[0]), replicates, confidence, made.n_images, made.n_battles
         )
-        estimates[measure.key] = estimate.model_copy(update={"n": made.n_battles})
+        for measure, (value, replicates) in zip(OF_SYSTEMS, pairs, strict=True)
+    }
     return estimates, dict(zip(made.systems, made.strength.tolist(), strict=True))
 
 

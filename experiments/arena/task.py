@@ -4,22 +4,15 @@ Which of two captions of an image is better? How often does a metric prefer the 
 rank the systems that wrote the captions as the winners do? See docs/arena.md.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
 from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.arena.statistics import ArenaSettings, statistics, winners
 from metaeval.experiments.forced_choice.statistics import ChoiceScores, pair_columns
 from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
-from metaeval.experiments.judgments.sample import write_table
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.options import Draws, NotNegative, OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -28,7 +21,17 @@ from metaeval.runs import files
 STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has one a replicate
 
 
-class Arena(ChoiceExperiment):
+class Arena(
+    ChoiceExperiment,
+    name="arena",
+    title="Metrics as judges of battles",
+    question="Which metric prefers the winner, and ranks the systems as the winners do?",
+    data=ForcedChoice,
+    needs=(
+        "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, pascal50s "
+        "or audiocaps_eval"
+    ),
+):
     """How often every metric prefers the winner of a battle, and how it ranks the systems.
 
     Parameters
@@ -43,10 +46,6 @@ class Arena(ChoiceExperiment):
         Captions whose lengths differ by at most this number of words are equally long.
     """
 
-    name = "arena"
-    title = "Metrics as judges of battles"
-    question = "Which metric prefers the winner, and ranks the systems as the winners do?"
-
     @checked
     def __init__(
         self,
@@ -59,12 +58,7 @@ class Arena(ChoiceExperiment):
         self.length_tolerance = float(length_tolerance)
 
     def load(self, config: DictConfig) -> ForcedChoice:
-        battles = load_dataset(config)
-        if not isinstance(battles, ForcedChoice):
-            raise ConfigError(
-                "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, "
-                "pascal50s or audiocaps_eval"
-            )
+        battles: ForcedChoice = super().load(config)
         if len(battles.n_references) > 1:
             raise ConfigError(
                 "experiment=arena needs one number of references; write dataset.n_references=5"
@@ -90,7 +84,7 @@ class Arena(ChoiceExperiment):
             if data.systems:
                 for side, name in enumerate(("first_system", "second_system")):
                     columns[name] = pa.array([pair[side] for pair in data.systems], pa.string())
-        write_table(record.out / files.JUDGMENTS, pa.table(columns))
+        files.write_arrow(record.out / files.JUDGMENTS, pa.table(columns))
         counts = sorted({len(r) for r in data.references})
         record.update(dataset=pairs_info(data, counts))
 
@@ -110,6 +104,3 @@ class Arena(ChoiceExperiment):
             length_tolerance=self.length_tolerance,
         )
         return statistics(data, scores, record.config, settings)
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)

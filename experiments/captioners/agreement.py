@@ -14,12 +14,13 @@ from scipy.stats import rankdata
 from metaeval.experiments.captioners.systems import ScoredSystems, best_first, by_image_and_set
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra
+from metaeval.results.notes import told
 from metaeval.results.sentences import names
 from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
 from metaeval.stats.ordering.graded import graded_statistics
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 
 Row = dict[str, Any]
@@ -36,6 +37,14 @@ class SentenceScores(NamedTuple):
     def upward(self) -> Floats:
         """The values, more being better."""
         return _upward(self.column, self.values)
+
+
+AGREEMENT = "Agreement of metrics on {}: Kendall's τ-b"
+LEVELS = {
+    "within-image": "captions of one image",
+    "systems": "the order of systems",
+    "captions": "the order of all captions",
+}
 
 
 def agreement_matrices(
@@ -57,35 +66,23 @@ def agreement_matrices(
     within = answers(np.array([score.upward for score in sentences]))
     n_images = counts.shape[1]
 
-    def matrix(
-        level: str, on: str, names: Sequence[str], tau: Floats, replicates: Floats | None
-    ) -> Extra:
+    def matrix(level: str, names: Sequence[str], tau: Floats, replicates: Floats | None) -> Extra:
         records = []
         for i, name in enumerate(names):
             record: Row = {"metric": name}
             for j, other in enumerate(names):
-                low, high = None, None
-                if replicates is not None:
-                    low, high = percentile_interval(replicates[i, j], confidence, n_images)
-                record[other] = Estimate(value=tau[i, j], low=low, high=high)
+                drawn = [] if replicates is None else replicates[i, j]
+                record[other] = Estimate.resampled(tau[i, j], drawn, confidence, n_images)
             records.append(record)
-        title = f"Agreement of metrics on {on}: Kendall's τ-b"
-        return Extra.of(
-            f"agreement-{level}", title, records, kind="matrix", folded=level != "within-image"
-        )
+        title, folded = AGREEMENT.format(LEVELS[level]), level != "within-image"
+        return Extra.of(f"agreement-{level}", title, records, kind="matrix", folded=folded)
 
     whole, names = [s.column.name for s in systems], [s.column.name for s in sentences]
     every = kendall_matrix([score.upward for score in sentences])
     return [
-        matrix(
-            "within-image",
-            "captions of one image",
-            names,
-            within.tau(),
-            within.tau_resampled(counts),
-        ),
-        matrix("systems", "the order of systems", whole, points, drawn),
-        matrix("captions", "the order of all captions", names, every, None),
+        matrix("within-image", names, within.tau(), within.tau_resampled(counts)),
+        matrix("systems", whole, points, drawn),
+        matrix("captions", names, every, None),
     ]
 
 
@@ -189,6 +186,16 @@ def _upward(column: ScoreColumn, values: Floats) -> Floats:
 
 EDGES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
 FEWEST = 20  # captions of a system in a bin
+BY_LENGTH = (
+    "Mean scores by the length of captions, as a share of the references' length "
+    f"(bins with fewer than {FEWEST} captions have none)"
+)
+CAVEATS = (
+    "Every length bin has fewer than {few} captions of a system: scores cannot be separated from "
+    "length.",
+    "In no length bin of the other systems: {apart}; scores cannot be separated from length there.",
+    "With length held fixed, the order of systems changes by {changed}.",
+)
 
 
 class LengthAnalysis(NamedTuple):
@@ -282,10 +289,6 @@ def length_analysis(
             order = best_first(np.array(controlled), higher)
             if column.name in headlines and order != best_first(np.array(plain), higher):
                 changed.append(column.name)
-    title = (
-        "Mean scores by the length of captions, as a share of the references' length "
-        f"(bins with fewer than {FEWEST} captions have none)"
-    )
     return LengthAnalysis(
         systems={
             name: {
@@ -296,7 +299,7 @@ def length_analysis(
             }
             for name, r in rows.items()
         },
-        by_bin=Extra.of("length", title, records, folded=True),
+        by_bin=Extra.of("length", BY_LENGTH, records, folded=True),
         changed=tuple(changed),
         caveat=_caveat(counts, ratios, comparable, changed),
     )
@@ -339,23 +342,17 @@ def _caveat(
     changed: Sequence[str],
 ) -> str:
     """What a reader should not take for a difference of systems; empty where there is nothing."""
-    if len(counts) > 1 and all(max(n, default=0) < FEWEST for n in counts.values()):
-        return (
-            f"Every length bin has fewer than {FEWEST} captions of a system: scores cannot be "
-            "separated from length."
-        )
+    few = len(counts) > 1 and all(max(n, default=0) < FEWEST for n in counts.values())
     apart = [name for name in counts if name not in comparable and not np.isnan(ratios[name])]
-    if apart:
-        lengths = names(
+    caveats = told(
+        CAVEATS,
+        few=FEWEST if few else None,
+        apart=names(
             [f"{name} ({ratios[name]:.1f} times the references' length)" for name in apart]
-        )
-        return (
-            f"In no length bin of the other systems: {lengths}; scores cannot be separated from "
-            "length there."
-        )
-    if changed:
-        return f"With length held fixed, the order of systems changes by {names(changed)}."
-    return ""
+        ),
+        changed=names(changed),
+    )
+    return next(caveats, "")
 
 
 def _spearman(x: Floats, y: Floats) -> float:

@@ -17,15 +17,14 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
-from metaeval.results.comparison import Comparison, Comparisons
+from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import SystemRanking
 from metaeval.runs.records import IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
-    compare,
     resampled_difference,
     smallest_p,
 )
@@ -119,24 +118,35 @@ class Settings:
     seed: int
     baseline: str | None = None
 
+    def estimates(
+        self, order: Sequence[int], points: Floats, drawn: Floats, n: Sequence[int]
+    ) -> dict[str, Estimate]:
+        """The scores of systems with their intervals, those in `order` first."""
+        others = [s for s in range(len(self.systems)) if s not in order]
+        return {
+            self.systems[s]: Estimate.resampled(
+                points[s], drawn[s], self.confidence, int(n[s]), int(n[s])
+            )
+            for s in [*order, *others]
+        }
+
     def comparisons(
         self, measure: str, tests: Mapping[tuple[str, str], PairTest]
     ) -> dict[str, Any]:
         """The fields of `SystemRanking` for these tests; those against the baseline are a family of
         their own."""
 
-        def corrected(chosen: Mapping[tuple[str, str], PairTest], family: str) -> Comparisons:
-            alpha = 1 - self.confidence
-            made = compare(chosen, family, alpha=alpha)
-            pairs = tuple(Comparison.of(each, measure) for each in made)
-            return Comparisons(measure=measure, alpha=alpha, pairs=pairs)
-
-        fields: dict[str, Any] = {"comparisons": corrected(tests, "pairs of systems")}
-        if self.baseline is not None:
-            chosen = {pair: test for pair, test in tests.items() if self.baseline in pair}
-            fields["baseline"] = self.baseline
-            fields["against_baseline"] = corrected(chosen, "systems against the baseline")
-        return fields
+        alpha = 1 - self.confidence
+        every = Comparisons.tested(tests, measure, "pairs of systems", alpha)
+        if self.baseline is None:
+            return {"comparisons": every}
+        chosen = {pair: test for pair, test in tests.items() if self.baseline in pair}
+        family = "systems against the baseline"
+        return {
+            "comparisons": every,
+            "baseline": self.baseline,
+            "against_baseline": Comparisons.tested(chosen, measure, family, alpha),
+        }
 
 
 def scored_systems(
@@ -185,11 +195,7 @@ def _of_parts(
     for c, (column, order) in enumerate(zip(columns, orders, strict=True)):
         name = column.name if family.corpus is None else f"{column.name} ({aggregate})"
         there = ~np.isnan(parts[:, :, c if aggregate == MEAN else 0])
-        estimates = {}
-        for s in [*order, *(s for s in names if s not in order)]:
-            n = int(there[:, s].sum())
-            low, high = percentile_interval(drawn[s, c], settings.confidence, n)
-            estimates[systems[s]] = Estimate(value=points[c, s], low=low, high=high, n=n)
+        estimates = settings.estimates(order, points[c], drawn[:, c], there.sum(axis=0))
         of_pairs = {
             (systems[a], systems[b]): differences[a, b][c] for a, b in combinations(order, 2)
         }
@@ -230,10 +236,7 @@ def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRank
     drawn = _mean_ranks([(s.drawn, s.column) for s in scores])
     order = best_first(points, higher=False)
     systems, n = settings.systems, settings.counts.shape[1]
-    estimates = {}
-    for s in [*order, *(s for s in range(len(systems)) if s not in order)]:
-        low, high = percentile_interval(drawn[s], settings.confidence, n)
-        estimates[systems[s]] = Estimate(value=points[s], low=low, high=high, n=n)
+    estimates = settings.estimates(order, points, drawn, [n] * len(systems))
     tests = {
         (systems[a], systems[b]): resampled_difference(
             points[a],

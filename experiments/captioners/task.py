@@ -5,8 +5,6 @@ is best by which metric, how certain that is, how machines compare with people, 
 contradict each other. See docs/captioners.md for what each number means.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +41,6 @@ from metaeval.experiments.captioners.systems import (
     scored_systems,
     with_all_references,
 )
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -68,6 +65,11 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 MEAN_RANK = "mean rank"
 MEAN_TAU_B = Measure("mean_tau_b", "mean τ-b with the other metrics, over systems")
+MISSING = (
+    "{system} has no caption of {n_missing:,} images; comparisons use the images that both systems "
+    "have."
+)
+NO_SCORE = "{}: {:,} of {:,} captions have no score."
 log = logging.getLogger(__name__)
 
 
@@ -79,6 +81,13 @@ class CaptionerData:
     everyone: CaptionDataset
     systems: tuple[SystemCaptions, ...]
 
+    def references(self, what: str = "") -> str:
+        """How many references captions of systems have, and those against Human."""
+        every, others = (
+            " to ".join(map(str, reference_counts(d))) for d in (self.everyone, self.dataset)
+        )
+        return f"{every}{what} ({others} against Human)"
+
 
 @dataclass(frozen=True, slots=True)
 class CaptionerScores:
@@ -88,7 +97,12 @@ class CaptionerScores:
     against_human: list[SystemScores]
 
 
-class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
+class Captioners(
+    MetricExperiment[CaptionerData, CaptionerScores],
+    name="captioners",
+    title="Captioners",
+    question="Which captioner is best, and do the metrics agree on it?",
+):
     """Systems against each other with all references, and against Human with the others.
 
     Parameters
@@ -101,10 +115,6 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
         What the systems' files call `image_id` and `caption`, as in
         `metaeval.data.judgments.table.load_table`.
     """
-
-    name = "captioners"
-    title = "Captioners"
-    question = "Which captioner is best, and do the metrics agree on it?"
 
     @checked
     def __init__(
@@ -147,12 +157,9 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     def describe(self, data: CaptionerData) -> str:
         """The run in a line, and a line for each system with missing images."""
         dataset = data.dataset
-        every, others = (
-            " to ".join(map(str, reference_counts(d))) for d in (data.everyone, dataset)
-        )
         text = (
             f"{dataset.name}: {len(dataset):,} images, {len(data.systems)} systems, "
-            f"{every} references each ({others} against Human)"
+            f"{data.references(' references each')}"
         )
         if dataset.fallback:
             text += f" ({dataset.fallback})"
@@ -270,9 +277,6 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
             for system in data.systems
         ]
         defined = by_image["disagreement"].dropna()
-        every, others = (
-            " to ".join(map(str, reference_counts(d))) for d in (data.everyone, data.dataset)
-        )
         return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
@@ -280,7 +284,7 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
                 "Images": len(images),
                 "Systems": len(names),
                 "Captions": len(machines),
-                "References": f"{every} ({others} against Human)",
+                "References": data.references(),
             },
             settings={
                 "seed": stats.seed,
@@ -323,9 +327,6 @@ class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
             notes=tuple(_notes(of_systems, ranked)),
             caveat=length.caveat,
         )
-
-    def printout(self, result: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(result, file)
 
 
 def _rankings(
@@ -422,16 +423,12 @@ def _notes(systems: Sequence[Row], ranked: Sequence[ScoredSystems]) -> Iterator[
     """Missing captions and missing scores."""
     for row in systems:
         if row["n_missing"]:
-            yield (
-                f"{row['system']} has no caption of {row['n_missing']:,} images; comparisons use "
-                "the images that both systems have."
-            )
+            yield MISSING.format(**row)
     for score in ranked:
         assert score.scored.scores is not None
         missing = int(np.isnan(score.scored.scores[:, score.place]).sum())
         if missing and score.aggregate == MEAN and score.column.part_of is None:
-            n = len(score.scored.scores)
-            yield f"{score.column.name}: {missing:,} of {n:,} captions have no score."
+            yield NO_SCORE.format(score.column.name, missing, len(score.scored.scores))
 
 
 def _results_files(config: DictConfig) -> dict[str, Path]:

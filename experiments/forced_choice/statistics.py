@@ -1,7 +1,5 @@
 """How often metrics choose as people do: the statistics of a forced choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -14,7 +12,7 @@ from omegaconf import DictConfig
 
 from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, VOTES, ForcedChoice, ScoringTable
 from metaeval.experiments.base import ToScore
-from metaeval.experiments.judgments.sample import write_score_columns, write_table
+from metaeval.experiments.judgments.sample import write_score_columns
 from metaeval.experiments.means import GroupMeans, Mask, Units, merged, too_few_draws
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
@@ -22,6 +20,7 @@ from metaeval.papers.expected import cells_of, item_of
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, ScoreColumn
@@ -172,7 +171,7 @@ def choice_outcomes(difference: Floats, people: Floats, ties: str = "half") -> F
 
 def write_pairs(out: Path, pairs: ForcedChoice) -> None:
     """Write judgments.parquet: pair (its number), image_id, category, both captions and votes."""
-    write_table(out / files.JUDGMENTS, pa.table(pair_columns(pairs)))
+    files.write_arrow(out / files.JUDGMENTS, pa.table(pair_columns(pairs)))
 
 
 def pair_columns(pairs: ForcedChoice) -> dict[str, pa.Array]:
@@ -199,6 +198,11 @@ _PASCAL50S: Mapping[str, tuple[str, str, str]] = {
     "direct": (FAIER, "wang2021faier", "pascal50s"),
     "consensus": (VIFIDEL, "madhyastha2019vifidel", "tables5-6"),
 }
+NOTES = (
+    "Labels: {labels}.",
+    "Equal scores, and people who are divided, {equal}.",
+    "The mean is over the {average}.",
+)
 _FIVE = 5  # references of all of them
 _AUDIOCAPS_PAIRS = 1483
 
@@ -296,11 +300,13 @@ def statistics(
             *_label_agreement(pairs),
             disagreements(pairs, scores, list(columns.values()), preferred),
         ),
-        notes=(
-            f"Labels: {LABELS[pairs.labels]}.",
-            "Equal scores, and people who are divided, "
-            + ("count one half." if pairs.ties == "half" else "are wrong."),
-            f"The mean is over the {pairs.average}.",
+        notes=tuple(
+            told(
+                NOTES,
+                labels=LABELS[pairs.labels],
+                equal="count one half" if pairs.ties == "half" else "are wrong",
+                average=pairs.average,
+            )
         ),
         caveat=too_few_draws(len(ranked), permutations, alpha),
     )

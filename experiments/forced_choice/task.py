@@ -4,17 +4,10 @@ People chose one of two captions of an image: how often does a metric choose as 
 docs/judgments.md.
 """
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
-from omegaconf import DictConfig
-
-from metaeval.config import load_dataset
 from metaeval.data.judgments.pascal50s import ForcedChoice
-from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.forced_choice.statistics import (
     ChoiceScores,
@@ -23,7 +16,6 @@ from metaeval.experiments.forced_choice.statistics import (
     statistics,
     write_pairs,
 )
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord, record_counts
 from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
@@ -59,7 +51,18 @@ def pairs_info(data: ForcedChoice, n_references: Sequence[int]) -> DatasetInfo:
     )
 
 
-class ForcedChoiceAgreement(ChoiceExperiment):
+class ForcedChoiceAgreement(
+    ChoiceExperiment,
+    name="forced_choice",
+    title="Metrics against people: one of two captions",
+    question="Which metric chooses between two captions as people do?",
+    data=ForcedChoice,
+    needs=(
+        "experiment=forced_choice needs pairs of captions of which people preferred one: "
+        "dataset=pascal50s or audiocaps_eval; captions that people rated are for "
+        "experiment=judgments"
+    ),
+):
     """How often every metric prefers the caption that people prefer.
 
     Parameters
@@ -70,23 +73,9 @@ class ForcedChoiceAgreement(ChoiceExperiment):
         The level at which the printout and the report call a difference significant.
     """
 
-    name = "forced_choice"
-    title = "Metrics against people: one of two captions"
-    question = "Which metric chooses between two captions as people do?"
-
     @checked
     def __init__(self, permutations: Draws = 2000, alpha: OpenShare = 0.05) -> None:
         self.permutations, self.alpha = permutations, float(alpha)
-
-    def load(self, config: DictConfig) -> ForcedChoice:
-        pairs = load_dataset(config)
-        if not isinstance(pairs, ForcedChoice):
-            raise ConfigError(
-                "experiment=forced_choice needs pairs of captions of which people preferred one: "
-                "dataset=pascal50s or audiocaps_eval; captions that people rated are for "
-                "experiment=judgments"
-            )
-        return pairs
 
     def describe(self, data: ForcedChoice) -> str:
         *others, last = map(str, data.n_references)
@@ -110,6 +99,3 @@ class ForcedChoiceAgreement(ChoiceExperiment):
             self.passes(scores),
             record,
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)

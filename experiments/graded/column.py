@@ -4,8 +4,6 @@ They are most of the work of a repeated run: 13 to 19 s of a job of nine rates o
 (docs/sweeps.md). What is looked up equals what is computed, to the last bit.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -144,7 +142,7 @@ def column_statistics(
     least, clearest = extreme_steps(result, n_images, design.confidence)
     rows: dict[str, tuple[Row, ...]] = {
         "scores_by_set": tuple(_set_rows(graded)),
-        "steps": ({f"{s.lower} → {s.upper}": Estimate.of(s.auc) for s in graded.adjacent_auc},),
+        "steps": ({step.name: Estimate.of(step.auc) for step in graded.adjacent_auc},),
         "groups": tuple(selected(better[members]) for members in design.groups),
     }
     if not applied.all():

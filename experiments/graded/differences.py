@@ -1,7 +1,5 @@
 """Which metrics differ: from each other, from the best control, and from step to step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -219,7 +217,7 @@ def extreme_steps(
         for i, step in enumerate(steps):
             others = [sign[i, j] for j in range(len(steps)) if j != i]
             if others and all(s == direction for s in others):
-                return f"{step.lower} → {step.upper}"
+                return step.name
         return None
 
     return extreme(-1), extreme(1)

@@ -5,8 +5,6 @@ broke ties, not by its images. Published values are therefore compared by this s
 interval over images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

@@ -13,7 +13,6 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.experiments.base import Published
 from metaeval.experiments.graded.column import CachedColumnStatistics, Curve, Design, Row
 from metaeval.experiments.graded.differences import (
     POWER,
@@ -25,11 +24,14 @@ from metaeval.experiments.graded.differences import (
 from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
+from metaeval.results.notes import told
+from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import (
     APPLIED,
     CAPTION,
     HARM,
+    HUMAN,
     IMAGE_ID,
     LEVEL,
     METRIC,
@@ -53,6 +55,21 @@ _NEEDED = (  # of the captions
 )
 FEWEST = 3  # rates that make a dose-response curve
 SATURATED = 0.995  # ρ within an image, above which little room is left for a better metric
+NOTES = (
+    "Unchanged captions, which equal the original: {unchanged}.",
+    "With one corruption seed only (corruption.reseeded): {once}.",
+    "Another model than the paper's, so not compared: {others}.",
+)
+NOTHING_CHANGED = (
+    "No corruption changed a caption: all versions of an image are the same, and these numbers say "
+    "nothing about the metrics."
+)
+CAVEATS = (
+    "Versions as good as the original, whose scores should stay: {same}.",
+    "{saturated} of {ranked} metrics order nearly every version of an image (ρ within ≥ {rho}), "
+    "which leaves little room between them: use lower rates (corruption.rates=[0.05,0.1]) or a "
+    "subtler corruption.",
+)
 TITLES = {
     "scores_by_set": "Scores of each version",
     "steps": "AUC of each step from a version to the next better one; 0.5 is chance",
@@ -103,7 +120,7 @@ def statistics(
     experiment: str = "graded",
     floor: bool = False,
     store: Store | None = None,
-    published: Published | None = None,
+    published: PublishedInfo | None = None,
 ) -> MeasuredResult:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
@@ -172,10 +189,10 @@ def statistics(
     controls = {c.column.name: c.column.control for c in compared}
     for row in rows.get("dose_points", []):
         row["control"] = controls[row["metric"]]
-    printed, other_models = _published(metrics, published)
+    printed, others = _published(metrics, published)
     for row in rows.get("seeds", []):
         value = printed.get(row["metric"])
-        if published is not None and published.why_not is None and value is not None:
+        if published is not None and published.comparable and value is not None:
             row["published"], row["published_sd"] = value, paper_distance(row, value)
     return MeasuredResult(
         experiment=experiment,
@@ -220,7 +237,14 @@ def statistics(
             ),
             _worst_images(worst),
         ),
-        notes=(*_unchanged(sets), *_one_seed(metrics, rows), *other_models),
+        notes=tuple(
+            told(
+                NOTES,
+                unchanged=", ".join(_unchanged(sets)),
+                once=", ".join(_of_one_seed(metrics, rows)),
+                others=", ".join(others),
+            )
+        ),
         caveat=_caveat(metrics, sets),
     )
 
@@ -247,9 +271,9 @@ def _worst_images(worst: Mapping[str, Sequence[Any]]) -> Extra:
 
 
 def _published(
-    metrics: Sequence[MetricResult], published: Published | None
+    metrics: Sequence[MetricResult], published: PublishedInfo | None
 ) -> tuple[dict[str, float], list[str]]:
-    """Metric → published value of the same model; and a note on those of other models."""
+    """Metric → published value of the same model; and the metrics with one of another model."""
     values: dict[str, float] = {}
     others = []
     for metric in metrics:
@@ -260,46 +284,42 @@ def _published(
             values[metric.name] = paper.value
         elif paper:
             others.append(f"{metric.name} (published {paper.value:.3f})")
-    text = f"Another model than the paper's, so not compared: {', '.join(others)}."
-    return values, [text] if others else []
+    return values, others
 
 
 def _unchanged(sets: Sequence[CaptionSet]) -> list[str]:
-    """A note on captions that a corruption could not change."""
-    parts = [f"{100 * s.n_unapplied / s.n:.1f}% of {s.name}" for s in sets if s.n_unapplied]
-    parts = [part for part in parts if not part.endswith(" of Human")]
-    return [f"Unchanged captions, which equal the original: {', '.join(parts)}."] if parts else []
+    """The shares of the captions that a corruption could not change."""
+    return [
+        f"{100 * s.n_unapplied / s.n:.1f}% of {s.name}"
+        for s in sets
+        if s.n_unapplied and s.name != HUMAN
+    ]
 
 
-def _one_seed(
+def _of_one_seed(
     metrics: Sequence[MetricResult], rows: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[str]:
-    """A note on metrics without further corruption seeds, where others have some."""
+    """The metrics without further corruption seeds, where others have some."""
     several = {row["metric"] for row in rows.get("seeds", ())}
-    once = [m.name for m in metrics if m.ok and m.column.is_ranked and m.name not in several]
-    text = f"With one corruption seed only (corruption.reseeded): {', '.join(once)}."
-    return [text] if several and once else []
+    ranked = [m.name for m in metrics if m.ok and m.column.is_ranked]
+    return [name for name in ranked if several and name not in several]
 
 
 def _caveat(metrics: Sequence[MetricResult], sets: Sequence[CaptionSet]) -> str:
     """The one fact about the versions that would change a reader's decision."""
     *corrupted, _ = sets  # the last is the human caption
     if corrupted and not any(entry.n_applied for entry in corrupted):
-        return (
-            "No corruption changed a caption: all versions of an image are the same, and these "
-            "numbers say nothing about the metrics."
-        )
-    if same := [entry.name for entry in sets if entry.expected == "same"]:
-        return f"Versions as good as the original, whose scores should stay: {', '.join(same)}."
+        return NOTHING_CHANGED
     ranked = [m for m in metrics if m.ok and m.column.is_ranked]
-    saturated = [m.name for m in ranked if (m.numbers.value(MEASURES[1]) or 0.0) >= SATURATED]
-    if len(saturated) > 1:
-        return (
-            f"{len(saturated)} of {len(ranked)} metrics order nearly every version of an image (ρ "
-            f"within ≥ {SATURATED}), which leaves little room between them: use lower rates "
-            "(corruption.rates=[0.05,0.1]) or a subtler corruption."
-        )
-    return ""
+    saturated = sum((m.numbers.value(MEASURES[1]) or 0.0) >= SATURATED for m in ranked)
+    caveats = told(
+        CAVEATS,
+        same=", ".join(entry.name for entry in sets if entry.expected == "same"),
+        saturated=saturated if saturated > 1 else None,
+        ranked=len(ranked),
+        rho=SATURATED,
+    )
+    return next(caveats, "")
 
 
 def curve_of(sets: Sequence[CaptionSet], floor: bool) -> Curve | None:

@@ -9,13 +9,10 @@ Their tables are on MS-COCO val2017: 5,000 images, the first caption as Human, f
 run is comparable only with the same images, sets and rules.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +20,15 @@ import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import component, compose_config, load_dataset
+from metaeval.config import component, compose_config
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.own.function import Mixture
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, Published, ToScore
+from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count, versions
 from metaeval.experiments.graded.statistics import statistics
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -47,6 +43,7 @@ from metaeval.options import Rate, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, LEVEL, ScoreColumn
@@ -59,13 +56,31 @@ SOURCE = (
     "O. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal (2022): Are metrics measuring "
     "what they should? An evaluation of image captioning task metrics, arXiv:2207.01733"
 )
+WHY_NOT = (  # a run's numbers are not compared with the published ones
+    "the paper's captions are MS-COCO val2017's, this run's are from {dataset}",
+    "{note}",
+    "the paper uses all 5,000 images of val2017, this run {images:,}",
+    "the paper uses {references} references per image",
+    "this run differs from the paper in {differs}",
+)
+LEFT_OUT = "{:,} of {:,} images left out: a set of the corruption has no caption of them ({})."
 PAPER = "gonzalez2022metrics"
 REPLACE = values_of(PAPER, "replace")
 SHUFFLE = values_of(PAPER, "shuffle")
 CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 
 
-class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
+class Graded(
+    MetricExperiment[CaptionDataset, list[MetricScores]],
+    name="graded",
+    title="Graded corruption",
+    question="Does a metric score a caption lower the more of it is corrupted?",
+    data=CaptionDataset,
+    needs=(
+        "this dataset has no captions to corrupt; use experiment=judgments for captions that "
+        "people judged, experiment=pairs for true and false ones"
+    ),
+):
     """Human captions, and the configured corruption at one level per rate.
 
     Parameters
@@ -74,10 +89,6 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         Put another image's caption ("Random") below the strongest corruption.
     """
 
-    name = "graded"
-    title = "Graded corruption"
-    question = "Does a metric score a caption lower the more of it is corrupted?"
-
     def __init__(self, floor: bool = False) -> None:
         self.floor = floor
 
@@ -85,7 +96,7 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         """The corruptions of the run, worst first."""
         return [*([Random()] if self.floor else []), *configured(config.get("corruption"))]
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         """The published values, if there are any for this experiment."""
         return None
 
@@ -94,13 +105,7 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         rescorable({}, config)
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError(
-                "this dataset has no captions to corrupt; use experiment=judgments for captions "
-                "that people judged, experiment=pairs for true and false ones"
-            )
-        return self.corruptible(dataset, config)
+        return self.corruptible(super().load(config), config)
 
     def corruptible(self, dataset: CaptionDataset, config: DictConfig) -> CaptionDataset:
         """The images of which every corruption of the run has a caption; others are reported.
@@ -124,10 +129,7 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
             k for k, i in enumerate(dataset.image_ids) if all(c.has_caption(i) for c in corruptions)
         ]
         counts = ", ".join(f"{name}: {n:,}" for name, n in missing.items() if n)
-        note = (
-            f"{len(dataset) - len(kept):,} of {len(dataset):,} images left out: a set of the "
-            f"corruption has no caption of them ({counts})."
-        )
+        note = LEFT_OUT.format(len(dataset) - len(kept), len(dataset), counts)
         if not kept:
             raise ConfigError(f"corruption '{corruptions[0].name}' cannot run: {note}")
         log.warning("%s", note)
@@ -143,17 +145,10 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         facts: dict[str, Any] = {}
         for corruption in corruptions:
             facts.update(corruption.facts())
-        published = self.published(data, record.config)
         record.update(
             dataset=dataset_info(data),
             corruption=facts,
-            published=published
-            and PublishedInfo(
-                source=published.source,
-                comparable=published.why_not is None,
-                why_not=published.why_not,
-                rank_order_rho=published.rank_order_rho,
-            ),
+            published=self.published(data, record.config),
         )
 
     def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
@@ -176,9 +171,6 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
             table = score_seeds(data, corruptions, reseeded, record.config, count)
             files.write_table(record.out / files.SEED_SCORES, table)
         return results
-
-    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
 
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
@@ -214,40 +206,39 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
             for m in summary.metrics
         }
 
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
-
-class ReplaceExperiment(Graded):
-    """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
-
-    name = "replace"
-    title = "Replace: do metrics notice wrong words?"
-    question = (
+class ReplaceExperiment(
+    Graded,
+    name="replace",
+    title="Replace: do metrics notice wrong words?",
+    question=(
         "Human captions have a quarter and half of their words replaced by random words, and are "
         "swapped for another image's caption altogether. Which metrics rank the four versions "
         "Random < Replace 50% < Replace 25% < Human?"
-    )
+    ),
+):
+    """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
 
     def __init__(self, floor: bool = True) -> None:
         super().__init__(floor)
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         paper = {"rates": [0.25, 0.5], "distinct": False, "min_count": 4}
         return published_values(REPLACE, paper, dataset, config)
 
 
-class ShuffleExperiment(Graded):
-    """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
-
-    name = "shuffle"
-    title = "Shuffle: do metrics notice wrong word order?"
-    question = (
+class ShuffleExperiment(
+    Graded,
+    name="shuffle",
+    title="Shuffle: do metrics notice wrong word order?",
+    question=(
         "A quarter, half and all of a human caption's words change places; every word stays. Which "
         "metrics rank the four versions Shuffle 100% < Shuffle 50% < Shuffle 25% < Human?"
-    )
+    ),
+):
+    """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         paper = {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"}
         return published_values(SHUFFLE, paper, dataset, config)
 
@@ -257,27 +248,25 @@ def published_values(
     paper: Mapping[str, object],
     dataset: CaptionDataset,
     config: DictConfig,
-) -> Published:
+) -> PublishedInfo:
     """The published values, and why this run differs from the paper's protocol, if it does.
 
     `paper` is the corruption node (without `_target_`) that the paper used.
     """
     ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
     differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
-    why_not = None
-    if dataset.name != "coco_val2017":
-        why_not = f"the paper's captions are MS-COCO val2017's, this run's are from {dataset.name}"
-    elif note := next((note for note in dataset.notes if "not the captions" in note), None):
-        why_not = note.rstrip(".")
-    elif len(dataset) != 5000:
-        why_not = f"the paper uses all 5,000 images of val2017, this run {len(dataset):,}"
-    elif {len(refs) for refs in dataset.references} != {4}:
-        why_not = "the paper uses four references per image"
-    elif differs:
-        why_not = "this run differs from the paper in " + ", ".join(
-            f"corruption.{key}" for key in differs
-        )
-    return Published(SOURCE, values, why_not)
+    reasons = told(
+        WHY_NOT,
+        dataset=dataset.name if dataset.name != "coco_val2017" else None,
+        note=next((note.rstrip(".") for note in dataset.notes if "not the captions" in note), None),
+        images=len(dataset) if len(dataset) != 5000 else None,
+        references="four" if {len(refs) for refs in dataset.references} != {4} else None,
+        differs=", ".join(f"corruption.{key}" for key in differs),
+    )
+    why_not = next(reasons, None)
+    return PublishedInfo(
+        source=SOURCE, comparable=why_not is None, why_not=why_not, rank_order_rho=values
+    )
 
 
 def ceiling(captions: pd.DataFrame) -> MetricScores:

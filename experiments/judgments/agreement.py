@@ -1,7 +1,5 @@
 """One column against people: correlations over rows, accuracy within images, systems, parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -36,12 +34,7 @@ from metaeval.stats.ordering.tie_calibration import (
     tie_calibration,
 )
 from metaeval.stats.preference.difference import PreferenceCurve, preference_curve, to_rating_scale
-from metaeval.stats.resampling.bootstrap import (
-    Counts,
-    interval_estimate,
-    percentile_interval,
-    resampled_sums,
-)
+from metaeval.stats.resampling.bootstrap import Counts, resampled_sums
 from metaeval.stats.resampling.items import Floats, scaled, without_rounding
 from metaeval.stats.sample_size import label_efficiency
 
@@ -245,9 +238,9 @@ def score_groups(
         replicates = both[:, : len(labels)] / both[:, len(labels) :]
     estimates = {}
     for k, label in enumerate(labels):
-        low, high = percentile_interval(replicates[:, k], confidence, int((n[:, k] > 0).sum()))
-        count = int(n[:, k].sum())
-        estimates[f"mean_score_{label}"] = Estimate(value=means[k], low=low, high=high, n=count)
+        estimates[f"mean_score_{label}"] = Estimate.resampled(
+            means[k], replicates[:, k], confidence, int((n[:, k] > 0).sum()), int(n[:, k].sum())
+        )
         if k:
             step = (means[k] - means[k - 1]) / spread if spread else float("nan")
             estimates[f"step_{label}"] = Estimate(value=step)
@@ -289,11 +282,9 @@ def agreement_of(
     values, replicates = rows.of(column.scores)
     n, n_images = int((~np.isnan(column.scores[given.row])).sum()), given.images_of(column.scores)
     estimates: Estimates = {
-        name: Estimate.of(
-            interval_estimate(
-                getattr(values, name), getattr(replicates, name), confidence, n_images
-            )
-        ).model_copy(update={"n": n})
+        name: Estimate.resampled(
+            getattr(values, name), getattr(replicates, name), confidence, n_images, n
+        )
         for name in SYMBOL
     }
     estimates |= _accuracy(column, given, sample.counts, confidence)
@@ -327,13 +318,12 @@ def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: 
     which scores count as tied, the share of pairs that it ties, and the accuracy at ε = 0."""
     calibrated = tie_calibration(column.scores, given.mean, given.image)
     replicates = _accuracy_replicates(column.scores, given, calibrated.epsilon, counts)
-    accuracy = Estimate.of(
-        interval_estimate(calibrated.accuracy, replicates, confidence, calibrated.n_groups)
-    )
     distance = pairs_within(column.scores, given.mean, given.image).distance
     tied = float((distance <= calibrated.epsilon).mean()) if len(distance) else float("nan")
     return {
-        "accuracy": accuracy.model_copy(update={"n": calibrated.n_pairs}),
+        "accuracy": Estimate.resampled(
+            calibrated.accuracy, replicates, confidence, calibrated.n_groups, calibrated.n_pairs
+        ),
         "uncalibrated": Estimate(value=calibrated.uncalibrated),
         "epsilon": Estimate(value=calibrated.epsilon),
         "tied": Estimate(value=tied),
@@ -370,9 +360,7 @@ def _system(column: RankedScores, given: Ratings, sample: Sample, confidence: fl
     resampled = system_correlations(*_system_means(tables, sample.counts))
     n_images, n = int(tables[2].any(axis=1).sum()), int(tables[2].any(axis=0).sum())
     return {
-        f"system_{name}": Estimate.of(
-            interval_estimate(float(values[0]), replicates, confidence, n_images)
-        ).model_copy(update={"n": n})
+        f"system_{name}": Estimate.resampled(float(values[0]), replicates, confidence, n_images, n)
         for name, values, replicates in zip(point._fields, point, resampled, strict=True)
     }
 
@@ -457,12 +445,12 @@ def of_view(
     x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
     weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
     n_images = len(np.unique(unit[~np.isnan(x)]))
-    low, high = percentile_interval(getattr(weighted.of(counts), statistic), confidence, n_images)
     values, n = correlations(x, y), int((~np.isnan(x)).sum())
     estimates = {
         f"{name}_{view.name}": Estimate(value=getattr(values, name), n=n) for name in SYMBOL
     }
-    tested = Estimate(value=getattr(values, statistic), low=low, high=high, n=n)
+    replicates = getattr(weighted.of(counts), statistic)
+    tested = Estimate.resampled(getattr(values, statistic), replicates, confidence, n_images, n)
     return {**estimates, f"{statistic}_{view.name}": tested}
 
 

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from metaeval.data.judgments.judged import Judgments
 from metaeval.runs import files
@@ -226,7 +225,7 @@ def write_judgments(out: Path, judged: Judgments, paths: Sequence[str | None]) -
     for name in judged.dimensions:
         given = [list(j.human.get(name, ())) for j in judged.judged]
         columns[f"human_{name}"] = pa.array(given, pa.list_(pa.float64()))
-    write_table(out / files.JUDGMENTS, pa.table(columns))
+    files.write_arrow(out / files.JUDGMENTS, pa.table(columns))
 
 
 def write_scores(
@@ -260,9 +259,4 @@ def write_score_columns(
         "metric": pa.array(np.repeat(names, sizes), pa.string()),
         "score": pa.array(np.concatenate([v for _, v in parts] or [empty]), pa.float64()),
     }
-    write_table(out / files.SCORES, pa.table(columns))
-
-
-def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file, whole or not at all."""
-    files.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))
+    files.write_arrow(out / files.SCORES, pa.table(columns))

@@ -1,11 +1,9 @@
 """How well metrics agree with people: the result of `experiment=judgments`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
@@ -43,6 +41,7 @@ from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
@@ -60,6 +59,33 @@ FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how m
 LONG = 1.5  # times the references' length, from which the page says so
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
+COUNTS = {
+    "judged_in_files": "Judged captions in the files",
+    "images_in_files": "Images in the files",
+    "own_captions": "Captions that are references of their own image",
+    "judged": "Judged captions",
+    "without_references": "Captions without references",
+    "documents": "Documents of CIDEr's idf",
+}
+OF_DATA = (
+    "Protocol {protocol.name}: own captions {protocol.own_captions}, ratings {protocol.ratings}, "
+    "documents by {protocol.documents}.",
+    "People (exchangeable raters): {people}.",
+)
+WARNINGS = (
+    "τ-c depends on how many values there are; compare by τ-b: {few}.",
+    "Tie calibration ties at least {nearly_all:.0%} of the pairs of {tied} ({of}): such an "
+    "accuracy shows how often people tie captions.",
+    "Accuracy: of {n:,} of {total:,} pairs of captions of an image, drawn at random.",
+    "Accuracy ({of}): of {pairs} alone.",
+    "Outside its own interval ({of}): {outside}. A bootstrap over few images can shift a "
+    "correlation; use more images.",
+)
+ALT_TEST = "Alt-test with ε = {epsilon:g}: a metric may replace a rater where ω is at least ½."
+LENGTHS = (
+    "Captions have {captions:.1f} words on average, {ratio:.1f} times as many as their references: "
+    "scores against references are about length, too."
+)
 
 CLIPSCORE = "Hessel et al. (2021), CLIPScore, EMNLP"
 THUMB = "Kasai et al. (2022), THumB, NAACL"
@@ -74,42 +100,31 @@ _CLIPSCORE_2021: Mapping[str, tuple[str, str]] = {
 _WHOLE = {"flickr8k_expert": 5822, "flickr8k_cf": 47830, "composite": 11985, "thumb": 2500}
 
 
-class _Row(NamedTuple):
-    """A measure: its name, its title, its unit, the hidden table that it stands in, and whether a
-    higher value is better."""
-
-    name: str
-    title: str
-    unit: Literal["share", "score", "count"] = "score"
-    group: str = ""
-    up: bool = True
-
-
 _SHOWN = (
-    _Row("accuracy", "Accuracy", "share"),
-    _Row("average_precision", "AP", "share"),
-    _Row("positive", "AP by chance", "share", up=False),
-    _Row("auroc", "AUROC", "share"),
+    Measure("accuracy", "Accuracy", unit="share"),
+    Measure("average_precision", "AP", unit="share"),
+    Measure("positive", "AP by chance", unit="share", best="neither"),
+    Measure("auroc", "AUROC", unit="share"),
 )
 _OF = "Further statistics"
 _FURTHER = (
-    _Row("length_controlled", "r given length", group=_OF),
-    _Row("difference_pearson", "PDP", group=_OF),
-    _Row("uncalibrated", "Accuracy at ε = 0", "share", _OF),
-    _Row("epsilon", "ε", group=_OF, up=False),
-    _Row("tied", "Pairs tied by ε", "share", _OF, up=False),
-    _Row("cross_fitted_accuracy", "Cross-fitted accuracy", "share", _OF),
-    _Row("disattenuated", "r without noise", group=_OF),
-    _Row("labels_worth", "100 labels are worth", "count", _OF),
-    _Row("noticed", "Δ at 75 %", group=_OF, up=False),
-    _Row("winning_rate", "Alt-test ω", group=_OF),
-    _Row("advantage", "Alt-test ρ", group=_OF),
+    Measure("length_controlled", "r given length", group=_OF),
+    Measure("difference_pearson", "PDP", group=_OF),
+    Measure("uncalibrated", "Accuracy at ε = 0", unit="share", group=_OF),
+    Measure("epsilon", "ε", best="neither", group=_OF),
+    Measure("tied", "Pairs tied by ε", unit="share", best="neither", group=_OF),
+    Measure("cross_fitted_accuracy", "Cross-fitted accuracy", unit="share", group=_OF),
+    Measure("disattenuated", "r without noise", group=_OF),
+    Measure("labels_worth", "100 labels are worth", unit="count", group=_OF),
+    Measure("noticed", "Δ at 75 %", best="neither", group=_OF),
+    Measure("winning_rate", "Alt-test ω", group=_OF),
+    Measure("advantage", "Alt-test ρ", group=_OF),
 )
 _SYSTEMS = (
-    _Row("system_pearson", "r", group="Systems"),
-    _Row("system_kendall_tau_b", "τ-b", group="Systems"),
-    _Row("system_accuracy", "Pairs of systems", "share", "Systems"),
-    _Row("soft_pairwise_accuracy", "SPA", "share", "Systems"),
+    Measure("system_pearson", "r", group="Systems"),
+    Measure("system_kendall_tau_b", "τ-b", group="Systems"),
+    Measure("system_accuracy", "Pairs of systems", unit="share", group="Systems"),
+    Measure("soft_pairwise_accuracy", "SPA", unit="share", group="Systems"),
 )
 
 
@@ -262,22 +277,17 @@ class Dimension:
         known = dict.fromkeys(name for of in self.values.values() for name in of)
         several = len(self.sample.ratings) > 1
         for row in self._rows(list(known)):
-            if row.name in known or row.name in SYMBOL or row.name == "accuracy":
+            if row.key in known or row.key in SYMBOL or row.key == "accuracy":
                 group = f"{row.group}, {self.name}" if row.group and several else row.group
-                yield Measure(
-                    self.key(row.name),
-                    row.title,
-                    shown=not row.group,
-                    unit=row.unit,
-                    best="highest" if row.up else "neither",
-                    group=group or self.name,
+                yield replace(
+                    row, key=self.key(row.key), shown=not row.group, group=group or self.name
                 )
         for view in self.sample.views:  # correlations that the protocol is not quoted by
             for name in SYMBOL:
                 if name != self.statistic:
                     yield Measure(self.key(f"{name}_{view.name}"), SYMBOL[name], shown=False)
 
-    def _rows(self, known: Sequence[str]) -> list[_Row]:
+    def _rows(self, known: Sequence[str]) -> list[Measure]:
         """All measures that a dimension may have, in the order of the page."""
         quoted = SYMBOL[self.statistic]
         views = [
@@ -285,7 +295,7 @@ class Dimension:
             for view in self.sample.views
         ]
         by_rating = [
-            _Row(name, name.removeprefix(prefix), group=group, up=False)
+            Measure(name, name.removeprefix(prefix), best="neither", group=group)
             for prefix, group in (
                 ("mean_score_", "Mean score by rating"),
                 ("step_", "Steps between ratings"),
@@ -294,14 +304,14 @@ class Dimension:
             if name.startswith(prefix)
         ]
         return [
-            _Row(self.statistic, quoted),
-            *(_Row(name, SYMBOL[name]) for name in SYMBOL if name != self.statistic),
+            Measure(self.statistic, quoted),
+            *(Measure(name, SYMBOL[name]) for name in SYMBOL if name != self.statistic),
             *_SHOWN,
-            _Row(f"{self.statistic}_common", f"{quoted}, common rows"),
+            Measure(f"{self.statistic}_common", f"{quoted}, common rows"),
             *_FURTHER,
             *_SYSTEMS,
             *(
-                _Row(f"{self.statistic}_{name}", title, group="Parts of the captions")
+                Measure(f"{self.statistic}_{name}", title, group="Parts of the captions")
                 for name, title in views
             ),
             *by_rating,
@@ -503,10 +513,7 @@ def _lengths(judged: Judgments) -> tuple[dict[str, float], str]:
     ratio = means["captions"] / means["references"]
     if 1 / LONG <= ratio <= LONG:
         return means, ""
-    return means, (
-        f"Captions have {means['captions']:.1f} words on average, {ratio:.1f} times as many as "
-        "their references: scores against references are about length, too."
-    )
+    return means, LENGTHS.format(captions=means["captions"], ratio=ratio)
 
 
 def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
@@ -525,12 +532,7 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
             folded=True,
         )
     counts = {
-        "Judged captions in the files": judged.facts["judged_in_files"],
-        "Images in the files": judged.facts["images_in_files"],
-        "Captions that are references of their own image": judged.facts["own_captions"],
-        "Judged captions": judged.facts["judged"],
-        "Captions without references": judged.facts["without_references"],
-        "Documents of CIDEr's idf": judged.facts["documents"],
+        **{title: judged.facts[fact] for fact, title in COUNTS.items()},
         **{f"Rows, {name}": n for name, n in row_counts(judged).items()},
         **{f"Captions, {view.name}": int(view.captions.sum()) for view in sample.views},
         **{f"Mean words of {name}": mean for name, mean in _lengths(judged)[0].items()},
@@ -564,54 +566,43 @@ def _notes(
     scored: Sequence[MetricScores],
 ) -> Iterator[str]:
     """What a reader may look up."""
-    protocol = judged.protocol
-    yield (
-        f"Protocol {protocol.name}: own captions {protocol.own_captions}, ratings "
-        f"{protocol.ratings}, documents by {protocol.documents}."
-    )
     people = [
         f"{name}: one rating with the {each.raters - 1} others of {each.estimate.n:,} captions"
         + (", whose ratings are sorted" if each.sorted_rows else "")
         for name, each in rated.items()
         if each is not None
     ]
-    if people:
-        yield f"People (exchangeable raters): {'; '.join(people)}."
+    yield from told(OF_DATA, protocol=judged.protocol, people="; ".join(people))
     for dimension in made:
         yield from _warnings(dimension)
     yield from _without_scores(scored, sample)
-    if any("winning_rate" in of for d in made for of in d.values.values()):
-        yield f"Alt-test with ε = {EPSILON:g}: a metric may replace a rater where ω is at least ½."
+    tried = any("winning_rate" in of for d in made for of in d.values.values())
+    yield from told([ALT_TEST], epsilon=EPSILON if tried else None)
 
 
 def _warnings(dimension: Dimension) -> Iterator[str]:
     """Numbers of a dimension that need care."""
-    values, of = {c.name: dimension.values[c.name] for c in dimension.ranked}, dimension.name
+    values = {c.name: dimension.values[c.name] for c in dimension.ranked}
     few = [
         f"{c.name} ({n} values)"
         for c in dimension.ranked
         if (n := len(np.unique(c.scores[~np.isnan(c.scores)]))) < FEW_VALUES
     ]
-    if few and dimension.statistic == "kendall_tau_c":
-        yield f"τ-c depends on how many values there are; compare by τ-b: {', '.join(few)}."
     tied = [name for name, each in values.items() if (each["tied"].value or 0) >= NEARLY_ALL]
-    if tied:
-        yield (
-            f"Tie calibration ties at least {NEARLY_ALL:.0%} of the pairs of {', '.join(tied)} "
-            f"({of}): such an accuracy shows how often people tie captions."
-        )
     drawn = [(each["accuracy"].n or 0, int(each["pairs"].value or 0)) for each in values.values()]
     n, total = max(drawn, key=lambda pair: pair[1], default=(0, 0))
-    if n < total:
-        yield f"Accuracy: of {n:,} of {total:,} pairs of captions of an image, drawn at random."
-    if 0 < n < FEW_PAIRS:
-        yield f"Accuracy ({of}): of {n} pair{'s' * (n != 1)} alone."
     outside = [name for name, each in values.items() if not each[dimension.statistic].is_inside]
-    if outside:
-        yield (
-            f"Outside its own interval ({of}): {', '.join(outside)}. A bootstrap over few images "
-            "can shift a correlation; use more images."
-        )
+    return told(
+        WARNINGS,
+        of=dimension.name,
+        few=", ".join(few) if dimension.statistic == "kendall_tau_c" else None,
+        nearly_all=NEARLY_ALL,
+        tied=", ".join(tied),
+        n=n,
+        total=total if n < total else None,
+        pairs=f"{n} pair{'s' * (n != 1)}" if 0 < n < FEW_PAIRS else None,
+        outside=", ".join(outside),
+    )
 
 
 def _without_scores(scored: Sequence[MetricScores], sample: Sample) -> Iterator[str]:

@@ -4,18 +4,13 @@ Every metric scores captions that people have rated: how far do the two agree, a
 metrics agrees more? See docs/judgments.md for the protocols and the meaning of each number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
-from metaeval.errors import ConfigError
 from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.fitted import FittedControls, fitted_controls
@@ -26,7 +21,7 @@ from metaeval.experiments.judgments.sample import (
     write_scores,
 )
 from metaeval.experiments.judgments.statistics import statistics
-from metaeval.experiments.printout import printout, spread
+from metaeval.experiments.printout import spread
 from metaeval.experiments.record import (
     RunRecord,
     image_paths,
@@ -44,6 +39,11 @@ from metaeval.results.run import DatasetInfo
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM
 from metaeval.scoring import MetricScores
 
+DESCRIBED = (
+    "{title}: {facts[judged]:,} captions of {facts[images]:,} images{language}, {rows} rows "
+    "({protocol.name}: own captions {protocol.own_captions}, ratings {protocol.ratings}, documents "
+    "by {protocol.documents}); references per caption: {references}; {records}"
+)
 FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
 
 
@@ -54,7 +54,17 @@ class Scores(NamedTuple):
     fitted: FittedControls
 
 
-class HumanCorrelation(MetricExperiment[Judgments, Scores]):
+class HumanCorrelation(
+    MetricExperiment[Judgments, Scores],
+    name="judgments",
+    title="Metrics against people",
+    question="Which metric agrees best with what people say about captions?",
+    data=Judgments,
+    needs=(
+        "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
+        "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice"
+    ),
+):
     """Every metric's agreement with human judgements, and the tests between metrics.
 
     Parameters
@@ -69,10 +79,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         Whether controls are fitted to the ratings: ridge regressions on the caption alone, on its
         references alone, on the annotated objects alone, out of fold by image; "text": the first.
     """
-
-    name = "judgments"
-    title = "Metrics against people"
-    question = "Which metric agrees best with what people say about captions?"
 
     @checked
     def __init__(
@@ -98,24 +104,15 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         }
         return ForcedChoiceAgreement(self.permutations, self.alpha), changed
 
-    def load(self, config: DictConfig) -> Judgments:
-        judged = load_dataset(config)
-        if not isinstance(judged, Judgments):
-            raise ConfigError(
-                "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
-                "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice"
-            )
-        return judged
-
     def describe(self, data: Judgments) -> str:
-        facts, rows = data.facts, dict.fromkeys(row_counts(data).values())
-        return (
-            f"{data.title}: {facts['judged']:,} captions of {facts['images']:,} "
-            f"images{language_note(data.dataset)}, {' and '.join(f'{n:,}' for n in rows)} rows "
-            f"({data.protocol.name}: own captions {data.protocol.own_captions}, ratings "
-            f"{data.protocol.ratings}, documents by {data.protocol.documents}); "
-            f"references per caption: {spread([len(j.references) for j in data.judged])}; "
-            f"{data.dataset.records}"
+        return DESCRIBED.format(
+            title=data.title,
+            facts=data.facts,
+            language=language_note(data.dataset),
+            rows=" and ".join(f"{n:,}" for n in dict.fromkeys(row_counts(data).values())),
+            protocol=data.protocol,
+            references=spread([len(j.references) for j in data.judged]),
+            records=data.dataset.records,
         )
 
     def write_versions(self, data: Judgments, record: RunRecord) -> None:
@@ -175,9 +172,6 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
             )
             for n, j in enumerate(data.judged)
         ]
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def judged_captions(data: Judgments) -> pd.DataFrame:

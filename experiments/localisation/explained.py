@@ -13,8 +13,6 @@ their words; those of tuples, which are lemmas, also to words of this lemma. Tok
 the letters of the caption in their order; of a word of several tokens the highest counts.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,12 +5,9 @@ its words: does the score rise, or fall least, without a wrong word? And where a
 scores: does the explanation point at the wrong words (`explained.py`)?
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +21,6 @@ from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.localisation.explained import suspicion
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -36,26 +32,36 @@ from metaeval.experiments.scores import explain_captions, open_store, score_all,
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats, encode
 from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
-    compare,
     gap_differences,
 )
 
+DESCRIBED = (
+    "{title}: {captions:,} of {all:,} captions have wrong and right words{language}; {words:,} "
+    "words, {wrong:,} of them wrong; {records}"
+)
 AUC, FIRST, EXPLAINED = "localisation_auc", "localisation_first", "explained_auc"
 MEASURES = (
     Measure(AUC, "wrong words, AUC", unit="share"),
     Measure(FIRST, "first word wrong", unit="share"),
     Measure(EXPLAINED, "by explanation, AUC", unit="share"),
+)
+BY_CHANCE = "By chance: AUC 50, first {:.1f}."
+NOTES = (
+    "AUC: how often the score is higher without a wrong word than without a right one of the same "
+    "caption.",
+    "First: how often the word without which the score is highest is wrong.",
+    "By explanation: the AUC of what the explanation of the score says of each word.",
 )
 Bools = npt.NDArray[np.bool_]
 
@@ -182,7 +188,12 @@ class LocalisationScores:
     explained: Mapping[str, Floats]
 
 
-class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
+class Localisation(
+    MetricExperiment[MarkedData, LocalisationScores],
+    name="localisation",
+    title="Where is the error?",
+    question="Does the score rise without the words that people marked as wrong?",
+):
     """Every caption, and the caption without each of its words.
 
     Parameters
@@ -192,10 +203,6 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
     alpha
         The level at which a difference is called significant.
     """
-
-    name = "localisation"
-    title = "Where is the error?"
-    question = "Does the score rise without the words that people marked as wrong?"
 
     @checked
     def __init__(self, permutations: Draws = 10_000, alpha: OpenShare = 0.05) -> None:
@@ -221,12 +228,14 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
         return MarkedData(judged, captions)
 
     def describe(self, data: MarkedData) -> str:
-        captions = data.captions
-        return (
-            f"{data.judged.title}: {len(captions):,} of {len(data.judged):,} captions have wrong "
-            f"and right words{language_note(data.judged.dataset)}; "
-            f"{sum(len(c.words) for c in captions):,} words, "
-            f"{sum(sum(c.wrong) for c in captions):,} of them wrong; {data.judged.dataset.records}"
+        return DESCRIBED.format(
+            title=data.judged.title,
+            captions=len(data.captions),
+            all=len(data.judged),
+            language=language_note(data.judged.dataset),
+            words=sum(len(c.words) for c in data.captions),
+            wrong=sum(sum(c.wrong) for c in data.captions),
+            records=data.judged.dataset.records,
         )
 
     def write_versions(self, data: MarkedData, record: RunRecord) -> None:
@@ -308,17 +317,8 @@ class Localisation(MetricExperiment[MarkedData, LocalisationScores]):
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
             comparisons={key: each.between(of_measure[key]) for key, each in tests.items()},
             controls=against,
-            notes=(
-                f"By chance: AUC 50, first {100 * chance:.1f}.",
-                "AUC: how often the score is higher without a wrong word than without a right one "
-                "of the same caption.",
-                "First: how often the word without which the score is highest is wrong.",
-                "By explanation: the AUC of what the explanation of the score says of each word.",
-            ),
+            notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 class _Tests:
@@ -377,9 +377,7 @@ class _Tests:
     def between(self, ranked: Sequence[str]) -> Comparisons:
         pairs, alpha = list(combinations(ranked, 2)), self.settings.alpha
         tests = dict(zip(pairs, self._test(pairs), strict=True)) if pairs else {}
-        tested = compare(tests, "pairs of metrics", alpha=alpha)
-        made = tuple(Comparison.of(each, self.measure) for each in tested)
-        return Comparisons(measure=self.measure, alpha=alpha, pairs=made)
+        return Comparisons.tested(tests, self.measure, "pairs of metrics", alpha)
 
 
 def _explained_aucs(
@@ -417,8 +415,8 @@ def _mean(values: Floats, image: np.ndarray, counts: Counts, confidence: float) 
     sizes = np.bincount(image[known], minlength=counts.shape[1])
     with np.errstate(invalid="ignore"):
         drawn = (counts @ sums) / (counts @ sizes)
-    low, high = percentile_interval(drawn, confidence, int((sizes > 0).sum()))
-    return Estimate(value=values[known].mean(), low=low, high=high, n=int(known.sum()))
+    n_images, n = int((sizes > 0).sum()), int(known.sum())
+    return Estimate.resampled(values[known].mean(), drawn, confidence, n_images, n)
 
 
 def _versions(data: MarkedData) -> Iterator[tuple[ImageId, Version]]:

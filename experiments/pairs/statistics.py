@@ -1,8 +1,6 @@
 """How often metrics prefer the true caption: the result of the experiment `pairs`."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -31,12 +29,13 @@ from metaeval.results.comparison import (
     hypotheses,
 )
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
-from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
@@ -50,6 +49,21 @@ from metaeval.stats.significance.comparison import (
 
 MEAN, SHOWN = "mean", "mean of kinds that show something"
 EXAMPLES = 5  # of each metric
+POOLED = (
+    Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
+    Measure("average_precision", "AP, pooled", shown=False, unit="share"),
+)
+NOTES = (
+    "Equal scores count {equal}, for metrics and controls.",
+    "The mean over the kinds gives every kind the same weight.",
+    "Refinement: {n_left:,} pairs are left when {control} is as often right as wrong in each of "
+    "{bins} mirrored bins of its gap.",
+)
+CAVEATS = (
+    "{permutations:,} permutations cannot decide {family:,} hypotheses: set "
+    "task.permutations={needed} or more.",
+    "On {kinds} no metric is significantly above the best control.",
+)
 ACCURACY_COLUMNS = (
     "comparison",
     "metric",
@@ -239,16 +253,7 @@ def statistics(
         },
         settings=settings._asdict(),
         metrics=metrics,
-        declared=(
-            *(Measure(key_of(c), f"accuracy, {c}", unit="share") for c in comparisons),
-            *(
-                Measure(key_of(c, kind), f"{kind}, {c}", shown=False, unit="share")
-                for c in comparisons
-                for kind in groups.kinds
-            ),
-            Measure("auroc", "AUROC, pooled", shown=False, unit="share"),
-            Measure("average_precision", "AP, pooled", shown=False, unit="share"),
-        ),
+        declared=_declared(comparisons, groups.kinds),
         comparisons=differences_of,
         controls={
             **of_means,
@@ -259,12 +264,34 @@ def statistics(
             },
         },
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
-        notes=tuple(
-            _notes(
-                metrics, settings, refine, len(pairs), int(rows.sum()) if rows is not None else 0
-            )
+        notes=(
+            *told(
+                NOTES,
+                equal="half" if settings.ties == "half" else "as wrong",
+                n_left=int(rows.sum()) or None if rows is not None else None,
+                control=refine and refine.control,
+                bins=refine and refine.bins,
+            ),
+            *(
+                f"{metric.name}: no score for {missing} of {len(pairs):,} pairs"
+                for metric in metrics
+                if metric.statistics is not None and (missing := metric.numbers.facts["n_nan"])
+            ),
         ),
         caveat=_caveat(of_kinds, len(ranked), settings),
+    )
+
+
+def _declared(comparisons: Sequence[str], kinds: Sequence[str]) -> tuple[Measure, ...]:
+    """The accuracy of each comparison in the mean and by kind, and of all captions together."""
+    return (
+        *(Measure(key_of(c), f"accuracy, {c}", unit="share") for c in comparisons),
+        *(
+            Measure(key_of(c, kind), f"{kind}, {c}", shown=False, unit="share")
+            for c in comparisons
+            for kind in kinds
+        ),
+        *POOLED,
     )
 
 
@@ -286,8 +313,9 @@ def accuracies(
         value, replicates = counted.credit.mean(kinds)
         n, images = counted.credit.n[kinds], counted.credit.images[kinds]
         right, tied = counted.right.mean(kinds)[0], counted.tied.mean(kinds)[0]
-        low, high = percentile_interval(replicates, shared.settings.confidence, int(images.min()))
-        estimate = Estimate(value=value, low=low, high=high, n=int(n.sum()))
+        estimate = Estimate.resampled(
+            value, replicates, shared.settings.confidence, int(images.min()), int(n.sum())
+        )
         found[name] = Accuracy(estimate, tied, right / (1 - tied) if tied < 1 else float("nan"))
     return found
 
@@ -579,26 +607,6 @@ def _every_accuracy(
     )
 
 
-def _notes(
-    metrics: Sequence[MetricResult],
-    settings: PairsSettings,
-    refine: RefineBy | None,
-    n_pairs: int,
-    n_left: int,
-) -> Iterator[str]:
-    counts = "half" if settings.ties == "half" else "as wrong"
-    yield f"Equal scores count {counts}, for metrics and controls."
-    yield "The mean over the kinds gives every kind the same weight."
-    if n_left and refine is not None:
-        yield (
-            f"Refinement: {n_left:,} pairs are left when {refine.control} is as often right as "
-            f"wrong in each of {refine.bins} mirrored bins of its gap."
-        )
-    for metric in metrics:
-        if metric.statistics is not None and (missing := metric.numbers.facts["n_nan"]):
-            yield f"{metric.name}: no score for {missing} of {n_pairs:,} pairs"
-
-
 def _caveat(
     controls: Mapping[str, Mapping[str, AgainstControl]], n_ranked: int, settings: PairsSettings
 ) -> str:
@@ -606,11 +614,13 @@ def _caveat(
     family = max(
         n_ranked * (n_ranked - 1) // 2, *(hypotheses(by_kind) for by_kind in controls.values())
     )
-    if family and settings.permutations < (needed := replicates_needed(family, 1, settings.alpha)):
-        return (
-            f"{settings.permutations:,} permutations cannot decide {family:,} hypotheses: set "
-            f"task.permutations={needed} or more."
-        )
+    needed = replicates_needed(family, 1, settings.alpha) if family else 0
     groups = groups_by_verdict(next(iter(controls.values())))
-    kinds = [kind for shows, of in groups.items() if shows != "something" for kind in of]
-    return f"On {names(kinds)} no metric is significantly above the best control." if kinds else ""
+    caveats = told(
+        CAVEATS,
+        permutations=settings.permutations,
+        family=family,
+        needed=needed if settings.permutations < needed else None,
+        kinds=names([kind for shows, of in groups.items() if shows != "something" for kind in of]),
+    )
+    return next(caveats, "")

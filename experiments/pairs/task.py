@@ -4,22 +4,19 @@ Pairs of a true and a false caption of one image, scored by every metric and con
 two does it prefer? See docs/pairs.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from omegaconf import DictConfig
 
-from metaeval.config import build_all, load_dataset, selected
+from metaeval.config import build_all, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.base import MetricExperiment, ToScore
 from metaeval.experiments.fitted import TEXT, as_scores, predictions, text_features
 from metaeval.experiments.pairs.outcomes import Ties
 from metaeval.experiments.pairs.statistics import (
@@ -28,7 +25,6 @@ from metaeval.experiments.pairs.statistics import (
     RefineBy,
     statistics,
 )
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
@@ -42,7 +38,17 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.items import Floats
 
 
-class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
+class TrueAgainstFalse(
+    MetricExperiment[CaptionPairs, list[MetricScores]],
+    name="pairs",
+    title="True against false captions",
+    question="Which metric prefers the truth, and where does a control do as well?",
+    data=CaptionPairs,
+    needs=(
+        "experiment=pairs needs true and false captions: dataset=sugarcrepe, sugarcrepe_pp, valse, "
+        "foil, rococo, discourse_foil or pairs"
+    ),
+):
     """How often each metric prefers the truth, next to controls that do not see the image.
 
     Parameters
@@ -63,10 +69,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         Whether a control is fitted to the answers: a ridge regression on the caption alone, out of
         fold by image.
     """
-
-    name = "pairs"
-    title = "True against false captions"
-    question = "Which metric prefers the truth, and where does a control do as well?"
 
     @checked
     def __init__(
@@ -97,12 +99,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         return controls[self.refine]
 
     def load(self, config: DictConfig) -> CaptionPairs:
-        pairs = load_dataset(config)
-        if not isinstance(pairs, CaptionPairs):
-            raise ConfigError(
-                "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
-                "sugarcrepe_pp, valse, foil, rococo, discourse_foil or pairs"
-            )
+        pairs: CaptionPairs = super().load(config)
         if (control := self._control(config)) is not None:
             absent = control.bind(pairs.dataset)
             if isinstance(absent, Absent):
@@ -152,9 +149,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
         return results
 
-    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
-
     def statistics(
         self, data: CaptionPairs, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
@@ -172,15 +166,10 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         write_accuracies(record.out, result.extra("accuracies"))
         return result
 
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
-
 
 def paired_captions(data: CaptionPairs) -> pd.DataFrame:
     """The true captions of all pairs, the false ones and, if all have one, the paraphrases."""
-    roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
-    if data.triplets:
-        roles.append([p.paraphrase or "" for p in data.pairs])
+    roles = data.roles
     captions = pd.DataFrame(
         {
             IMAGE_ID: [p.image for p in data.pairs] * len(roles),
@@ -235,7 +224,7 @@ def write_pairs(out: Path, pairs: CaptionPairs) -> None:
             [list(p.references or ()) for p in pairs.pairs], pa.list_(pa.string())
         ),
     }
-    _write(out / files.PAIRS, pa.table(columns))
+    files.write_arrow(out / files.PAIRS, pa.table(columns))
 
 
 def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> None:
@@ -255,7 +244,7 @@ def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> No
         if all(part is not None for part in parts):
             values = [x for part in parts for x in part.tolist()]  # type: ignore[union-attr]
             columns[role] = pa.array(values, pa.float64())
-    _write(out / files.SCORES, pa.table(columns))
+    files.write_arrow(out / files.SCORES, pa.table(columns))
 
 
 def write_accuracies(out: Path, accuracies: Extra) -> None:
@@ -263,7 +252,3 @@ def write_accuracies(out: Path, accuracies: Extra) -> None:
     rows = [["" if cell is None else cell for cell in row] for row in accuracies.rows]
     text = csv_text([accuracies.columns, *rows])
     files.atomic(out / files.ACCURACIES, lambda p: p.write_text(text, encoding="utf-8"))
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    files.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))

@@ -4,11 +4,8 @@ The experiment for the dataset (graded, judgments or forced_choice) is repeated 
 references; each repetition has a folder `references_N` with the files of that experiment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from omegaconf import DictConfig
@@ -22,7 +19,6 @@ from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.task import HumanCorrelation
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
@@ -53,7 +49,12 @@ class AtCount(NamedTuple):
     result: MeasuredResult
 
 
-class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
+class ByReferences(
+    MetricExperiment[Repeated, list[AtCount]],
+    name="references",
+    title="How many references does a metric need?",
+    question="How does a metric's agreement grow with the number of references?",
+):
     """Every metric with ever more references.
 
     Parameters
@@ -64,10 +65,6 @@ class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
     floor
         Put another image's caption below the strongest corruption.
     """
-
-    name = "references"
-    title = "How many references does a metric need?"
-    question = "How does a metric's agreement grow with the number of references?"
 
     def __init__(
         self, n_references: list[NonNegativeInt] | None = None, floor: bool = True
@@ -201,9 +198,6 @@ class ByReferences(MetricExperiment[Repeated, list[AtCount]]):
             ),
             notes=("A metric without a value needs more references than that.",),
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def _with(data: Any, n: int) -> Any:

@@ -4,12 +4,9 @@ Every metric that can score any caption with any image is used as a search: is a
 caption the best of all captions, and is a caption's own image the best of all images?
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +15,10 @@ import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.judgments.sample import write_table
 from metaeval.experiments.means import Means
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -183,19 +177,18 @@ class SearchScores:
     ranks: dict[str, SearchRanks]
 
 
-class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
+class Retrieval(
+    MetricExperiment[CaptionDataset, SearchScores],
+    name="retrieval",
+    title="Retrieval",
+    question="Does a metric find an image's own caption, and a caption's own image?",
+    data=CaptionDataset,
+    needs="experiment=retrieval needs images with captions (coco_val2017, scenes, own)",
+):
     """Each image's human caption among the human captions of all images, and the other way."""
 
-    name = "retrieval"
-    title = "Retrieval"
-    question = "Does a metric find an image's own caption, and a caption's own image?"
-
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError(
-                "experiment=retrieval needs images with captions (coco_val2017, scenes, own)"
-            )
+        dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         if len(dataset) > MOST_IMAGES:
             raise ConfigError(
@@ -236,7 +229,7 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
         refuse_equal_columns((o.family, o.columns) for o in outcomes)
         if tables:
             table = pa.Table.from_pandas(pd.concat(tables), preserve_index=False)
-            write_table(record.out / files.SCORES, table)
+            files.write_arrow(record.out / files.SCORES, table)
         return SearchScores(outcomes, ranks)
 
     def passes(self, scores: SearchScores) -> Sequence[Pass]:
@@ -285,9 +278,6 @@ class Retrieval(MetricExperiment[CaptionDataset, SearchScores]):
             controls={key: each for key, each in against.items() if each is not None},
             notes=("Equal scores count against a metric.",),
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def _recalls(means: Mapping[str, Means], name: str, scores: SearchScores) -> Measured | None:

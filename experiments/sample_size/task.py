@@ -1,7 +1,5 @@
 """How many images it takes: `python -m metaeval experiment=sample_size`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -29,10 +27,16 @@ from metaeval.stats.sample_size import images_for_power, order_stability, power_
 Floats = npt.NDArray[np.float64]
 IN_ORDER, SIGNIFICANT = "share of samples in order", "share of samples with a significant test"
 PREDICTED = "power by the formula"
+NO_ORDER = f"Fewer than two metrics or {MIN_UNITS} images: there is no order to test."
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
-class SampleSize(Graded):
+class SampleSize(
+    Graded,
+    name="sample_size",
+    title="How many images does it take?",
+    question="How many images does it take until the order of the metrics is that of all images?",
+):
     """Graded corruption, and how the order of the metrics depends on the number of images.
 
     Parameters
@@ -48,10 +52,6 @@ class SampleSize(Graded):
     floor
         See `Graded`.
     """
-
-    name = "sample_size"
-    title = "How many images does it take?"
-    question = "How many images does it take until the order of the metrics is that of all images?"
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SampleSize(Graded):
         sizes = sorted({size for size in SIZES if size < n} | ({n} if n >= MIN_UNITS else set()))
         update: dict[str, Any] = {
             "declared": (within, pooled, *others),  # the order is that by ρ within an image
-            "caveat": f"Fewer than two metrics or {MIN_UNITS} images: there is no order to test.",
+            "caveat": NO_ORDER,
         }
         if len(metrics) >= 2 and sizes:
             names = [metric.name for metric in metrics]

@@ -1,7 +1,5 @@
 """The files of scored blocks: one Parquet file per block, and the manifest of them all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -171,8 +169,7 @@ class Parts:
         schema = pa.table(table).schema.with_metadata({_KEY: entry.model_dump_json().encode()})
         arrow = pa.table(table).cast(schema)
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(block.number)
-        files.atomic(path, lambda p: pq.write_table(arrow, p, compression="zstd"))
+        files.write_arrow(self.path(block.number), arrow)
         return entry
 
     def finish(self, manifest: Manifest, keep: Collection[str] = ()) -> dict[str, float | None]:

@@ -5,22 +5,19 @@ count, and once to score them, block by block. A block's scores are a file as so
 there, so a run that was killed goes on behind its last one, by the same command.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
@@ -45,6 +42,7 @@ from metaeval.options import PositiveInt
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
 from metaeval.results.sentences import names, sentences
 from metaeval.runs import files
@@ -52,10 +50,6 @@ from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts
-
-if TYPE_CHECKING:
-    from metaeval.runs.store import Store
-
 
 # Scoring by Ray Data: blocks stream through a pool of actors for each metric.
 #
@@ -165,10 +159,18 @@ def _read(file: Path) -> list[CaptionRow]:
 
 
 FLOOR = 0.5  # a greater share of equal lowest scores is reported
+AT_FLOOR = "Most captions have the lowest score, which distinguishes few: {floors}."
 REFERENCES = "references"  # the dataset of a table whose rows contain their references
 
 
-class ScoreTables(Streaming):
+class ScoreTables(
+    Streaming,
+    name="score",
+    title="Scores",
+    question="What do the metrics give these captions?",
+    data=CaptionDataset,
+    needs="experiment=score needs a dataset of images, or dataset=references",
+):
     """Scores of the captions of tables.
 
     Parameters
@@ -180,10 +182,6 @@ class ScoreTables(Streaming):
     workers
         Of each metric's pool, at most.
     """
-
-    name: ClassVar[str] = "score"
-    title: ClassVar[str] = "Scores"
-    question: ClassVar[str] = "What do the metrics give these captions?"
 
     def __init__(
         self,
@@ -261,9 +259,7 @@ class ScoreTables(Streaming):
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
         if config.dataset.get("_target_") == f"{__name__}.own_references":
             return None
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError("experiment=score needs a dataset of images, or dataset=references")
+        dataset: CaptionDataset = self.load(config)
         return dataset
 
     def _score(
@@ -398,6 +394,4 @@ def _caveat(results: Sequence[MetricResult]) -> str:
         n, n_lowest = metric.numbers.value("n") or 0, metric.numbers.facts["n_lowest"]
         if low != high and isinstance(n_lowest, int) and n_lowest > FLOOR * n:
             floors.append(f"{metric.name} ({100 * n_lowest / n:.1f}%: {low:.3f})")
-    if not floors:
-        return ""
-    return f"Most captions have the lowest score, which distinguishes few: {names(floors)}."
+    return next(told([AT_FLOOR], floors=names(floors)), "")

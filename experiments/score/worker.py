@@ -1,7 +1,5 @@
 """A metric that scores block by block, bound once to a dataset or to each block's references."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set

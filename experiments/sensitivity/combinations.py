@@ -4,8 +4,6 @@ A combination is one that a user can compute without knowing which caption is wh
 z-scores, or the minimum of ranks, with means, deviations and ranks of the first half.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Literal, NamedTuple, cast

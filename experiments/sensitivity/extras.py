@@ -1,7 +1,5 @@
 """The tables of a profile: what the page shows, and every number of every set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +13,7 @@ WORST = 3  # sets that a metric misses, with captions
 
 PROFILE_CELLS = "profile"  # the extra with a row for each metric and change
 MEAN_AUC, POSITIVES = "mean_auc", "hard_positives"  # keys of measures
-KIND = "kind_"  # and the kind: the key of its measure
+KIND, OF_SEVERITY = "kind_", "severity_"  # and the kind, the severity: the key of its measure
 
 
 class NumbersOfMetric(NamedTuple):
@@ -69,7 +67,7 @@ def extras_of(
         kind="matrix",
         columns=("metric", *kinds),
         rows=tuple(
-            (name, *(of.measured.value(f"{KIND}{kind}") for kind in kinds))
+            (name, *(of.measured.value(KIND + kind) for kind in kinds))
             for name, of in order.items()
         ),
     )
@@ -93,7 +91,7 @@ def extras_of(
         [
             {
                 "metric": name,
-                **{s: of.measured[f"severity_{s}"] for s in severities(sets)},
+                **{s: of.measured[OF_SEVERITY + s] for s in severities(sets)},
                 "no-ops": of.measured["no_ops"],
             }
             for name, of in order.items()
@@ -178,7 +176,16 @@ def _example(metric: str, set_name: str, example: Any) -> dict[str, Any]:
     }
 
 
-def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> Iterator[Extra]:
+DATA = {
+    PROFILE_CELLS: "Every metric and change",
+    EXAMPLES: "Captions on which metrics err most",
+    "positives": "Harmless changes above near-copies",
+    "monotone": "Images with all levels of a corruption in order",
+    "invariance": "The cost of a harmless change against the mildest harm of its size",
+}
+
+
+def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> list[Extra]:
     """Every number of every column: of each set, and what is measured of corruptions."""
     cells = []
     for name, of in of_metrics.items():
@@ -189,46 +196,29 @@ def _data(of_metrics: Mapping[str, NumbersOfMetric]) -> Iterator[Extra]:
                 estimate = numbers.pop(key) or Estimate(value=None)
                 numbers |= {key: estimate, f"{key}_n": estimate.n}
             cells.append({"metric": name, "set": set_name, **numbers})
-    yield Extra.of(PROFILE_CELLS, "Every metric and change", cells, kind="data")
-    yield Extra.of(
-        EXAMPLES,
-        "Captions on which metrics err most",
-        [
+    records = {
+        PROFILE_CELLS: cells,
+        EXAMPLES: [
             _example(name, set_name, example)
             for name, of in of_metrics.items()
             for set_name, cell in of.cells.items()
             for example in cell.examples
         ],
-        kind="data",
-    )
-    yield Extra.of(
-        "positives",
-        "Harmless changes above near-copies",
-        [
+        "positives": [
             {"metric": name, "set": set_name, "share": share, "n": share.n}
             for name, of in of_metrics.items()
             for set_name, share in of.positives.items()
         ],
-        kind="data",
-    )
-    yield Extra.of(
-        "monotone",
-        "Images with all levels of a corruption in order",
-        [
+        "monotone": [
             {"metric": name, "corruption": corruption, "share": share, "n": share.n}
             for name, of in of_metrics.items()
             for corruption, share in of.monotone.items()
         ],
-        kind="data",
-    )
-    yield Extra.of(
-        "invariance",
-        "The cost of a harmless change against the mildest harm of its size",
-        [
+        "invariance": [
             {"metric": name, "set": set_name, "against": mildest.against, "share": mildest.share}
             for name, of in of_metrics.items()
             for set_name, mildest in of.invariance.items()
             if mildest is not None
         ],
-        kind="data",
-    )
+    }
+    return [Extra.of(name, title, records[name], kind="data") for name, title in DATA.items()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from metaeval.experiments.sensitivity.combinations import (
 from metaeval.experiments.sensitivity.extras import (
     KIND,
     MEAN_AUC,
+    OF_SEVERITY,
     POSITIVES,
     NumbersOfMetric,
     extras_of,
@@ -52,8 +54,9 @@ from metaeval.experiments.sensitivity.profile import (
     verdict,
 )
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
@@ -66,7 +69,6 @@ from metaeval.stats.significance.comparison import (
     PairTest,
     adjusted_in_family,
     against_best_control,
-    compare,
     resampled_difference,
 )
 
@@ -76,6 +78,24 @@ HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 CHANCE = "random_score"  # the control whose scores are drawn at random
 BINS = 2  # sizes of a control's gap that the refinement separates
+MEASURES = (
+    Measure(MEAN_AUC, "mean AUC over kinds that harm"),
+    Measure("harmless", "harmless punished, AUC", best="neither"),
+    Measure(SEVERITY, "milder above severer"),
+    Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
+    Measure("missed", "sets missed", unit="count", best="lowest"),
+    Measure("no_ops", "no-ops above harmful near-copies", shown=False),
+)
+NOTES = (
+    "AUC: how often the human caption scores above the changed one, equal scores counting one "
+    "half; 0.5 is chance. In means every kind of change has the same weight.",
+    "A metric misses a set if it significantly prefers the changed captions, or if the difference "
+    "is not significant and the AUC's interval ends at 0.6 or below (20 images or more).",
+    "Experimental sets, left out of all means: {experimental}.",
+    "Sets that changed no caption: {unchanged}.",
+    "Harmless changes: {rewrites:,} rewrites (two content words or more, or their order), "
+    "{no_ops:,} that change less, {references:,} verbatim references.",
+)
 
 
 def statistics(
@@ -114,7 +134,7 @@ def statistics(
     )
     groups = by_kind(sets, summarised(sets))
     harmful, harmless = (_expected(sets, groups, e) for e in ("lower", "same"))
-    of_severity = {
+    by_severity = {
         severity: [[k for k in g if sets[k].severity == severity] for g in harmful]
         for severity in severities(sets)
     }
@@ -128,7 +148,7 @@ def statistics(
             found = verdict(cell.auc, p, entry.expected, 1 - confidence)
             cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
         positives = hard_positives(table, sets, sorts, counts, confidence)
-        severity = {s: means.over_kinds([g for g in of if g]) for s, of in of_severity.items()}
+        severity = {s: means.over_kinds([g for g in of if g]) for s, of in by_severity.items()}
         values = {
             MEAN_AUC: means.over_kinds(harmful),
             "harmless": means.over_kinds(harmless),
@@ -136,8 +156,8 @@ def statistics(
             POSITIVES: positives.rewrites,
             "missed": Estimate(value=len(missed(cells))),
             "no_ops": positives.no_ops,
-            **{f"{KIND}{kind}": means.over_kinds([group]) for kind, group in groups.items()},
-            **{f"severity_{name}": estimate for name, estimate in severity.items()},
+            **{KIND + kind: means.over_kinds([group]) for kind, group in groups.items()},
+            **{OF_SEVERITY + name: estimate for name, estimate in severity.items()},
         }
         undecided = [e.expected for e in sets if cells[e.set].verdict == "unsure"]
         facts = {
@@ -169,7 +189,7 @@ def statistics(
     )
     alpha = 1 - confidence
     by_group = against_controls(paired, list(compared), ranked, controls, alpha)
-    keys = {REWRITES: POSITIVES, **{kind: f"{KIND}{kind}" for kind in groups}}
+    keys = {REWRITES: POSITIVES, **{kind: KIND + kind for kind in groups}}
     against = {keys[group]: entry for group, entry in by_group.items()}
     for entry in against_controls(paired, [HARM], ranked, controls, alpha).values():
         against[MEAN_AUC] = entry
@@ -194,7 +214,7 @@ def statistics(
         },
         settings={"seed": seed, "replicates": replicates, "confidence": confidence},
         metrics=metrics,
-        declared=tuple(m for m in _declared(groups, of_severity) if m.key in defined),
+        declared=tuple(m for m in _declared(groups, by_severity) if m.key in defined),
         comparisons={key: of for key, of in comparisons.items() if key in defined},
         controls=against,
         extras=tuple(
@@ -214,7 +234,16 @@ def statistics(
                 ),
             )
         ),
-        notes=tuple(_notes(sets, sorts)),
+        notes=tuple(
+            told(
+                NOTES,
+                experimental=sum(entry.experimental for entry in sets) or None,
+                unchanged=sum(not entry.n_applied for entry in sets) or None,
+                rewrites=(sorts == REWRITE).sum(),
+                no_ops=(sorts == NO_OP).sum(),
+                references=(sorts == REFERENCE).sum(),
+            )
+        ),
         caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
     )
 
@@ -225,39 +254,11 @@ def _defined(of_metrics: Mapping[str, NumbersOfMetric]) -> set[str]:
     return {key for of in values for key, each in of if each.value is not None} | {MEAN_AUC}
 
 
-def _declared(
-    groups: Mapping[str, Sequence[int]], of_severity: Mapping[str, object]
-) -> tuple[Measure, ...]:
+def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tuple[Measure, ...]:
     return (
-        Measure(MEAN_AUC, "mean AUC over kinds that harm"),
-        Measure("harmless", "harmless punished, AUC", best="neither"),
-        Measure(SEVERITY, "milder above severer"),
-        Measure(POSITIVES, "harmless rewrites above harmful near-copies"),
-        Measure("missed", "sets missed", unit="count", best="lowest"),
-        Measure("no_ops", "no-ops above harmful near-copies", shown=False),
-        *(Measure(f"{KIND}{kind}", f"AUC, {kind}", shown=False) for kind in groups),
-        *(Measure(f"severity_{s}", f"AUC, {s} harm", shown=False) for s in of_severity),
-    )
-
-
-def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
-    yield (
-        "AUC: how often the human caption scores above the changed one, equal scores counting one "
-        "half; 0.5 is chance. In means every kind of change has the same weight."
-    )
-    yield (
-        "A metric misses a set if it significantly prefers the changed captions, or if the "
-        "difference is not significant and the AUC's interval ends at 0.6 or below (20 images or "
-        "more)."
-    )
-    if n := sum(entry.experimental for entry in sets):
-        yield f"Experimental sets, left out of all means: {n}."
-    if n := sum(not entry.n_applied for entry in sets):
-        yield f"Sets that changed no caption: {n}."
-    counts = [int((sorts == sort).sum()) for sort in (REWRITE, NO_OP, REFERENCE)]
-    yield (
-        f"Harmless changes: {counts[0]:,} rewrites (two content words or more, or their order), "
-        f"{counts[1]:,} that change less, {counts[2]:,} verbatim references."
+        *MEASURES,
+        *(Measure(KIND + kind, f"AUC, {kind}", shown=False) for kind in groups),
+        *(Measure(OF_SEVERITY + s, f"AUC, {s} harm", shown=False) for s in harms),
     )
 
 
@@ -456,8 +457,5 @@ def against_controls(
 
 def differences(means: PairedMeans, group: str, ranked: Sequence[str], alpha: float) -> Comparisons:
     """All pairs of metrics in one group."""
-    pairs = [(a, b) for k, a in enumerate(ranked) for b in ranked[k + 1 :]]
-    tests = {(a, b): means.test(group, a, b) for a, b in pairs}
-    tested = compare(tests, "pairs of metrics", alpha=alpha)
-    made = tuple(Comparison.of(each, MEAN_AUC) for each in tested)
-    return Comparisons(measure=MEAN_AUC, alpha=alpha, pairs=made)
+    tests = {(a, b): means.test(group, a, b) for a, b in combinations(ranked, 2)}
+    return Comparisons.tested(tests, MEAN_AUC, "pairs of metrics", alpha)

@@ -1,22 +1,17 @@
 """Sensitivity: human captions against every corruption there is; what does each metric see?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from statistics import median
 
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
 from metaeval.corruptions.base import Corrupted, Corruption
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.fitted import TEXT, as_scores
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -38,7 +33,18 @@ from metaeval.scoring import MetricScores
 from metaeval.text.tokenizers.base import forget_texts
 
 
-class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
+class Sensitivity(
+    MetricExperiment[CaptionDataset, list[MetricScores]],
+    name="sensitivity",
+    title="Sensitivity: what does each metric see?",
+    question=(
+        "Human captions are changed in many small ways, some of which make them false, poorer or "
+        "worse English, and some of which do no harm. Which changes does a metric notice, and "
+        "which harmless ones does it punish?"
+    ),
+    data=CaptionDataset,
+    needs="this dataset contains judged captions; use experiment=judgments",
+):
     """Every metric's profile over the corruptions, and its harmless changes.
 
     Parameters
@@ -54,14 +60,6 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         fold by image.
     """
 
-    name = "sensitivity"
-    title = "Sensitivity: what does each metric see?"
-    question = (
-        "Human captions are changed in many small ways, some of which make them false, poorer or "
-        "worse English, and some of which do no harm. Which changes does a metric notice, and "
-        "which harmless ones does it punish?"
-    )
-
     @checked
     def __init__(
         self,
@@ -75,9 +73,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         self.refine, self.fitted = refine, fitted
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError("this dataset contains judged captions; use experiment=judgments")
+        dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         return dataset.limited(self.images)
 
@@ -123,17 +119,11 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         forget_texts()
         return results
 
-    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores]
-
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
         sets = record.info.corruptions or ()
         return statistics(record.out, data, scores, record.config, sets, refine=self.refine)
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> CorruptionInfo:

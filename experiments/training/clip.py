@@ -196,7 +196,12 @@ class TextTower(TypedDict, total=False):
     layers: PositiveInt
 
 
-class TrainClip(NetworkTraining):
+class TrainClip(
+    NetworkTraining,
+    name="train_clip",
+    title="Training a small CLIP",
+    question="Which weights distinguish captions of a scene from those of others?",
+):
     """Contrastive training of an open_clip model with a vocabulary of its own.
 
     Parameters
@@ -210,10 +215,6 @@ class TrainClip(NetworkTraining):
     options
         Those of `NetworkTraining`; `dev` of the scenes of "train" are held out to choose by.
     """
-
-    name: ClassVar[str] = "train_clip"
-    title: ClassVar[str] = "Training a small CLIP"
-    question: ClassVar[str] = "Which weights distinguish captions of a scene from those of others?"
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "open_clip", "safetensors")
 

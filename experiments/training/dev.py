@@ -4,8 +4,6 @@ Every caption of an image takes its turn as the human one, with the others as it
 that few images give steady numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

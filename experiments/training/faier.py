@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from omegaconf import DictConfig
 
@@ -31,7 +31,12 @@ _SPREAD = 1.0  # of the words' first vectors, as torch's own numbers have it
 _RANKED = "replace", "shuffle"  # whose rank-order ρ is measured on held-out images
 
 
-class TrainFaier(GroundedTraining):
+class TrainFaier(
+    GroundedTraining,
+    name="train_faier",
+    title="Training FAIEr",
+    question="Which weights match captions with images and their references?",
+):
     """Training of one variant on one dataset.
 
     Parameters
@@ -49,10 +54,6 @@ class TrainFaier(GroundedTraining):
     options
         Those of `GroundedTraining`; `network` holds `width`, `d` and `dropout` of `FaierShape`.
     """
-
-    name: ClassVar[str] = "train_faier"
-    title: ClassVar[str] = "Training FAIEr"
-    question: ClassVar[str] = "Which weights match captions with images and their references?"
 
     def __init__(
         self,

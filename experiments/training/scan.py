@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from omegaconf import DictConfig
 
@@ -35,7 +35,12 @@ OF_GOLD: Mapping[str, Any] = {
 _SPREAD = 0.1  # of the words' first vectors: near that of SCAN's own numbers, uniform in ±0.1
 
 
-class TrainScan(GroundedTraining):
+class TrainScan(
+    GroundedTraining,
+    name="train_scan",
+    title="Training SCAN",
+    question="Which weights distinguish captions of an image from those of others?",
+):
     """Training of a SCAN network on the captions and regions of one dataset.
 
     Parameters
@@ -46,10 +51,6 @@ class TrainScan(GroundedTraining):
     options
         Those of `GroundedTraining`.
     """
-
-    name: ClassVar[str] = "train_scan"
-    title: ClassVar[str] = "Training SCAN"
-    question: ClassVar[str] = "Which weights distinguish captions of an image from those of others?"
 
     def __init__(
         self,

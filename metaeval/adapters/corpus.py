@@ -1,7 +1,5 @@
 """The scores of candidates and references in lists, as the libraries hand them over."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

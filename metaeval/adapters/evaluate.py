@@ -7,8 +7,6 @@
 and `scores`, the captions' own. Options go into `compute`: `idf="coco_val2017"`, `max_n=2`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

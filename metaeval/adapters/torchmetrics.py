@@ -9,8 +9,6 @@ CIDEr needs no Java. Its document frequencies come from all references that were
 should; so it is a score of the whole, and `forward` of one batch is that of the batch as a corpus.
 """
 
-from __future__ import annotations
-
 import json
 from abc import abstractmethod
 from collections.abc import Sequence

@@ -10,11 +10,8 @@ annotators and of each annotator with the declaration.
     python -m metaeval.audit score --key key.csv anna.csv bert.csv
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
-import sys
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby, islice, product
@@ -26,7 +23,7 @@ from scipy.stats import binomtest
 from metaeval.config import compose_config, load_dataset
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.errors import ConfigError, InputError, ends_with_status
 from metaeval.experiments.sensitivity.combinations import suite
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
@@ -244,18 +241,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@ends_with_status()
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command; 2 for bad input."""
     given = _parser().parse_args(arguments)
-    try:
-        if given.command == "draw":
-            _draw(given)
-        else:
-            _score(given.key, given.sheets)
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    if given.command == "draw":
+        _draw(given)
+    else:
+        _score(given.key, given.sheets)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,11 +5,8 @@ a score, and how many captions of its benchmark these are, where the data folder
 Exit codes: 0 the file is taken, 1 it covers no caption of its benchmark, 2 it is refused.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,21 +17,18 @@ from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.data.own.bank import read_entry
 from metaeval.data.own.score_files import ScoreFiles
 from metaeval.data.pairs.pairs import CaptionPairs
-from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.errors import ConfigError, InputError, ends_with_status
 from metaeval.metrics.adapters.bank import scores_metric
 from metaeval.readers.files import user_path
 
 
+@ends_with_status()
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m metaeval.bank", description=__doc__)
     check = parser.add_subparsers(required=True, metavar="check").add_parser("check")
     check.add_argument("file", type=Path, help="NAME.csv or NAME.yaml")
-    try:
-        return check_file(user_path(parser.parse_args(arguments).file).with_suffix(".csv"))
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
+    return check_file(user_path(parser.parse_args(arguments).file).with_suffix(".csv"))
 
 
 def check_file(file: Path) -> int:

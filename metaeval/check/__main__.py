@@ -28,7 +28,7 @@ from omegaconf import OmegaConf
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError, MetaevalError, ends_with_status
 from metaeval.metrics.adapters.function import CocoScorerMetric, FunctionMetric, metric_from
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore
@@ -295,6 +295,7 @@ def in_another_process(
     return _same("another process", here, there, asked, "here", "in another process")
 
 
+@ends_with_status()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m metaeval.check", description=__doc__)
@@ -303,23 +304,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--images", type=int, default=IMAGES, help="scenes (default: %(default)s)")
     parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    try:
-        options = dict(_option(text) for text in given.options)
-        metric = metric_from(given.what, **options)
-        inputs = questions(given.images)
-        if given.write is not None:
-            given.write.write_text(json.dumps(scores_of(metric, inputs).tolist()))
-            return 0
-        findings = []
-        for finding in _all(given, options, metric, inputs):
-            findings.append(finding)
-            print(
-                f"{'ok   ' if finding.ok else 'FAILS'} {finding.what:<16} {finding.seen}",
-                flush=True,
-            )
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
+    options = dict(_option(text) for text in given.options)
+    metric = metric_from(given.what, **options)
+    inputs = questions(given.images)
+    if given.write is not None:
+        given.write.write_text(json.dumps(scores_of(metric, inputs).tolist()))
+        return 0
+    findings = []
+    for finding in _all(given, options, metric, inputs):
+        findings.append(finding)
+        print(
+            f"{'ok   ' if finding.ok else 'FAILS'} {finding.what:<16} {finding.seen}",
+            flush=True,
+        )
     broken = [f.what for f in findings if not f.ok]
     print(f"{given.what}: " + (f"fails {', '.join(broken)}" if broken else "keeps the contract"))
     return 1 if broken else 0

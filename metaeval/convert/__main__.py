@@ -6,12 +6,9 @@ that can use it what was recognised, how much there is, the first of it, and the
 other one why it cannot. Exit codes: 0 an experiment can use it, 2 none can.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -20,7 +17,7 @@ from typing import Any
 from metaeval.config import component, compose_config, load_dataset, override_value
 from metaeval.data.download import given_path
 from metaeval.data.own.tables import read_table
-from metaeval.errors import MetaevalError
+from metaeval.errors import MetaevalError, ends_with_status
 
 SCORES = "NAME"  # any experiment
 # an experiment, and the options in which it takes a file of one's own
@@ -70,6 +67,7 @@ EXAMPLES: dict[str, Callable[[Any], Iterator[str]]] = {
 }
 
 
+@ends_with_status()
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m metaeval.convert", description=__doc__)
@@ -96,9 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"\n{text}")
         print(*(["\nNot for:", *reasons] if reasons else []), sep="\n  ")
         return 0 if used else 2
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
     finally:
         logging.disable(logging.NOTSET)
 

@@ -4,8 +4,6 @@ Bytes go to `TARGET.part`, which a later call continues where the server can (HT
 file with the right checksum is renamed to TARGET.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Columns of a user's table under the names that a loader uses: `dataset.fields={human: stars}`."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -12,8 +12,6 @@ text for all of them: "coco:391895". Other collections have sources of their own
 ("flickr8k:1000268201_693b08cb0e"); `None` means unknown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath

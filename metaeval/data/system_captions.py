@@ -1,7 +1,5 @@
 """Captions of systems in COCO's results format: a JSON list of {"image_id": …, "caption": …}."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

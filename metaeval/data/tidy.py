@@ -11,8 +11,6 @@ the same tokens as before, since it takes any white space for the same; and a ca
 line, without which line-based tools pair captions with the wrong images.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import unicodedata
@@ -21,9 +19,19 @@ from pathlib import Path
 from metaeval.data.fields import kind
 from metaeval.errors import InputError
 from metaeval.readers.tables import read_list
+from metaeval.results.notes import told
 
 log = logging.getLogger(__name__)
 
+GUESSES = (
+    "{split} split at '{separator}' into captions.",
+    "{whole} with a ';' or a line break read as one caption each; separate several by "
+    "'{separator}', or write a JSON list.",
+)
+CHANGES = (
+    "Control characters in {controls} became spaces.",
+    "White space in {spaces} was collapsed to single spaces or stripped from the ends.",
+)
 SEPARATOR = "|||"  # of several captions in one cell
 
 # Cc without what `str.split` splits at, and U+FEFF
@@ -107,24 +115,21 @@ class Tidy:
 
     def notes(self) -> list[str]:
         """What was changed, in sentences for `CaptionDataset.notes`; guesses are also logged."""
-        notes = []
-        if self.split_cells:
-            notes.append(f"{_count_cells(self.split_cells)} split at '{SEPARATOR}' into captions.")
-        if self.unsplit_cells:
-            notes.append(
-                f"{_count_cells(self.unsplit_cells)} with a ';' or a line break read as one "
-                f"caption each; separate several by '{SEPARATOR}', or write a JSON list."
-            )
+        guesses = told(
+            GUESSES,
+            separator=SEPARATOR,
+            split=_count_cells(self.split_cells) if self.split_cells else None,
+            whole=_count_cells(self.unsplit_cells) if self.unsplit_cells else None,
+        )
+        notes = list(guesses)
         for note in notes:
             log.warning("%s", note)
-        if self.controls:
-            notes.append(f"Control characters in {count_captions(self.controls)} became spaces.")
-        if self.spaces:
-            notes.append(
-                f"White space in {count_captions(self.spaces)} was collapsed to single spaces or "
-                "stripped from the ends."
-            )
-        return notes
+        changes = told(
+            CHANGES,
+            controls=count_captions(self.controls) if self.controls else None,
+            spaces=count_captions(self.spaces) if self.spaces else None,
+        )
+        return [*notes, *changes]
 
 
 def count_captions(n: int) -> str:

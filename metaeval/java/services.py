@@ -10,8 +10,6 @@ Compilers of two Java releases write different bytes, so the jar names the relea
 their checksums, so that a changed source is noticed without a JDK.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os
@@ -28,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from metaeval.data.dataset import Absent
-from metaeval.errors import InputError, MetaevalError
+from metaeval.errors import InputError, ends_with_status
 from metaeval.readers.files import user_path
 
 # What is installed: the Java and its version, and pycocoevalcap's jars.
@@ -249,19 +247,15 @@ def _write(target: Path, manifest: bytes, entries: dict[str, bytes]) -> None:
     part.replace(target)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@ends_with_status()
+def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m metaeval.java.services", description="Build the jar of our Java services."
     )
     parser.add_argument("target", nargs="?", type=Path, default=JAR, help="default: the shipped")
-    try:
-        jar = build(parser.parse_args(arguments).target)
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
+    jar = build(parser.parse_args(arguments).target)
     print(f"{jar}: {jar.stat().st_size:,} bytes, compiled by Java {built_from(jar)[0]}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ checked values or one `InputError` that names the file. `tests/fuzz` checks both
 no other module opens files, and that every reader reads its input correctly or refuses it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ SciPy's reader is faster, but a single wrong byte can end its process, and it do
 checksum of compressed variables. Format: "MAT-File Format", MathWorks (R2023a), chapter 1.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zlib

@@ -4,8 +4,6 @@ Every record is read exactly, or the file is refused with its line: a row that i
 or too long, a column that occurs twice, a quote that is not closed.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

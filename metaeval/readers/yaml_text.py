@@ -4,8 +4,6 @@ No key twice in a mapping, nothing too deep, and no more values than a limit, th
 included.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Zip archives: single members, with their size checked before they are unpacked."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from collections.abc import Callable

@@ -4,21 +4,19 @@ The short form of `python -m metaeval experiment=reproduce`, with the run in `--
 from the cache, so that a second call is quick.
 """
 
-from __future__ import annotations
-
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from metaeval.config import compose_config, override_texts
-from metaeval.errors import MetaevalError
+from metaeval.errors import ends_with_status
 from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import FOLDER, papers
 from metaeval.reproduce.task import choose
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@ends_with_status()
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command; 0, or 2 where an item is unknown or a file of a paper is broken."""
     parser = argparse.ArgumentParser(prog="python -m metaeval.reproduce", description=__doc__)
     parser.add_argument("items", nargs="*", metavar="PAPER[/ITEM]", help="all by default")
@@ -32,21 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--captioners", metavar="FILE", help="captions of systems in COCO's results format"
     )
     given = parser.parse_args(arguments)
-    try:
-        if given.list:
-            for paper, item in choose(papers(given.papers), given.items, quick=given.quick):
-                state = f"  (not run: {item.missing})" if item.missing else ""
-                print(f"{paper.paper}/{item.item}  {item.title}{state}")
-            return 0
-        names = ("items", "quick", "papers", "captioners")
-        options = {f"reproduce.{name}": getattr(given, name) for name in names}
-        config = compose_config(["experiment=reproduce", *override_texts(options)])
-        given.out.mkdir(parents=True, exist_ok=True)
-        run_configured(config, given.out)
-    except MetaevalError as error:
-        print(f"metaeval: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    if given.list:
+        for paper, item in choose(papers(given.papers), given.items, quick=given.quick):
+            state = f"  (not run: {item.missing})" if item.missing else ""
+            print(f"{paper.paper}/{item.item}  {item.title}{state}")
+        return
+    names = ("items", "quick", "papers", "captioners")
+    options = {f"reproduce.{name}": getattr(given, name) for name in names}
+    config = compose_config(["experiment=reproduce", *override_texts(options)])
+    given.out.mkdir(parents=True, exist_ok=True)
+    run_configured(config, given.out)
 
 
 if __name__ == "__main__":

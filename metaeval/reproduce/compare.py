@@ -1,7 +1,5 @@
 """Computed values against printed ones: one row per cell, with a verdict."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args

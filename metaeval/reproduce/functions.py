@@ -1,7 +1,5 @@
 """Values of papers that are not one number of a run's result: functions of a run's folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

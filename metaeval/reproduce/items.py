@@ -1,7 +1,5 @@
 """Computing the items of papers: each one's run, example or function, and the rows of its table."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,11 +1,8 @@
 """`experiment=reproduce`: do the numbers of the papers come out?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -28,7 +25,12 @@ ITEMS = "items"  # the folder of the items' runs
 _SHARED = ("paths.data", "paths.cache", "device", "offline", "cache.enabled")
 
 
-class Reproduce(Streaming):
+class Reproduce(
+    Streaming,
+    name="reproduce",
+    title="Papers reproduced",
+    question="Do the numbers of the papers come out?",
+):
     """Values that papers printed, computed again: each item is a run of its own.
 
     Parameters
@@ -42,10 +44,6 @@ class Reproduce(Streaming):
     papers
         A folder of YAML files in the form of metaeval/papers.
     """
-
-    name: ClassVar[str] = "reproduce"
-    title: ClassVar[str] = "Papers reproduced"
-    question: ClassVar[str] = "Do the numbers of the papers come out?"
 
     def __init__(
         self,

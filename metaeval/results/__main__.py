@@ -4,8 +4,6 @@
 experiment. `make docs` puts them on the site.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

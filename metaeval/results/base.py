@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from metaeval.runs.records import CaptionModel, DrawnCorruption, ScoreColumn, Tally
-from metaeval.stats.resampling.bootstrap import IntervalEstimate
+from metaeval.stats.resampling.bootstrap import IntervalEstimate, percentile_interval
 
 
 def undefined_as_none(value: Any) -> Any:
@@ -68,6 +68,14 @@ class Estimate(Model):
     def of(cls, estimate: IntervalEstimate) -> Estimate:
         """From a statistic with its interval."""
         return cls(value=estimate.value, low=estimate.low, high=estimate.high)
+
+    @classmethod
+    def resampled(
+        cls, value: Any, replicates: Any, confidence: float, n_units: int, n: int | None = None
+    ) -> Estimate:
+        """A statistic of n items with the `percentile_interval` of its replicates."""
+        low, high = percentile_interval(replicates, confidence, n_units)
+        return cls(value=value, low=low, high=high, n=n)
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -10,9 +10,11 @@ from metaeval.results.base import Estimate, Model, Number, Test
 from metaeval.stats.significance.comparison import (
     ALPHA,
     ControlTest,
+    PairTest,
     Shows,
     TestedDifference,
     cliques,
+    compare,
     is_significant,
 )
 
@@ -128,6 +130,15 @@ class Comparisons(Model):
     measure: str
     alpha: float
     pairs: tuple[Comparison, ...]
+
+    @classmethod
+    def tested(
+        cls, tests: Mapping[tuple[str, str], PairTest], measure: str, family: str, alpha: float
+    ) -> Comparisons:
+        """The comparisons of pairs with these tests, corrected over the family."""
+        made = compare(tests, family, alpha=alpha)
+        pairs = tuple(Comparison.of(each, measure) for each in made)
+        return cls(measure=measure, alpha=alpha, pairs=pairs)
 
     def between(self, a: str, b: str) -> Comparison | None:
         """The comparison of `a` with `b`, as a minus b; `None` where they were not compared."""

@@ -1,7 +1,5 @@
 """Writing and reading `statistics.json` and `run.json`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeVar
 

@@ -6,8 +6,6 @@ Their result is a `MeasuredResult`. Its extras are "sets" (the versions, worst f
 "worst_images" (a column a metric, the worst inversion first).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the recorded answers of a judge show about it: one record per judge, in `judges.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from metaeval.results.base import Model, Number

@@ -1,7 +1,5 @@
 """The result of a run (`statistics.json`), and facts of the run itself (`run.json`)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -116,7 +114,11 @@ class DatasetInfo(Model):
 
 
 class PublishedInfo(Model):
-    """Published values for this experiment; `why_not` says why they cannot be compared."""
+    """What a paper reports for this experiment, to compare with the run's numbers.
+
+    `rank_order_rho` maps a metric's column to the published value. `why_not` says why the run's
+    numbers are not `comparable` (another dataset, other rates), `None` where they are.
+    """
 
     source: str
     comparable: bool

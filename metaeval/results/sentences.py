@@ -4,8 +4,6 @@ Every sentence comes from recorded comparisons: a metric is called best only whe
 it from all others, and above a control only where a test shows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from metaeval.results.base import Estimate, MetricResult
@@ -14,6 +12,7 @@ from metaeval.results.measured import MeasuredResult, SystemRanking, ranked
 from metaeval.results.run import Measure
 
 MOST_NAMES = 6  # of a group that a sentence lists
+AGAINST = "Against the baseline, {}, by {}: significantly better {}; significantly worse {}."
 
 
 def sentences(result: MeasuredResult) -> list[str]:
@@ -59,12 +58,11 @@ def against_baseline(result: MeasuredResult) -> str:
     by, systems = next(iter(result.systems.items()))
     if systems.baseline is None:
         return ""
-    better, worse = (
-        [name for name in systems.ranking if systems.against(name) == word]
+    found = [
+        names([name for name in systems.ranking if systems.against(name) == word]) or "none"
         for word in ("better", "worse")
-    )
-    text = f"Against the baseline, {systems.baseline}, by {by}: significantly better"
-    return f"{text} {names(better) or 'none'}; significantly worse {names(worse) or 'none'}."
+    ]
+    return AGAINST.format(systems.baseline, by, *found)
 
 
 def _leaders(

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from metaeval.errors import InputError
 from metaeval.readers.files import parse_json, read_bytes
@@ -228,7 +227,7 @@ class AnswerJournal:
             return
         rows = [asdict(answer) for answer in self.used]
         table = pa.Table.from_pylist(rows, schema=_SCHEMA)
-        files.atomic(self.folder / ANSWERS, lambda p: pq.write_table(table, p, compression="zstd"))
+        files.write_arrow(self.folder / ANSWERS, table)
         for path in (self.folder / PARTS).glob("part-*.jsonl"):
             path.unlink(missing_ok=True)
         folder = self.folder / PARTS

@@ -5,8 +5,6 @@ a report rebuilt and a sweep gathered from files alone. Every write goes to a te
 same folder and is then renamed: a killed run leaves the old file or the new one, never half of one.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -200,7 +198,11 @@ def _schema(path: Path, ids: pa.DataType) -> pa.Schema:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    table = table.replace_schema_metadata(None)  # pandas' metadata holds library versions
+    write_arrow(path, table.replace_schema_metadata(None))  # pandas' holds library versions
+
+
+def write_arrow(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file of any schema."""
     atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))
 
 

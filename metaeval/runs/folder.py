@@ -6,8 +6,6 @@ one is killed. The lock is the kernel's (`flock`): it ends with its process, how
 a stale lock cannot remain. A file system without locks leaves the folder unlocked.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Iterator

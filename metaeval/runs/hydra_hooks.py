@@ -3,8 +3,6 @@
 The jobs may run in processes or on machines of their own.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar

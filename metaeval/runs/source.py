@@ -5,8 +5,6 @@ number changes; a user's metric does not do so. Therefore its signature carries 
 digest of the code itself: of the module and of those that it imports.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import inspect

@@ -9,8 +9,6 @@ Every value has a checksum. One that is damaged is as good as unknown: it is cou
 and replaced.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

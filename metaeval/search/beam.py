@@ -1,7 +1,5 @@
 """Beam search over word changes, for all images at once."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence

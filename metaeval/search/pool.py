@@ -1,7 +1,5 @@
 """Pools of captions of which it is known whether they are false: what a best of n chooses from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

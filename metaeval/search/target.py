@@ -1,7 +1,5 @@
 """The metric under attack: a function from captions to scores, through the score cache."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Sequence

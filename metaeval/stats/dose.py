@@ -1,7 +1,5 @@
 """Dose and response: how scores fall as a corruption's rate rises, within an image."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many images a comparison of metrics needs, and how many human labels a metric saves."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

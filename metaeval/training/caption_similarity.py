@@ -7,8 +7,6 @@ al., WACV 2022, who measure similarity by CIDEr or SPICE; here by word vectors, 
 synonyms).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import torch

@@ -198,10 +198,9 @@ def _own_training(card: Mapping[str, Any]) -> str | None:
     data = card.get("data") or {}
     if "dataset" not in data or "n_train" not in data:
         return None
-    text = f"own training on captions of {data['n_train']:,} images of {data['dataset']}"
-    if str(card.get("regions", "")).startswith("gold"):
-        text += ", with annotated objects (gold)"
-    return text
+    gold = str(card.get("regions", "")).startswith("gold")
+    objects = ", with annotated objects (gold)" if gold else ""
+    return f"own training on captions of {data['n_train']:,} images of {data['dataset']}{objects}"
 
 
 log = logging.getLogger(__name__)

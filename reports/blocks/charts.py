@@ -3,8 +3,6 @@
 A chart is drawn twice, for wide and for narrow windows, so that nothing is cut off on a phone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
@@ -284,6 +282,8 @@ def histograms(
     return _chart(key, title, draw, title, "", folded)
 
 
+BY_RATING = "Scores by people's rating"
+ACROSS = "Across: people's mean rating of a caption."
 MOST_LEVELS = 10  # different ratings, up to which each has a violin of its own
 
 
@@ -326,8 +326,7 @@ def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
         _arrange(figure, panels, width, 1.6)
         return figure
 
-    title = "Scores by people's rating"
-    return _chart("by-rating", title, draw, title, "Across: people's mean rating of a caption.")
+    return _chart("by-rating", BY_RATING, draw, BY_RATING, ACROSS)
 
 
 def _entitle(axes: Axes, metric: str) -> None:

@@ -1,7 +1,5 @@
 """The block of judges: what the answers of a run's judges show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
@@ -80,15 +78,7 @@ def _line(name: str, judges: Sequence[JudgeDiagnostics],
 
 
 def _scores(judges: Sequence[JudgeDiagnostics]) -> list[_Line]:
-    frequent = [
-        PrintCell(
-            DASH
-            if j.most_frequent is None
-            else f"{percent(j.most_frequent_share)} (score {plainly(j.most_frequent)})",
-            mark=DOMINATED if j.dominated else "",
-        )
-        for j in judges
-    ]
+    frequent = [PrintCell(_most_frequent(j), mark=DOMINATED if j.dominated else "") for j in judges]
     return [
         _line("Captions", judges, lambda j: count(j.captions)),
         _line("Answers", judges, lambda j: count(j.answers)),
@@ -103,6 +93,12 @@ def _scores(judges: Sequence[JudgeDiagnostics]) -> list[_Line]:
         _line("Standard deviation of samples", judges, lambda j: number(j.repeatability_sd)),
         _line("Captions with equal samples", judges, lambda j: percent(j.same_answers)),
     ]
+
+
+def _most_frequent(judge: JudgeDiagnostics) -> str:
+    if judge.most_frequent is None:
+        return DASH
+    return f"{percent(judge.most_frequent_share)} (score {plainly(judge.most_frequent)})"
 
 
 def _share(n: int, total: int) -> str:
@@ -132,13 +128,16 @@ def _self_preference(judge: JudgeDiagnostics, effects: EqualRatingEffects | None
     return f"{gap} ({judge.family}, {count(effects.same_family)} captions)"
 
 
+COSTS: Mapping[str, Callable[[JudgeDiagnostics], str]] = {
+    "Prompt tokens per 1,000 captions": lambda j: _whole(j.input_tokens),
+    "Answer tokens per 1,000 captions": lambda j: _whole(j.output_tokens),
+    "Seconds per 1,000 captions": lambda j: _whole(j.seconds),
+    "Price per 1,000 captions (US dollars)": lambda j: _dollars(j.usd),
+}
+
+
 def _costs(judges: Sequence[JudgeDiagnostics], agreement: Agreement) -> list[_Line]:
-    lines = [
-        _line("Prompt tokens per 1,000 captions", judges, lambda j: _whole(j.input_tokens)),
-        _line("Answer tokens per 1,000 captions", judges, lambda j: _whole(j.output_tokens)),
-        _line("Seconds per 1,000 captions", judges, lambda j: _whole(j.seconds)),
-        _line("Price per 1,000 captions (US dollars)", judges, lambda j: _dollars(j.usd)),
-    ]
+    lines = [_line(title, judges, text) for title, text in COSTS.items()]
     agreements = [agreement(j.judge) for j in judges]
     names = list(dict.fromkeys(name for values in agreements for name in values))
     for name in names or [""]:

@@ -1,7 +1,5 @@
 """Blocks of tables: the measures, an extra, and who beats whom."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -36,6 +34,7 @@ from metaeval.results.comparison import (
     Comparisons,
 )
 from metaeval.results.measured import Extra, MeasuredResult, ranked
+from metaeval.results.notes import told
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
     bold_names,
@@ -84,6 +83,17 @@ def comparison_matrix(comparisons: Comparisons, order: Sequence[str]) -> list[Di
     return rows
 
 
+OF_CELL = (
+    "{pair.a} − {pair.b}: {value}",
+    "interval {interval}",
+    "{tests}",
+    "n = {n}",
+    "effect {effect} sd of an image",
+    "detectable {detectable}",
+    "images needed {images}",
+)
+
+
 def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
     if pair is None or pair.difference.value is None:
         return DifferenceCell("–", "", "even", "not defined")
@@ -95,21 +105,22 @@ def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
         kind = "mixed"
     else:
         kind = "better" if value > 0 else "worse"
-    title = [f"{pair.a} − {pair.b}: {number(100 * value, 2, sign=True)}"]
-    if ends is not None:
-        title.append(f"interval {interval([100 * v for v in ends], 2)}")
-    title += [
-        f"{t.method} p {p_value(t.p)}, after Holm {p_value(t.p_adjusted)}" for t in pair.tests
-    ]
-    if pair.n is not None:
-        title.append(f"n = {count(pair.n)}")
-    power = pair.power
-    if power is not None and power.effect is not None:
-        title.append(f"effect {number(power.effect, 2, sign=True)} sd of an image")
-    if power is not None and power.detectable is not None:
-        title.append(f"detectable {number(100 * power.detectable, 2)}")
-    if pair.images_needed is not None:
-        title.append(f"images needed {count(round(pair.images_needed))}")
+    power, needed = pair.power, pair.images_needed
+    effect = None if power is None else power.effect
+    detectable = None if power is None else power.detectable
+    title = told(
+        OF_CELL,
+        pair=pair,
+        value=number(100 * value, 2, sign=True),
+        interval=None if ends is None else interval([100 * v for v in ends], 2),
+        tests="; ".join(
+            f"{t.method} p {p_value(t.p)}, after Holm {p_value(t.p_adjusted)}" for t in pair.tests
+        ),
+        n=None if pair.n is None else count(pair.n),
+        effect=None if effect is None else number(effect, 2, sign=True),
+        detectable=None if detectable is None else number(100 * detectable, 2),
+        images=None if needed is None else count(round(needed)),
+    )
     letters = "".join(TESTS.get(test.method, test.method[:1].upper()) for test in significant)
     return DifferenceCell(number(100 * value, 1, sign=True), letters, kind, "; ".join(title))
 
@@ -309,6 +320,9 @@ def matrix(extra: Extra, title: str = "") -> Block:
     )
 
 
+RULE = "times 100; p-values after Holm over {} pairs"
+
+
 def differences(run: LoadedRun, measure: Measure | None = None) -> Block:
     """The difference of every pair of metrics by a measure, with its tests; folded."""
     result = run.result
@@ -324,7 +338,7 @@ def differences(run: LoadedRun, measure: Measure | None = None) -> Block:
         lines=comparison_matrix(comparisons, order),
         table=table,
         links=save_links([table]),
-        rule=f"times 100; p-values after Holm over {len(comparisons.pairs)} pairs",
+        rule=RULE.format(len(comparisons.pairs)),
     )
     key = "differences" if measure == result.declared[0] else f"differences-{measure.key}"
     return Block(key, "Who beats whom", html, folded=True, tables=(table,))

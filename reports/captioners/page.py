@@ -16,7 +16,7 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
-from metaeval.reports.shared.page import fit, photos_of
+from metaeval.reports.shared.page import fit, kept_of, photos_of
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
@@ -26,6 +26,7 @@ from metaeval.reports.shared.print_tables import (
 )
 from metaeval.reports.shared.run import LoadedRun, image_paths
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import told
 from metaeval.results.sentences import system_text
 from metaeval.runs import files
 from metaeval.runs.print_style import style
@@ -33,6 +34,16 @@ from metaeval.runs.records import CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, 
 
 MATRICES = {"agreement-within-image": "Agreement", "human": "Human"}
 ARROWS = {"better": "↑", "worse": "↓", "": ""}
+CAPTION_PARTS = (
+    "{title} on {images:,} images of {dataset}",
+    ": scores with {percent:g}% intervals",
+    ". Systems of a column that share a letter are not separated at {tests.alpha:.2g} ({methods}; "
+    "Holm over {pairs} pairs); bold: the best, and those not separated from it",
+    "; ↑ ↓: significantly better or worse than {baseline}",
+)
+EXAMPLES = (
+    "{} images, those first on which the metrics disagree most about which system is better. {}"
+)
 
 
 def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
@@ -129,24 +140,21 @@ def systems_table(run: LoadedRun) -> PrintTable:
 
 
 def _caption(run: LoadedRun) -> str:
-    result = run.result
-    settings = result.settings
-    text = f"{run.title} on {result.facts['Images']:,} images of {result.dataset}"
-    if isinstance(confidence := settings["confidence"], float):
-        text += f": scores with {100 * confidence:g}% intervals"
+    result, confidence = run.result, run.result.settings["confidence"]
     tested = [r for r in result.systems.values() if r.is_decidable]
-    if not tested:
-        return f"{text}."
     methods = dict.fromkeys(r.comparisons.pairs[0].tests[0].method for r in tested)
-    n, alpha = len(tested[0].comparisons.pairs), tested[0].comparisons.alpha
-    text += (
-        f". Systems of a column that share a letter are not separated at {alpha:.2g} "
-        f"({', mean rank: '.join(reversed(methods))}; Holm over {n} pairs); bold: the best, and "
-        "those not separated from it"
+    parts = told(
+        CAPTION_PARTS,
+        title=run.title,
+        images=result.facts["Images"],
+        dataset=result.dataset,
+        percent=100 * confidence if isinstance(confidence, float) else None,
+        methods=", mean rank: ".join(reversed(methods)),
+        tests=tested[0].comparisons if tested else None,
+        pairs=len(tested[0].comparisons.pairs) if tested else None,
+        baseline=tested[0].baseline if tested else None,
     )
-    if tested[0].baseline is not None:
-        text += f"; ↑ ↓: significantly better or worse than {tested[0].baseline}"
-    return f"{text}."
+    return f"{''.join(parts)}."
 
 
 def _examples(run: LoadedRun, options: PageOptions) -> Block:
@@ -185,10 +193,8 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
     photos, note = photos_of(list(order.index), [paths[i] for i in order.index], options.photos)
 
     def block(kept: int) -> Block:
-        which = "All" if kept == len(records) else f"{kept:,} of {len(records):,}"
-        title = f"{which} images, those first on which the metrics disagree most "
-        title += f"about which system is better. {note}"
-        extra = Extra.of("examples", title.strip(), records[:kept], kind="examples")
+        title = EXAMPLES.format(kept_of(kept, len(records)), note).strip()
+        extra = Extra.of("examples", title, records[:kept], kind="examples")
         return texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
 
     return fit(len(records), block, lambda b: len(b.html.encode()), options.max_bytes)[1]

@@ -1,7 +1,5 @@
 """The examples of graded captions: a browser of images, sorted by their worst inversions."""
 
-from __future__ import annotations
-
 import base64
 import difflib
 import gzip

@@ -1,7 +1,5 @@
 """The blocks of the page of graded corruption."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

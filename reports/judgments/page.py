@@ -13,7 +13,7 @@ from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared.formatting import DASH, cut, number
-from metaeval.reports.shared.page import fit, photos_of
+from metaeval.reports.shared.page import fit, kept_of, photos_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra, ranked
 from metaeval.runs import files
@@ -23,6 +23,10 @@ from metaeval.stats.resampling.items import places, without_rounding
 MOST_PANELS = 12  # metrics with a chart of their scores
 MOST_ROWS = 600  # captions in the table
 GROUPS = 10  # of captions by their length
+FURTHEST = (
+    "{} captions, those first on which a metric is furthest from people. Under a metric: its place "
+    "minus people's, in points (+100: people's last is its first), and the score. {}"
+)
 Floats = npt.NDArray[np.float64]
 
 
@@ -117,13 +121,9 @@ def _captions(
     ]
 
     def html(kept: int) -> Markup:
-        which = "All" if kept == len(captions) else f"{kept:,} of {len(captions):,}"
-        text = f"{which} captions, those first on which a metric is furthest from people. Under a "
-        text += "metric: its place minus people's, in points (+100: people's last is its first), "
-        text += f"and the score. {note}"
         return rendered(
             "judged_captions.html.j2",
-            caption=text.strip(),
+            caption=FURTHEST.format(kept_of(kept, len(captions)), note).strip(),
             heads=["Image", "Caption", "People", *gaps.columns],
             rows=rows[:kept],
             photos=photos,

@@ -1,7 +1,5 @@
 """What a paper that uses a run cites: its scores by signature, and BibTeX of its sources."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -1,7 +1,5 @@
 """A drawing of matplotlib as SVG and PDF files, and inside a page in the page's own colours."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence

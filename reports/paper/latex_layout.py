@@ -4,8 +4,6 @@ LaTeX shrinks a table that is wider than its line; one that is longer than a pag
 several. The preamble needs `\\usepackage{booktabs,graphicx}`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

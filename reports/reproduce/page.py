@@ -1,8 +1,6 @@
 """The page of experiment=reproduce: how many printed values come out, then each paper's tables with
 ours under theirs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

@@ -4,8 +4,6 @@ Numbers and histograms cover all captions. Shown are only the captions of the ro
 chosen (a random draw, and the extremes of each column), so that the page's size has a limit.
 """
 
-from __future__ import annotations
-
 from markupsafe import Markup
 
 from metaeval.reports.blocks import charts, tables, texts
@@ -20,6 +18,7 @@ from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID
 
 AT_A_TIME = 24
+SHOWN = "Captions drawn at random, and of each score the lowest and the highest"
 
 
 def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
@@ -73,6 +72,5 @@ def _captions(run: LoadedRun) -> Block:
                     "chosen": ", ".join(reasons[row]) or "at random",
                 }
             )
-    title = "Captions drawn at random, and of each score the lowest and the highest"
-    extra = Extra.of("shown", title, records, kind="examples")
+    extra = Extra.of("shown", SHOWN, records, kind="examples")
     return texts.examples(extra, title="Captions", shown=AT_A_TIME)

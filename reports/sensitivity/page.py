@@ -1,7 +1,5 @@
 """The page of a profile: the usual blocks, and agreement with people from runs that one names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

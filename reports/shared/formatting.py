@@ -1,7 +1,5 @@
 """Numbers and lists as a reader expects them in print."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What all pages share: style, script, and a policy against external content."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io
@@ -149,6 +147,11 @@ def photos_of(
 
 
 Payload = TypeVar("Payload")
+
+
+def kept_of(kept: int, n: int) -> str:
+    """How many of n entries a table has."""
+    return "All" if kept == n else f"{kept:,} of {n:,}"
 
 
 def fit(

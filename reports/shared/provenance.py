@@ -1,7 +1,5 @@
 """Where the numbers come from: the facts of run.json as short tables."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -135,19 +133,26 @@ def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list
     ]
 
 
+CHOSEN = (
+    "Chosen on this experiment's dev images: of the trainings that were tried, this one did best "
+    "here, on images that are not scored. No such choice is known of the metrics without this mark."
+)
+BUILT_ON = (
+    "Built on, or started from, {}, which was trained on captions of photographs like these: by "
+    "its own card on {}, in pairs."
+)
+SEEDS = (
+    "The weights of one of several trainings that differ in their seed. Mean ± standard deviation "
+    "of ρ over all training seeds: {}."
+)
+
+
 def _training_texts(training: TrainingRecord, learned: bool, experiment: str) -> Iterable[str]:
     if experiment in training.chosen_on:
-        yield (
-            "Chosen on this experiment's dev images: of the trainings that were tried, this one "
-            "did best here, on images that are not scored. No such choice is known of the metrics "
-            "without this mark."
-        )
+        yield CHOSEN
     for model in training.caption_models:
         pairs = listed([f"{count(n)} of {name}" for name, n in model.pairs.items()])
-        yield (
-            f"Built on, or started from, {model.model}, which was trained on captions of "
-            f"photographs like these: by its own card on {pairs}, in pairs."
-        )
+        yield BUILT_ON.format(model.model, pairs)
     by_status: dict[str, list[str]] = {}
     for name, status in (training.versions or {}).items():
         by_status.setdefault(status, []).append(name)
@@ -167,7 +172,4 @@ def _seed_text(metrics: Sequence[MetricResult]) -> str | None:
         f"({len(s.seeds)} seeds)"
         for name, s in spreads
     ]
-    return (
-        "The weights of one of several trainings that differ in their seed. Mean ± standard "
-        f"deviation of ρ over all training seeds: {'; '.join(values)}."
-    )
+    return SEEDS.format("; ".join(values))

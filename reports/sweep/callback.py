@@ -4,8 +4,6 @@ Hydra imports it in every command, so what draws and computes is imported only w
 scipy's statistics alone would make every start a second longer.
 """
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 the jobs ran. `python -m metaeval.gather DIR` does the same at any time.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -322,6 +320,9 @@ def _cell(spread: SeedSpread | None) -> str:
     return text
 
 
+VALUES = "{}: mean ± standard deviation over seeds, intervals over images."
+
+
 def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
     """A table of a measure: a row a metric, a column a setting, controls below a rule."""
     rows, members = _rows(sweep, measure), _with(sweep, measure)
@@ -335,8 +336,7 @@ def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
     ]
     return PrintTable(
         f"sweep-{measure.key}",
-        f"{formatting.capital(measure.title)}: mean ± standard deviation over seeds, intervals "
-        "over images.",
+        VALUES.format(formatting.capital(measure.title)),
         ["Metric", *(g.label for g in members)],
         [group for group in groups if group],
     )

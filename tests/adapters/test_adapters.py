@@ -1,7 +1,5 @@
 """metaeval's metrics in torchmetrics and evaluate: the numbers of pycocoevalcap, and ours."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

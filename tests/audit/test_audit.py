@@ -1,7 +1,5 @@
 """The annotators' sheet: drawn, filled in, scored; agreement against reference packages."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

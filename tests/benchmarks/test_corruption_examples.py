@@ -1,7 +1,5 @@
 """The page of examples is what its command writes, and leaves no corruption out."""
 
-from __future__ import annotations
-
 import re
 from itertools import groupby
 from pathlib import Path

@@ -1,7 +1,5 @@
 """FAIEr's table of words for what is there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

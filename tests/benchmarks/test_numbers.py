@@ -1,7 +1,5 @@
 """`make numbers`: marks in documents, stale numbers as a diff, and a real run behind a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Corruptions that the second reading did not confirm are marked, and no others."""
 
-from __future__ import annotations
-
 from benchmarks.corruption_audit.__main__ import print_second, second_rates
 from metaeval.audit.__main__ import BOUND
 from metaeval.corruptions.base import Corruption

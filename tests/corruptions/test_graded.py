@@ -1,7 +1,5 @@
 """Graded corruptions: the paper's numbers, definitions by hand, and that edits record them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

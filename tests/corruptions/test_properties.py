@@ -1,7 +1,5 @@
 """Properties of every corruption: pure, seeded by its image, configured, with correct edits."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The default dataset, and its size."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

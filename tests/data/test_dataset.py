@@ -1,7 +1,5 @@
 """Taking some images of a dataset."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

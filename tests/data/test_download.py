@@ -1,7 +1,5 @@
 """The downloader against a real HTTP server on the loopback that misbehaves on demand."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import socket

@@ -1,7 +1,5 @@
 """Files of other people, as they are: a small one of each shape, and what is said of it."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

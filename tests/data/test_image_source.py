@@ -1,7 +1,5 @@
 """Which photograph an image is, and what is annotated of it, by every path into the program."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

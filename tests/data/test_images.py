@@ -1,7 +1,5 @@
 """Image files: a folder, whole or in part, that is never left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from metaeval.data.annotated_images import ImageFiles

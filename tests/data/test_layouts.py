@@ -4,8 +4,6 @@ Of each layout a small file is written here; `metaeval.convert` gives it to the 
 experiment. docs/own.md has the same commands.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captions of systems: what a results file may hold, and the one line that says what is wrong."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How captions are compared, and how several of them are read from one cell."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 

@@ -7,8 +7,6 @@ of those that are named: `config:metrics,device`. `<!-- list: metric -->` has th
 with their first comments, and `<!-- cite: bleu -->` the BibTeX entries of a metric.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -5,8 +5,6 @@ A cell's last expression is shown as Jupyter shows it, as HTML where it has any.
 folder of their own, so that the runs and files that they make are nobody's.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

@@ -5,8 +5,6 @@ run here: `test_run_commands.py` runs them on a few images, `test_own.py` and `t
 blocks of their pages.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The generated parts of docs/ are those of conf/ and the annotations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands of docs/judges.md, run unchanged against an endpoint on loopback."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The blocks of docs/own.md, executed in their order as somebody would paste them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

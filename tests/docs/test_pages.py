@@ -1,8 +1,6 @@
 """The pages of docs/, README.md, CONTRIBUTING.md: links, anchors, menu, a page per metric; the
 tutorial's cells; constraints.txt."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

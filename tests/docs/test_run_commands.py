@@ -5,8 +5,6 @@ with the files that they name made in an empty folder. `NOT_HERE` says which do 
 command without anything new for its experiment is left out, too: see `kinds`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

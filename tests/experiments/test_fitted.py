@@ -1,7 +1,5 @@
 """Fitted controls of pairs and of sensitivity: they find what texts give away, and no more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

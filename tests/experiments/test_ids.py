@@ -4,8 +4,6 @@ For each configuration of a dataset, on small files of the official layout: what
 is given as `image_ids`, the captions to score elsewhere, the run's tables and its page.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

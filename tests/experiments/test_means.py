@@ -1,7 +1,5 @@
 """Means of outcomes: values by hand, tests against scipy's paired t-test, Holm by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm, ttest_rel

@@ -1,7 +1,5 @@
 """One BLEU in all experiments; ties count one half for all columns."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

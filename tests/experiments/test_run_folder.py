@@ -1,7 +1,5 @@
 """A run's folder contains one run, also after a failure; write errors are one line."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

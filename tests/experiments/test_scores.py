@@ -1,7 +1,5 @@
 """All metrics over a run's captions: their order, which run in parallel, what is explained."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run of the command with VIFIDEL on a few scenes, its word vectors from a small file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`python -m tests.fuzz N`: N cases over all loaders, a table, and every case that went wrong."""
 
-from __future__ import annotations
-
 import argparse
 import time
 

@@ -1,7 +1,5 @@
 """An entry of the table of loaders, and what its files are written with."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Loaders of judges' answers, of batches and prompts, and of the sheets of an audit."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

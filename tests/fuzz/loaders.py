@@ -5,8 +5,6 @@ an entry here, or to a list `FUZZED` in the test of a dataset: `tests/fuzz/test_
 for a module that reads files and is not reached by any.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import pickle

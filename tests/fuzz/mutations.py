@@ -5,8 +5,6 @@ inside and closed again with the right checksums: what a damaged disk does is re
 a person does is not.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """The table's loaders of true and false captions, and of what users bring."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 A case is a number: the same number damages the same file in the same way, whatever else is run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

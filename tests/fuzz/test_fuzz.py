@@ -1,7 +1,5 @@
 """Harmed files, in children with a limit of memory and of time: refused, or read right."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

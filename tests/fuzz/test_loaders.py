@@ -2,8 +2,6 @@
 through it are in the table of loaders.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Pictures: of a photograph's size, of formats that run nothing, and damaged ones counted."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Damaged MATLAB files, made by changing single elements of files that SciPy wrote."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names that tables, figures and pages can hold, and paths as users write them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

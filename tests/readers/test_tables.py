@@ -1,7 +1,5 @@
 """Tables that were once read wrongly without a word, and the readers against other libraries."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Weights and archives of others: good ones are read, broken and wicked ones are one line."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

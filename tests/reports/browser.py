@@ -1,7 +1,5 @@
 """A real headless Chromium, driven over its DevTools pipe with the standard library alone."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

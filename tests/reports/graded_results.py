@@ -1,7 +1,5 @@
 """Results of graded runs from flat records, for tests: `record` has "x" and "x_ci" as entries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Captions are real or written here, corruptions are a plain Replace, scores are what sacrebleu says.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,10 +15,9 @@ import sacrebleu
 from omegaconf import OmegaConf
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.base import Published
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.results.files import write_info, write_result
-from metaeval.results.run import RunInfo
+from metaeval.results.run import PublishedInfo, RunInfo
 from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
@@ -182,7 +179,9 @@ def write_run(
         (),
     )
     stats = {"seed": seed, "replicates": 40, "confidence": 0.95, "tie_seeds": 3}
-    published = Published("González-Chávez et al.", {"SacreBLEU": 0.56064})
+    published = PublishedInfo(
+        source="González-Chávez et al.", comparable=True, rank_order_rho={"SacreBLEU": 0.56064}
+    )
     made = statistics(
         out,
         [*scored, *absents],

@@ -1,7 +1,5 @@
 """`python -m reports DIR`: the directory's own files decide what it writes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The section "Judges": its sentences and numbers, with data for which each would differ."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

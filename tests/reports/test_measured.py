@@ -1,7 +1,5 @@
 """The page of a measured result: its sentences, its marks, its files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages on a desktop and on a telephone: nothing cut off, no text below 11 pixels, in Chromium."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

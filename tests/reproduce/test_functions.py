@@ -1,7 +1,5 @@
 """Values that are functions of runs, against counting by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every item of the papers on a few real images: its run goes through, and has its values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

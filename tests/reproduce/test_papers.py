@@ -3,8 +3,6 @@
 A line of a table is a printed number: table, part of the table, row, column, value.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

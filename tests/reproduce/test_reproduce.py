@@ -1,7 +1,5 @@
 """Printed against computed values: verdicts, what is not run, and a paper of the user's."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

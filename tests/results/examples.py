@@ -1,7 +1,5 @@
 """Small results, for tests of what reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

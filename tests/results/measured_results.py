@@ -1,7 +1,5 @@
 """A measured result with given values, for tests of what reads one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any

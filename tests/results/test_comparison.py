@@ -1,7 +1,5 @@
 """What follows from tested differences: groups that are not below the best, images needed."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaeval.results.base import Estimate

@@ -1,7 +1,5 @@
 """Results: what is undefined, refused and comes back from JSON; measures and their sentences."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import combinations, product

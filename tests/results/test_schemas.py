@@ -1,7 +1,5 @@
 """The JSON schemas that `python -m metaeval.results` writes fit the files of a run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

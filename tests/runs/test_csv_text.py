@@ -1,7 +1,5 @@
 """Tables that people open in a spreadsheet: no cell of text is run as a formula."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

@@ -1,7 +1,5 @@
 """The files of a run: schemas as the records say, whole or refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The folder of a run: exclusive, locked while it is written, cleared of its own files alone."""
 
-from __future__ import annotations
-
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The digest of a user's code: its module and what that imports, whatever else lies there."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

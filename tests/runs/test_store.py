@@ -1,7 +1,5 @@
 """The content store: what goes in comes out, whole or not at all, with several processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The cache on bad days: damaged values, a damaged file, and disks that cannot be written."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The search: drafts keep their falsehood, budgets are kept, traces are read as documented."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

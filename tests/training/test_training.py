@@ -1,8 +1,6 @@
 """Captions and regions as training sees them, recall at k by hand, similarity of captions; the
 loop: an interrupted training ends as an uninterrupted one, its steps are torch's optimisers'."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -3,11 +3,8 @@
 The scene: another place, another time of day, other weather.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
-from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.objects import things
@@ -93,17 +90,12 @@ def is_colour(caption: ParsedCaption, place: int) -> bool:
     )
 
 
-class _Attribute(LanguageCorruption):
-    kind = "attributes"
-    severity: Severity | None = "major"
+class _Attribute(LanguageCorruption, kind="attributes", severity="major"):
+    """Changes what a thing is like."""
 
 
-class WrongColour(_Attribute):
+class WrongColour(_Attribute, title="Colour", unchanged_reason="has no thing with a single colour"):
     """A colour becomes one that is not confused with it and that no caption of the image names."""
-
-    name = "wrong_colour"
-    title = "Colour"
-    unchanged_reason = "has no thing with a single colour"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -135,39 +127,35 @@ class _FromTable(_Attribute):
         return new
 
 
-class WrongSize(_FromTable):
-    """Large becomes small, tall short, and back; little children are young, not little."""
-
-    name = "wrong_size"
-    title = "Size"
-    unchanged_reason = "has no thing with a size"
-    table = SIZES
-    not_with = word_set(
+class WrongSize(
+    _FromTable,
+    title="Size",
+    unchanged_reason="has no thing with a size",
+    table=SIZES,
+    not_with=word_set(
         "boy boys girl girls kid kids child children baby bit time black sleeved haired "
         "sleeve hair piece league"
-    )
+    ),
+):
+    """Large becomes small, tall short, and back; little children are young, not little."""
 
 
-class WrongAge(_FromTable):
+class WrongAge(
+    _FromTable,
+    title="Age of things and people",
+    unchanged_reason="has nothing that is old, young or new",
+    table=AGES | {"young": "elderly"},
+    not_with=word_set("year years fashioned york school boy girl"),
+):
     """Young becomes old, an old thing new, and back."""
-
-    name = "wrong_age"
-    title = "Age of things and people"
-    unchanged_reason = "has nothing that is old, young or new"
-    table = AGES | {"young": "elderly"}
-    not_with = word_set("year years fashioned york school boy girl")
 
     def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
         person = caption.word(place) == "old" and _noun_after(caption, place) in PEOPLE
         return "young" if person else new
 
 
-class WrongMaterial(_Attribute):
+class WrongMaterial(_Attribute, title="Material", unchanged_reason="names no material"):
     """A thing's material becomes another that looks different."""
-
-    name = "wrong_material"
-    title = "Material"
-    unchanged_reason = "names no material"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -180,34 +168,34 @@ class WrongMaterial(_Attribute):
             yield reword(i, i + 1, *options)
 
 
-class WrongState(_FromTable):
-    """Open becomes closed, empty full, sliced whole, and back."""
-
-    name = "wrong_state"
-    title = "State"
-    experimental = True
-    unchanged_reason = "names no state of a thing"
-    table = STATES
-    predicates = True
-    not_with = word_set(
+class WrongState(
+    _FromTable,
+    title="State",
+    experimental=True,
+    unchanged_reason="names no state of a thing",
+    table=STATES,
+    predicates=True,
+    not_with=word_set(
         "field area space air fields sky water teddy animal animals bear bears toy toys "
         "lid land cheese room french fries chicken of plain plains range green blue red "
         "light lights colors colored yellow goods orange pink view views length moon size course"
-    )
+    ),
+):
+    """Open becomes closed, empty full, sliced whole, and back."""
 
 
-class OppositeAdjective(_FromTable):
-    """Another adjective is replaced by its antonym: happy, sad; different, identical."""
-
-    name = "opposite_adjective"
-    title = "Antonym"
-    unchanged_reason = "has no adjective with an opposite"
-    table = OPPOSITES
-    predicates = True
-    not_with = word_set(
+class OppositeAdjective(
+    _FromTable,
+    title="Antonym",
+    unchanged_reason="has no adjective with an opposite",
+    table=OPPOSITES,
+    predicates=True,
+    not_with=word_set(
         "rod rods air cocoa tub bed chair chairs school way sauce brightly very pot screen "
         "screens panel iron bread"
-    )
+    ),
+):
+    """Another adjective is replaced by its antonym: happy, sad; different, identical."""
 
     def opposite(self, caption: ParsedCaption, place: int, new: str) -> str:
         word, after = caption.word(place), caption.word(place + 1)
@@ -227,13 +215,13 @@ _DROPPABLE = (
 )
 
 
-class DropAttribute(_Attribute):
+class DropAttribute(
+    _Attribute,
+    title="Attribute dropped",
+    severity="mild",
+    unchanged_reason="has no thing with an attribute",
+):
     """An adjective is dropped: "a red bus" becomes "a bus". Nothing becomes false."""
-
-    name = "drop_attribute"
-    title = "Attribute dropped"
-    severity = "mild"
-    unchanged_reason = "has no thing with an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -247,16 +235,16 @@ class DropAttribute(_Attribute):
         ]
 
 
-class MoveAttribute(_Attribute):
+class MoveAttribute(
+    _Attribute,
+    title="Attribute moved",
+    unchanged_reason="does not name a thing with a colour and one without",
+):
     """A colour moves to another thing: "a red bus and a car" becomes "a bus and a red car".
 
     White and black are left alone, since too many things are; so is a colour that another caption
     gives to the other thing.
     """
-
-    name = "move_attribute"
-    title = "Attribute moved"
-    unchanged_reason = "does not name a thing with a colour and one without"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -317,21 +305,15 @@ _HINTS = {
 }
 
 
-class _Scene(LanguageCorruption):
-    kind = "scene"
-    severity: Severity | None = "major"
+class _Scene(LanguageCorruption, kind="scene", severity="major"):
+    """Changes where, when or in what weather it is."""
 
 
-class WrongPlace(_Scene):
+class WrongPlace(_Scene, title="Place", severity="critical", unchanged_reason="names no setting"):
     """Where it is becomes somewhere else: a beach, a kitchen; rooms, nature, town and sport differ.
 
     The preposition comes along: "on a beach" becomes "in a kitchen".
     """
-
-    name = "wrong_place"
-    title = "Place"
-    severity = "critical"
-    unchanged_reason = "names no setting"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for phrase in caption.phrases:
@@ -366,12 +348,8 @@ _TIME_OF_EVENT = word_set("sunny bright valentine's wedding one every game")
 _NAMES_AFTER_TIME = word_set("stand stands table tables bed beds light lights care gown lamp")
 
 
-class WrongTime(_Scene):
+class WrongTime(_Scene, title="Time of day", unchanged_reason="names no time of day"):
     """Day becomes night, morning evening, dusk noon, and back."""
-
-    name = "wrong_time"
-    title = "Time of day"
-    unchanged_reason = "names no time of day"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -393,12 +371,8 @@ _WEATHER = pairs(
 )
 
 
-class WrongWeather(_Scene):
+class WrongWeather(_Scene, title="Weather", unchanged_reason="does not mention the weather"):
     """Sun becomes rain, snow sunshine, a cloudy sky a cloudless one."""
-
-    name = "wrong_weather"
-    title = "Weather"
-    unchanged_reason = "does not mention the weather"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):

@@ -1,11 +1,8 @@
 """Logic: what is becomes what is not, or what might be."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
-from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.base import LanguageCorruption, Places, reword
 from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.parsed import (
@@ -102,17 +99,12 @@ def existential(caption: ParsedCaption) -> ThereIs | None:
     return ThereIs("are" if plural else "is", gone)
 
 
-class _Logic(LanguageCorruption):
-    kind = "logic"
-    severity: Severity | None = "critical"
+class _Logic(LanguageCorruption, kind="logic", severity="critical"):
+    """Changes what is denied or possible."""
 
 
-class NegateVerb(_Logic):
+class NegateVerb(_Logic, title="Verb negated", unchanged_reason="has no verb that can be negated"):
     """A man riding a horse becomes a man not riding a horse."""
-
-    name = "negate_verb"
-    title = "Verb negated"
-    unchanged_reason = "has no verb that can be negated"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no", "without", "n't", "isn't", "aren't", "never"}):
@@ -136,12 +128,10 @@ class NegateVerb(_Logic):
         )
 
 
-class NegateNoun(_Logic):
+class NegateNoun(
+    _Logic, title="Noun negated", unchanged_reason="names no second thing that could be absent"
+):
     """A man holding a bat becomes a man holding no bat."""
-
-    name = "negate_noun"
-    title = "Noun negated"
-    unchanged_reason = "names no second thing that could be absent"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -155,12 +145,10 @@ class NegateNoun(_Logic):
         ]
 
 
-class NegateExistence(_Logic):
+class NegateExistence(
+    _Logic, title="Existence negated", unchanged_reason="does not begin with a thing that exists"
+):
     """Deny the thing: "a man riding a wave", "there is no man riding a wave"."""
-
-    name = "negate_existence"
-    title = "Existence negated"
-    unchanged_reason = "does not begin with a thing that exists"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no"}) or not caption.is_one_sentence():
@@ -173,12 +161,10 @@ class NegateExistence(_Logic):
             yield [(Rewording(0, 1, ("there", be.word, "no")), *be.gone)]
 
 
-class WithoutIt(_Logic):
+class WithoutIt(
+    _Logic, title="With becomes without", unchanged_reason='has no "with" before a thing'
+):
     """What comes with it is missing: "a dog with a frisbee", "a dog without a frisbee"."""
-
-    name = "without_it"
-    title = "With becomes without"
-    unchanged_reason = 'has no "with" before a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         bound = {"filled", "covered", "topped", "decorated", "made", "loaded", "lined", "packed"}
@@ -193,13 +179,13 @@ class WithoutIt(_Logic):
         ]
 
 
-class Modality(_Logic):
+class Modality(
+    _Logic,
+    title="Modality",
+    severity="mild",
+    unchanged_reason="has no verb in -ing for the present",
+):
     """What is might be: "a man riding a horse", "a man who might be riding a horse"."""
-
-    name = "modality"
-    title = "Modality"
-    severity = "mild"
-    unchanged_reason = "has no verb in -ing for the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i in range(len(caption)):
@@ -238,12 +224,11 @@ def number_of(caption: ParsedCaption, place: int) -> int | None:
     return NUMBER_WORDS.index(word) + 1
 
 
-class _Number(LanguageCorruption):
-    kind = "numbers"
-    severity: Severity | None = "major"
+class _Number(LanguageCorruption, kind="numbers", severity="major"):
+    """Changes how many things there are."""
 
 
-class OneMore(_Number):
+class OneMore(_Number, title="Number too high", unchanged_reason="has no number of things"):
     """A number grows: "two dogs" becomes "three dogs".
 
     Parameters
@@ -251,10 +236,6 @@ class OneMore(_Number):
     more
         By how much.
     """
-
-    name = "one_more"
-    title = "Number too high"
-    unchanged_reason = "has no number of things"
 
     def __init__(self, times: int = 1, more: int = 1) -> None:
         super().__init__(times)
@@ -277,12 +258,8 @@ class OneMore(_Number):
                     yield reword(i, i + 1, new)
 
 
-class WrongDigits(_Number):
+class WrongDigits(_Number, title="Digits", unchanged_reason="has no number in digits"):
     """A number written in digits becomes another of as many digits."""
-
-    name = "wrong_digits"
-    title = "Digits"
-    unchanged_reason = "has no number in digits"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -297,13 +274,10 @@ class WrongDigits(_Number):
             yield reword(i, i + 1, *sorted(options))
 
 
-class VagueNumber(_Number):
+class VagueNumber(
+    _Number, title="Number made vague", severity="mild", unchanged_reason="has no number of things"
+):
     """A number becomes "several" or "some"."""
-
-    name = "vague_number"
-    title = "Number made vague"
-    severity = "mild"
-    unchanged_reason = "has no number of things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -314,12 +288,10 @@ class VagueNumber(_Number):
         ]
 
 
-class ManyToOne(_Number):
+class ManyToOne(
+    _Number, title="Many become one", unchanged_reason="does not begin with several separate things"
+):
     """Many become one: "a group of people are" becomes "one person is"."""
-
-    name = "many_to_one"
-    title = "Many become one"
-    unchanged_reason = "does not begin with several separate things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         phrase = self._many(caption)

@@ -3,12 +3,9 @@
 People: the other gender, another age, another role.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import combinations
 
-from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.base import (
     Change,
     LanguageCorruption,
@@ -40,33 +37,32 @@ def _renamed(mention: Mention, categories: Iterable[str]) -> list[Change]:
     return reword(mention.start, mention.end, *(name_of(c, mention.many) for c in categories))
 
 
-class _Object(LanguageCorruption):
-    kind = "objects"
-    severity: Severity | None = "critical"
+class _Object(LanguageCorruption, kind="objects", severity="critical"):
+    """Changes which things there are."""
 
 
-class FoilObject(_Object):
+class FoilObject(
+    _Object,
+    title="Other object, same kind",
+    unchanged_reason="names no replaceable object of COCO's categories",
+):
     """A thing becomes another of its supercategory that is not in the image: a dog, a cat.
 
     FOIL's rule (Shekhar et al. 2017): the thing named is of one of COCO's categories; the new one
     is neither annotated nor named in any caption of the image. People are left alone.
     """
 
-    name = "foil_object"
-    title = "Other object, same kind"
-    unchanged_reason = "names no replaceable object of COCO's categories"
-
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         named = [m for m in mentions(caption) if m.category != "person"]
         return [_renamed(m, absent(known, [supercategory(m.category)])) for m in named]
 
 
-class OtherObject(_Object):
+class OtherObject(
+    _Object,
+    title="Other object, any kind",
+    unchanged_reason="names no replaceable object of COCO's categories",
+):
     """A thing becomes one of another supercategory that is not in the image: a dog, a toaster."""
-
-    name = "other_object"
-    title = "Other object, any kind"
-    unchanged_reason = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for mention in mentions(caption):
@@ -100,9 +96,7 @@ def one_up(category: str) -> str | None:
     return _ONE_UP.get(supercategory(category))
 
 
-class _Vaguer(_Object):
-    unchanged_reason = "names no object of COCO's categories"
-
+class _Vaguer(_Object, unchanged_reason="names no object of COCO's categories"):
     def called(self, category: str) -> str | None:
         """The vaguer word for a category."""
         raise NotImplementedError
@@ -119,29 +113,21 @@ class _Vaguer(_Object):
             yield reword(start, mention.end, word)
 
 
-class GeneralObject(_Vaguer):
+class GeneralObject(_Vaguer, title="Hypernym, one level up", severity="mild"):
     """A thing is called by the word one level up: a dog, an animal. True still, and vaguer: mild.
 
     Nouns compounded with it go ("a passenger train": "a vehicle").
     """
 
-    name = "general_object"
-    title = "Hypernym, one level up"
-    severity = "mild"
-
     def called(self, category: str) -> str | None:
         return one_up(category)
 
 
-class VagueObject(_Vaguer):
+class VagueObject(_Vaguer, title="Hypernym, two levels up", severity="major"):
     """A thing is called by the word two levels up: a dog, a living thing; a bus, an object.
 
     People are called living things only as men, women, boys and girls.
     """
-
-    name = "vague_object"
-    title = "Hypernym, two levels up"
-    severity = "major"
 
     def called(self, category: str) -> str | None:
         return "living thing" if supercategory(category) in _ALIVE else "object"
@@ -150,12 +136,12 @@ class VagueObject(_Vaguer):
 _WAYS = ("with {} nearby", "next to {}", "with {} to the side")
 
 
-class HallucinateObject(_Object):
+class HallucinateObject(
+    _Object,
+    title="Object added",
+    unchanged_reason="is more than one sentence, or every possible addition is in the image",
+):
     """One thing more is named, of a supercategory that the image shows: "with a cat nearby"."""
-
-    name = "hallucinate_object"
-    title = "Object added"
-    unchanged_reason = "is more than one sentence, or every possible addition is in the image"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         end, families = len(caption), known.families - {"person"}
@@ -177,13 +163,13 @@ _STANDS_ALONE = word_set(
 )
 
 
-class DropObject(_Object):
+class DropObject(
+    _Object,
+    title="Object dropped",
+    severity="major",
+    unchanged_reason="does not end in an optional phrase",
+):
     """The last prepositional phrase goes, with what it names: "on a beach"."""
-
-    name = "drop_object"
-    title = "Object dropped"
-    severity = "major"
-    unchanged_reason = "does not end in an optional phrase"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if not caption.is_one_sentence() or not caption.phrases:
@@ -212,13 +198,13 @@ _BACK = word_set(
 )
 
 
-class DropSubject(_Object):
+class DropSubject(
+    _Object,
+    title="Subject dropped",
+    severity="major",
+    unchanged_reason="does not begin with a person who handles something",
+):
     """Who does it goes: "a man riding a horse on a beach" becomes "a horse on a beach"."""
-
-    name = "drop_subject"
-    title = "Subject dropped"
-    severity = "major"
-    unchanged_reason = "does not begin with a person who handles something"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -254,17 +240,17 @@ def things(caption: ParsedCaption) -> list[NounPhrase]:
     ]
 
 
-class SwapObjects(_Object):
+class SwapObjects(
+    _Object,
+    title="Objects swapped",
+    experimental=True,
+    unchanged_reason="has no two things of which one has an attribute",
+):
     """Two things change places, and what was said of each is now said of the other.
 
     "A black cat next to a dog" becomes "a black dog next to a cat". Only one of the two has an
     attribute; otherwise the swap could be the same symmetric relation read backwards.
     """
-
-    name = "swap_objects"
-    title = "Objects swapped"
-    experimental = True
-    unchanged_reason = "has no two things of which one has an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for first, second in combinations(things(caption), 2):
@@ -284,13 +270,13 @@ class SwapObjects(_Object):
         )
 
 
-class RepeatObject(_Object):
+class RepeatObject(
+    _Object,
+    title="Object repeated",
+    severity="major",
+    unchanged_reason="names no single thing besides its verb's subject",
+):
     """A thing occurs twice: "a dog" becomes "a dog and another dog"."""
-
-    name = "repeat_object"
-    title = "Object repeated"
-    severity = "major"
-    unchanged_reason = "names no single thing besides its verb's subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for mention in mentions(caption):
@@ -321,17 +307,16 @@ _TO_SHE = _HE_SHE | pairs("guy/lady guys/ladies his/her policeman/policewoman")
 _TO_HE = {she: he for he, she in _HE_SHE.items() if she != "her"} | {"lady": "man", "ladies": "men"}
 
 
-class _Person(LanguageCorruption):
-    kind = "people"
-    severity: Severity | None = "critical"
+class _Person(LanguageCorruption, kind="people", severity="critical"):
+    """Changes who people are."""
 
 
-class WrongGender(_Person):
+class WrongGender(
+    _Person,
+    title="Gender",
+    unchanged_reason="names no gender, or both, or another caption names the other",
+):
     """Everybody gets the other gender, pronouns included; captions that name both are left."""
-
-    name = "wrong_gender"
-    title = "Gender"
-    unchanged_reason = "names no gender, or both, or another caption names the other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         he, she = caption.says(_TO_SHE), caption.says({*_TO_HE, "her"})
@@ -372,13 +357,13 @@ _YOUNG = word_set("boy boys girl girls child children kid kids baby toddler youn
 _OLD = word_set("man men woman women lady adult adults people person")
 
 
-class WrongAgeGroup(_Person):
+class WrongAgeGroup(
+    _Person,
+    title="Age of people",
+    severity="major",
+    unchanged_reason="names no person of an age that the captions agree on",
+):
     """A man becomes a little boy, a girl an old woman; captions that disagree on it are left."""
-
-    name = "wrong_age_group"
-    title = "Age of people"
-    severity = "major"
-    unchanged_reason = "names no person of an age that the captions agree on"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -401,12 +386,8 @@ _ROLE_WORDS = frozenset(_ROLES) | word_set(
 _SPORTS = ("baseball", "tennis", "soccer", "football", "basketball", "polo", "volleyball")
 
 
-class WrongRole(_Person):
+class WrongRole(_Person, title="Role", unchanged_reason="names no person by an activity"):
     """A person named by an activity gets another role: a surfer becomes a chef."""
-
-    name = "wrong_role"
-    title = "Role"
-    unchanged_reason = "names no person by an activity"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):

@@ -1,10 +1,7 @@
 """Relations and actions: another verb, another place, roles exchanged, another order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from metaeval.corruptions.base import Severity
 from metaeval.corruptions.language.base import (
     Change,
     LanguageCorruption,
@@ -69,17 +66,16 @@ def _doer(caption: ParsedCaption, place: int) -> NounPhrase | None:
     return caption.phrase_of(before)
 
 
-class _Relation(LanguageCorruption):
-    kind = "relations"
-    severity: Severity | None = "critical"
+class _Relation(LanguageCorruption, kind="relations", severity="critical"):
+    """Changes what things do to each other."""
 
 
-class WrongVerb(_Relation):
+class WrongVerb(
+    _Relation,
+    title="Verb",
+    unchanged_reason="has no replaceable verb in -ing with a person as subject",
+):
     """Who sits dances, what is held is washed: a verb in -ing gives way to another action's."""
-
-    name = "wrong_verb"
-    title = "Verb"
-    unchanged_reason = "has no replaceable verb in -ing with a person as subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -97,12 +93,10 @@ class WrongVerb(_Relation):
             yield reword(i, i + 1, *options)
 
 
-class OppositeVerb(_Relation):
+class OppositeVerb(
+    _Relation, title="Antonymous verb", unchanged_reason="has no verb with an opposite"
+):
     """A verb gives way to its opposite in the same form: sitting, standing; throwing, catching."""
-
-    name = "opposite_verb"
-    title = "Antonymous verb"
-    unchanged_reason = "has no verb with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, token in enumerate(caption.tokens):
@@ -155,14 +149,14 @@ def said_of(phrase: str, known: Known) -> bool:
     return f" {phrase} " in " ".join(known.references).lower()
 
 
-class InvertedRelation(_Relation):
+class InvertedRelation(
+    _Relation,
+    title="Spatial relation inverted",
+    severity="major",
+    experimental=True,
+    unchanged_reason="names no place with an opposite",
+):
     """A place becomes the opposite one: on top of, under; in front of, behind; left, right."""
-
-    name = "inverted_relation"
-    title = "Spatial relation inverted"
-    severity = "major"
-    experimental = True
-    unchanged_reason = "names no place with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         end = 0
@@ -223,14 +217,14 @@ _ALIKE = dict.fromkeys(_SIDES, ("behind",)) | {
 _OTHER_PLACES = ("on top of", "under", "behind", "inside", "far away from")
 
 
-class OtherRelation(_Relation):
+class OtherRelation(
+    _Relation,
+    title="Spatial relation replaced",
+    severity="major",
+    experimental=True,
+    unchanged_reason="names no replaceable place",
+):
     """A place becomes another one that excludes it: next to a car, on top of a car."""
-
-    name = "other_relation"
-    title = "Spatial relation replaced"
-    severity = "major"
-    experimental = True
-    unchanged_reason = "names no replaceable place"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i in range(len(caption)):
@@ -275,16 +269,16 @@ _MULTI = [
 _TIMES = word_set("daytime nighttime dark daylight sunshine sunlight sunset evening morning")
 
 
-class SwapRoles(_Relation):
+class SwapRoles(
+    _Relation,
+    title="Arguments swapped",
+    experimental=True,
+    unchanged_reason="has no asymmetric relation of two things",
+):
     """Who does and what it is done to change places: "a horse riding a man".
 
     Only around relations that are not symmetric; "is" and "has" agree with both, or it is left.
     """
-
-    name = "swap_roles"
-    title = "Arguments swapped"
-    experimental = True
-    unchanged_reason = "has no asymmetric relation of two things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for first in caption.phrases:
@@ -330,13 +324,13 @@ _REPLACED = word_set("on in at with under over by from into through behind near 
 _WRONG = ("during", "of", "among", "until", "since")
 
 
-class WrongPreposition(_Relation):
+class WrongPreposition(
+    _Relation,
+    title="Preposition",
+    severity="major",
+    unchanged_reason="has no preposition before a thing",
+):
     """A preposition gives way to one that makes no sense there: on a couch, during a couch."""
-
-    name = "wrong_preposition"
-    title = "Preposition"
-    severity = "major"
-    unchanged_reason = "has no preposition before a thing"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):
@@ -363,14 +357,14 @@ _ABOUT_TO = [
 ]
 
 
-class EventOrder(_Relation):
+class EventOrder(
+    _Relation,
+    title="Order of events",
+    severity="major",
+    experimental=True,
+    unchanged_reason="describes no order of events",
+):
     """What comes next is over, what comes before comes after: "about to eat", "done eating"."""
-
-    name = "event_order"
-    title = "Order of events"
-    severity = "major"
-    experimental = True
-    unchanged_reason = "describes no order of events"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, word in enumerate(caption.words):

@@ -5,8 +5,6 @@ Characters: typing errors, letters swapped, capitals at random, stray punctuatio
 Word order: neighbours, within trigrams, words of a kind among themselves (ARO's).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -49,17 +47,17 @@ class _Deletion(WordCorruption):
 _IMPLIED_BY = {"parked": {"parking"}, "moving": {"fast", "fast-moving", "slow"}}
 
 
-class DeleteContentWords(_Deletion):
+class DeleteContentWords(
+    _Deletion,
+    title="Content words deleted",
+    kind="words",
+    severity="major",
+    unchanged_reason="has no content word that can go",
+):
     """Nouns, verbs, adjectives and numbers go; articles and prepositions stay.
 
     A word that occurs twice stays, too: without one of them the caption says as much.
     """
-
-    name = "delete_content_words"
-    title = "Content words deleted"
-    kind = "words"
-    severity = "major"
-    unchanged_reason = "has no content word that can go"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [
@@ -73,27 +71,27 @@ class DeleteContentWords(_Deletion):
         ]
 
 
-class DeleteFunctionWords(_Deletion):
+class DeleteFunctionWords(
+    _Deletion,
+    title="Function words deleted",
+    kind="words",
+    severity="mild",
+    unchanged_reason="has no function word",
+):
     """Articles, prepositions, conjunctions and auxiliaries go; content words stay."""
-
-    name = "delete_function_words"
-    title = "Function words deleted"
-    kind = "words"
-    severity = "mild"
-    unchanged_reason = "has no function word"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, word in enumerate(caption.words) if word in _FUNCTION]
 
 
-class DropArticles(_Deletion):
+class DropArticles(
+    _Deletion,
+    title="Articles dropped",
+    kind="grammar",
+    severity="mild",
+    unchanged_reason="has no article",
+):
     """ "A", "an" and "the" go."""
-
-    name = "drop_articles"
-    title = "Articles dropped"
-    kind = "grammar"
-    severity = "mild"
-    unchanged_reason = "has no article"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, word in enumerate(caption.words) if word in ARTICLES]
@@ -128,13 +126,8 @@ def _says_as_much(left: Sequence[str], gone: Sequence[str]) -> bool:
     return all(not word or word in _FUNCTION or word in left for word in gone)
 
 
-class CutEnd(_Cut):
+class CutEnd(_Cut, title="End cut off", kind="words", severity="major"):
     """The last words go, round(rate · n) of n; the full stop stays."""
-
-    name = "cut_end"
-    title = "End cut off"
-    kind = "words"
-    severity = "major"
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         return n - cut, n
@@ -144,13 +137,10 @@ class CutEnd(_Cut):
         return left[-1] not in _FUNCTION and _says_as_much(left, gone)
 
 
-class CutStart(_Cut):
+class CutStart(
+    _Cut, title="Start cut off", kind="words", severity_by_rate=((0, "mild"), (0.3, "major"))
+):
     """The first words go, round(rate · n) of n."""
-
-    name = "cut_start"
-    title = "Start cut off"
-    kind = "words"
-    severity_by_rate = ((0, "mild"), (0.3, "major"))
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         return 0, cut
@@ -160,15 +150,15 @@ class CutStart(_Cut):
         return left[0] in ARTICLES and _says_as_much(left, gone)
 
 
-class RepeatWord(LanguageCorruption):
+class RepeatWord(
+    LanguageCorruption,
+    title="Word repeated",
+    kind="words",
+    severity="mild",
+    settles_articles=False,
+    unchanged_reason="has no word",
+):
     """A word is said twice: "a man man riding a horse"."""
-
-    name = "repeat_word"
-    title = "Word repeated"
-    kind = "words"
-    severity = "mild"
-    settles_articles = False
-    unchanged_reason = "has no word"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -176,15 +166,15 @@ class RepeatWord(LanguageCorruption):
         ]
 
 
-class RepeatPhrase(LanguageCorruption):
+class RepeatPhrase(
+    LanguageCorruption,
+    title="Phrase repeated",
+    kind="words",
+    severity="mild",
+    settles_articles=False,
+    unchanged_reason="has fewer than three words in a row",
+):
     """Three words are said twice: "riding a horse riding a horse on a beach"."""
-
-    name = "repeat_phrase"
-    title = "Phrase repeated"
-    kind = "words"
-    severity = "mild"
-    settles_articles = False
-    unchanged_reason = "has fewer than three words in a row"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -194,13 +184,8 @@ class RepeatPhrase(LanguageCorruption):
         ]
 
 
-class RepeatCaption(Corruption):
+class RepeatCaption(Corruption, title="Caption repeated", kind="words", severity="mild"):
     """The whole caption is said twice."""
-
-    name = "repeat_caption"
-    title = "Caption repeated"
-    kind = "words"
-    severity = "mild"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         text = caption.text
@@ -226,9 +211,7 @@ def neighbours(letter: str) -> str:
     return near
 
 
-class _LongWords(WordCorruption):
-    kind = "spelling"
-
+class _LongWords(WordCorruption, kind="spelling"):
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [
             i
@@ -237,13 +220,13 @@ class _LongWords(WordCorruption):
         ]
 
 
-class Typos(_LongWords):
+class Typos(
+    _LongWords,
+    title="Typing errors",
+    severity_by_rate=((0, "mild"), (0.2, "major")),
+    unchanged_reason="has no word of four letters",
+):
     """A letter of a word of four or more becomes its neighbour on the keyboard."""
-
-    name = "typos"
-    title = "Typing errors"
-    severity_by_rate = ((0, "mild"), (0.2, "major"))
-    unchanged_reason = "has no word of four letters"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         place = int(rng.integers(len(token)))
@@ -253,13 +236,13 @@ class Typos(_LongWords):
         return (token[:place] + (new.upper() if letter.isupper() else new) + token[place + 1 :],)
 
 
-class SwapLetters(_LongWords):
+class SwapLetters(
+    _LongWords,
+    title="Letters swapped",
+    severity_by_rate=((0, "mild"), (0.2, "major")),
+    unchanged_reason="has no word of four letters with two different ones inside",
+):
     """Two neighbouring letters inside a word of four or more change places."""
-
-    name = "swap_letters"
-    title = "Letters swapped"
-    severity_by_rate = ((0, "mild"), (0.2, "major"))
-    unchanged_reason = "has no word of four letters with two different ones inside"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         places = [i for i in range(1, len(token) - 1) if token[i] != token[i + 1]]
@@ -269,13 +252,13 @@ class SwapLetters(_LongWords):
         return (token[:i] + token[i + 1] + token[i] + token[i + 2 :],)
 
 
-class CaseNoise(_LongWords):
+class CaseNoise(
+    _LongWords,
+    title="Capitals at random",
+    severity="mild",
+    unchanged_reason="has no word of four letters",
+):
     """Each letter of a word of four or more is a capital by the toss of a coin, at least one."""
-
-    name = "case_noise"
-    title = "Capitals at random"
-    severity = "mild"
-    unchanged_reason = "has no word of four letters"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         upper = rng.integers(2, size=len(token)).astype(bool)
@@ -283,14 +266,14 @@ class CaseNoise(_LongWords):
         return ("".join(c.upper() if u else c for c, u in zip(token, upper, strict=True)),)
 
 
-class InsertPunctuation(WordCorruption):
+class InsertPunctuation(
+    WordCorruption,
+    title="Punctuation inserted",
+    kind="spelling",
+    severity="mild",
+    unchanged_reason="has no word inside without punctuation behind it",
+):
     """A comma, colon, question mark … stands behind a word inside the caption."""
-
-    name = "insert_punctuation"
-    title = "Punctuation inserted"
-    kind = "spelling"
-    severity = "mild"
-    unchanged_reason = "has no word inside without punctuation behind it"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, t in enumerate(caption.tokens[:-1]) if t.word and not t.closes]
@@ -303,13 +286,13 @@ class InsertPunctuation(WordCorruption):
 _TOO_FEW = "has fewer than two different words to change places"
 
 
-class SwapNeighbours(RatedCorruption):
+class SwapNeighbours(
+    RatedCorruption,
+    title="Neighbours swapped",
+    kind="order",
+    severity_by_rate=((0, "mild"), (0.4, "major")),
+):
     """Words change places with the next one: round(rate · n / 2) pairs of n words, at least one."""
-
-    name = "swap_neighbours"
-    title = "Neighbours swapped"
-    kind = "order"
-    severity_by_rate = ((0, "mild"), (0.4, "major"))
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()
@@ -324,9 +307,7 @@ class SwapNeighbours(RatedCorruption):
         return _with_reason(rewritten(caption.text, new, self.rate))
 
 
-class _Permuted(Corruption):
-    kind = "order"
-
+class _Permuted(Corruption, kind="order"):
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         """Sets of tokens; within each, words change places."""
         raise NotImplementedError
@@ -345,12 +326,8 @@ def _with_reason(result: Corrupted) -> Corrupted:
     return result if result.applied else replace(result, reason=_TOO_FEW)
 
 
-class ShuffleTrigrams(_Permuted):
+class ShuffleTrigrams(_Permuted, title="Shuffled within trigrams", severity="major"):
     """Words change places within each three of them (ARO's "shuffle within trigrams")."""
-
-    name = "shuffle_trigrams"
-    title = "Shuffled within trigrams"
-    severity = "major"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         places = _worded(caption)
@@ -365,24 +342,16 @@ def _named(caption: ParsedCaption) -> list[int]:
     return [i for i in _worded(caption) if caption.tag(i).startswith(("NN", "JJ"))]
 
 
-class ShuffleNounsAdjectives(_Permuted):
+class ShuffleNounsAdjectives(_Permuted, title="Nouns and adjectives shuffled", severity="critical"):
     """Nouns change places among themselves, and adjectives among themselves (ARO)."""
-
-    name = "shuffle_nouns_adjectives"
-    title = "Nouns and adjectives shuffled"
-    severity = "critical"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         named = _named(caption)
         return [[i for i in named if caption.tag(i).startswith(tag)] for tag in ("NN", "JJ")]
 
 
-class ShuffleOthers(_Permuted):
+class ShuffleOthers(_Permuted, title="All but nouns and adjectives shuffled", severity="major"):
     """All words but nouns and adjectives change places (ARO)."""
-
-    name = "shuffle_others"
-    title = "All but nouns and adjectives shuffled"
-    severity = "major"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         named: Sequence[int] = _named(caption)
@@ -398,20 +367,17 @@ _GROUPS = word_set(
 )
 
 
-class _Grammar(LanguageCorruption):
-    kind = "grammar"
-    severity = "mild"
+class _Grammar(LanguageCorruption, kind="grammar", severity="mild"):
+    """Breaks a rule of grammar; what is said stays."""
 
 
-class BreakAgreement(_Grammar):
+class BreakAgreement(
+    _Grammar, title="Agreement broken", unchanged_reason="has nothing that must agree"
+):
     """Verb and subject, number and noun no longer agree: "a man are", "two dog".
 
     Not a verb behind "a group of dogs" or "the couple": both of its forms are written.
     """
-
-    name = "break_agreement"
-    title = "Agreement broken"
-    unchanged_reason = "has nothing that must agree"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         grouped = caption.says(_GROUPS)
@@ -445,17 +411,17 @@ _NOUNS = word_set(
 )
 
 
-class WrongVerbForm(_Grammar):
+class WrongVerbForm(
+    _Grammar,
+    title="Verb form",
+    settles_articles=False,
+    unchanged_reason="has no verb in -ing after a noun or a form of to be",
+):
     """A verb stands in a form that does not belong there: "a man ride a horse", "is ride".
 
     After a noun only where the subject is one thing ("people ride a horse" is grammatical), and
     where the new form is neither a past tense ("a dog lay down") nor a noun ("a bus stop").
     """
-
-    name = "wrong_verb_form"
-    title = "Verb form"
-    settles_articles = False
-    unchanged_reason = "has no verb in -ing after a noun or a form of to be"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, token in enumerate(caption.tokens):
@@ -487,12 +453,8 @@ class WrongVerbForm(_Grammar):
         return lemma not in _NOUNS or caption.phrase_at(verb + 1) is not None
 
 
-class WrongTense(_Grammar):
+class WrongTense(_Grammar, title="Tense", unchanged_reason="has no verb in the present"):
     """What is going on will be: "is riding" becomes "will be riding"; the picture shows it now."""
-
-    name = "wrong_tense"
-    title = "Tense"
-    unchanged_reason = "has no verb in the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         for i, token in enumerate(caption.tokens):
@@ -502,13 +464,13 @@ class WrongTense(_Grammar):
                 yield reword(i, i, "that will be")
 
 
-class WrongArticles(_Grammar):
+class WrongArticles(
+    _Grammar,
+    title="Wrong articles",
+    settles_articles=False,
+    unchanged_reason='has neither "a" nor "an"',
+):
     """ "A" where "an" belongs, "a" before many, and the other way round: "an dog", "a dogs"."""
-
-    name = "wrong_articles"
-    title = "Wrong articles"
-    settles_articles = False
-    unchanged_reason = 'has neither "a" nor "an"'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -523,13 +485,10 @@ _CASES = pairs(
 )
 
 
-class PronounCase(_Grammar):
+class PronounCase(
+    _Grammar, title="Case of pronouns", settles_articles=False, unchanged_reason="has no pronoun"
+):
     """A pronoun stands in another case: "him is riding", "on they skateboards"."""
-
-    name = "pronoun_case"
-    title = "Case of pronouns"
-    settles_articles = False
-    unchanged_reason = "has no pronoun"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [*swapped_words(caption, _CASES), *swapped_words(caption, {"her": "she"})]

@@ -3,8 +3,6 @@
 COCO's human captions for images that come without them, looked up by COCO id.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Mapping

@@ -5,8 +5,6 @@ A *root* is a folder laid out as COCO's archives unpack, or one that holds such 
 or `images/SPLIT`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict, Unpack

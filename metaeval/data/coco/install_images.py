@@ -1,7 +1,5 @@
 """`python -m metaeval.doctor --install coco-images`: the 5,000 photographs of COCO val2017."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path, PurePosixPath

@@ -3,8 +3,6 @@
 The default dataset: COCO val2017 where it is found, otherwise the embedded scenes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

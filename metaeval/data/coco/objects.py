@@ -1,7 +1,5 @@
 """Reading a file of COCO's instances schema: the annotated objects of every image."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path

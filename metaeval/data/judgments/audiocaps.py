@@ -9,8 +9,6 @@ be null or missing.
 No audio is needed: metrics compare captions with the references.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A battle is an image, two captions and the winner, which may be a tie. Where the
 the captions are known, the battles rank them.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

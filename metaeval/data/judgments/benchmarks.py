@@ -1,7 +1,5 @@
 """Benchmarks of judged captions in their official files: Composite, Flickr8k and THumB 1.0."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

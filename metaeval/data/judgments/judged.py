@@ -11,8 +11,6 @@ Published correlations differ in four choices that papers often do not state. A 
 each of them; a name means the choices of a paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack

@@ -10,8 +10,6 @@ So a pair has two sets of labels, the direct votes and the 48 votes of the conse
 sentences A its references. On two human captions (HC) the two sets often disagree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

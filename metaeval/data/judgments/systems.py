@@ -6,8 +6,6 @@ has what people said of 17 entries, `cap_c5.json` and `cap_c40.json` what metric
 submission, with 5 and 40 references. They share the team's name only.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ one or more columns of human scores (a number, or a list of numbers from several
 judged), and optionally `system` and `image_path`.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +25,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
 from metaeval.readers.files import read_json, user_path
 from metaeval.readers.tables import check_name, read_list, read_number, reads_as_number
+from metaeval.results.notes import told
 
 log = logging.getLogger(__name__)
 
@@ -339,6 +338,15 @@ def _is_coco(path: Path) -> bool:
     return isinstance(value, dict) and "annotations" in value
 
 
+OF_RATERS = (
+    "{judged:,} ratings are of {combined:,} captions (dataset.fields.rater).",
+    "{again:,} records rate a caption again by the same rater: averaged.",
+    "References of {several:,} captions differ between records: all are used.",
+    "Raters mark different words of {divided:,} captions: a word is wrong where at least half of "
+    "them marked it.",
+)
+
+
 def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[JudgedCaption]:
     """One entry per caption (of an image, system and subset), with all records that judge it."""
     records: dict[tuple[str | None, ...], dict[str, list[JudgedCaption]]] = {}
@@ -347,18 +355,14 @@ def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[Judge
         of_caption = records.setdefault((j.image, j.candidate, j.system, j.subset), {})
         of_caption.setdefault(rater, []).append(j)
     combined = [_combined(list(of_caption.values())) for of_caption in records.values()]
-    notes.append(
-        f"{len(judged):,} ratings are of {len(combined):,} captions (dataset.fields.rater)."
+    notes += told(
+        OF_RATERS,
+        judged=len(judged),
+        combined=len(combined),
+        again=len(judged) - sum(map(len, records.values())) or None,
+        several=sum(len(_reference_sets(of.values())) > 1 for of in records.values()) or None,
+        divided=sum(differ for _, differ in combined) or None,
     )
-    if again := len(judged) - sum(map(len, records.values())):
-        notes.append(f"{again:,} records rate a caption again by the same rater: averaged.")
-    if several := sum(len(_reference_sets(of.values())) > 1 for of in records.values()):
-        notes.append(f"References of {several:,} captions differ between records: all are used.")
-    if divided := sum(differ for _, differ in combined):
-        notes.append(
-            f"Raters mark different words of {divided:,} captions: a word is wrong where at least "
-            "half of them marked it."
-        )
     return [caption for caption, _ in combined]
 
 

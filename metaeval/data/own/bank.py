@@ -5,8 +5,6 @@ metric it is, on which benchmark, what to cite, where the scores are from, their
 the metric reads. Some files that authors published are described in `bank_entries/`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Your own captions as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -31,6 +29,7 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import read_json, read_text, user_path
+from metaeval.results.notes import told
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
@@ -418,15 +417,20 @@ def _file_names(folder: Path) -> dict[str, str]:
     return {key: name for key, name in names.items() if key not in twice}
 
 
+REMARKS = (
+    "{bare:,} of {images:,} images have no reference.",
+    "{share:.0%} of the words have no Latin letter: the tokenisers, METEOR's and SPICE's resources "
+    "and the shipped models are for English.",
+)
+
+
 def _remarks(human: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
     """Notes on such captions for the reader."""
-    remarks = []
-    if bare := sum(not group for group in references):
-        remarks.append(f"{bare:,} of {len(references):,} images have no reference.")
     share = foreign_share(human)
-    if share > FOREIGN:
-        remarks.append(
-            f"{share:.0%} of the words have no Latin letter: the tokenisers, METEOR's and SPICE's "
-            "resources and the shipped models are for English."
-        )
-    return remarks
+    remarks = told(
+        REMARKS,
+        bare=sum(not group for group in references) or None,
+        images=len(references),
+        share=share if share > FOREIGN else None,
+    )
+    return list(remarks)

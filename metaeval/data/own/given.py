@@ -1,7 +1,5 @@
 """A dataset from Python objects: candidates and references in lists, mappings, tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

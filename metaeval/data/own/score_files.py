@@ -1,7 +1,5 @@
 """Scores that were computed elsewhere: tables of image, caption and scores."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

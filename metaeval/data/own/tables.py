@@ -9,8 +9,6 @@ The delimiter of a text is the one that splits its header and its first record a
 not that of the file's ending, this is noted. Columns of decimal commas are noted, too.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence

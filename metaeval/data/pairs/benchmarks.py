@@ -30,8 +30,6 @@ are not valid, as in its authors' own evaluation. `plurals` changed COCO's capti
 SWiG, VisDial) have no references and are not read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -6,8 +6,6 @@ true captions of these benchmarks are mostly captions of COCO itself: a true cap
 among its image's references is taken out of them, or every metric would compare it with itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -33,6 +31,7 @@ from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
 from metaeval.readers.files import user_path
+from metaeval.results.notes import told
 
 NEAR_COPIES = ("keep", "drop")
 NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
@@ -109,6 +108,12 @@ class CaptionPairs:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    @property
+    def roles(self) -> list[list[str]]:
+        """The true captions, the false ones and, of triplets, the paraphrases."""
+        roles = [[p.true for p in self.pairs], [p.false for p in self.pairs]]
+        return [*roles, *([[p.paraphrase or "" for p in self.pairs]] if self.triplets else [])]
 
     @property
     def triplets(self) -> bool:
@@ -278,23 +283,22 @@ def is_near_copy(caption: str, other: str) -> bool:
     return previous[-1] <= NEAR_COPY * longer
 
 
+NOTES = (
+    "{without_captions:,} pairs were left out: the captions files do not have their images.",
+    "The true caption of {true_among_references:,} of {pairs:,} pairs were among the references "
+    "and was taken out, by letters and digits.",
+    "In {near_copies:,} pairs a reference is nearly the true caption (at most one word in five "
+    "differs): it {kept}.",
+    "{untrue} called false are among the references.",
+)
+
+
 def _notes(facts: Mapping[str, int], near_copies: str) -> list[str]:
-    notes = []
-    if n := facts["without_captions"]:
-        notes.append(f"{n:,} pairs were left out: the captions files do not have their images.")
-    if n := facts["true_among_references"]:
-        notes.append(
-            f"The true caption of {n:,} of {facts['pairs']:,} pairs were among the references and "
-            "was taken out, by letters and digits."
-        )
-    if n := facts["near_copies"]:
-        notes.append(
-            f"In {n:,} pairs a reference is nearly the true caption (at most one word in five "
-            f"differs): it {'stays' if near_copies == 'keep' else 'was taken out, too'}."
-        )
-    if n := facts["false_among_references"]:
-        notes.append(f"{count_captions(n)} called false are among the references.")
-    return notes
+    known: dict[str, object] = {name: n or None for name, n in facts.items()}
+    untrue = facts["false_among_references"]
+    known |= {"untrue": count_captions(untrue) if untrue else None}
+    kept = "stays" if near_copies == "keep" else "was taken out, too"
+    return list(told(NOTES, kept=kept, **known))
 
 
 # Any true and false captions: a table with one record per item, as JSON Lines, CSV or Parquet.

@@ -1,7 +1,5 @@
 """The embedded dataset: generated scenes with images, captions, objects and known truth."""
 
-from __future__ import annotations
-
 from metaeval.data.scenes.graph import (
     AlignedCaption,
     Mark,

@@ -1,7 +1,5 @@
 """`python -m metaeval.data.scenes export DIR split=val`: the scenes in COCO's files."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from pathlib import Path
@@ -11,7 +9,7 @@ from PIL import Image, ImageDraw
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.load import SPLITS, export, generate
 from metaeval.data.scenes.render import render
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError, ends_with_status
 from metaeval.readers.files import user_path
 
 # Chosen by eye among the first hundred of val: ten places, people, animals and things.
@@ -131,6 +129,7 @@ def _export(folder: Path, options: dict[str, str]) -> None:
             print(f"  {folder / split}/")
 
 
+@ends_with_status("error")
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     args = sys.argv[1:] if arguments is None else arguments
@@ -152,9 +151,6 @@ def main(arguments: list[str] | None = None) -> int:
                 print(path)
             return 0
         _export(user_path(args[1]), options)
-    except MetaevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
     except OSError as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

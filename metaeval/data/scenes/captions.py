@@ -5,8 +5,6 @@ sentence, and a length drawn from COCO's distribution; then it adds true details
 is reached. Every word that states a fact is marked with the fact.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from metaeval.data.scenes.cast import Actor, Words, cast

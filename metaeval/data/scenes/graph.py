@@ -4,8 +4,6 @@ The graph is the ground truth. Captions are made from it, the image is drawn fro
 caption keeps, word for word, which fact it expresses (`Mark`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Words for things: nouns, adjectives, numbers. Every word is true of what the scene draws."""
 
-from __future__ import annotations
-
 Noun = tuple[str, str]
 
 

@@ -3,8 +3,6 @@
 The JSON bytes depend on seed, split and number alone; the pixels also on Pillow's version.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

@@ -4,8 +4,6 @@ Each plot places a few groups, relates them, and leaves the layout consistent wi
 a rider sits on the mount, whatever is on the table stands on its top.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from metaeval.data.scenes.cast import THINGS

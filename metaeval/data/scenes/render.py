@@ -1,7 +1,5 @@
 """From a scene graph to pixels."""
 
-from __future__ import annotations
-
 import os
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Where scenes happen, and which plots each place allows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ The frame is 336 × 336 units; y grows downward. Things stand with their lower e
 line; the further back (the smaller y), the smaller they are drawn.
 """
 
-from __future__ import annotations
-
 from metaeval.data.scenes.art.people import CHILD_SCALE, POSES
 from metaeval.data.scenes.cast import THINGS, Thing
 from metaeval.data.scenes.graph import Draw, Relation, SceneObject

@@ -1,7 +1,5 @@
 """Predicates in words, and what things do when they are in no relation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from metaeval.data.scenes.cast import Actor, Words

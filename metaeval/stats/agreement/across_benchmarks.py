@@ -1,7 +1,5 @@
 """One ranking over several benchmarks: average ranks, clusters, and how much the choice matters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Raters and the ceiling: their agreement and reliability, and whether a metric replaces one."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """What agreement with people remains beyond length, and what features that see no truth reach."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Agreement over systems: few values, one a system, that are resampled as a whole."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from math import factorial
 

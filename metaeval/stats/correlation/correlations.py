@@ -5,8 +5,6 @@ the scores of one metric by 1 where they are kept and those of the other by 1 wh
 swapped in. Both are the same sums, so both go through here.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

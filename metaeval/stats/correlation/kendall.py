@@ -4,8 +4,6 @@ Between metrics, every pair of systems is a question: which of the two is better
 where they give the same answer. τ-b counts answers, for the systems as wholes or image by image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple

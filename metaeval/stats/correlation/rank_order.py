@@ -1,7 +1,5 @@
 """The paper's rank-order ρ: sort all captions by score, and compare the levels with the ideal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Does a metric see that a caption was changed? Original against changed, image by image."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All statistics of one metric over graded versions of captions: the record of statistics.json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise as neighbours
 from typing import NamedTuple
@@ -131,6 +129,11 @@ class StepEstimate(NamedTuple):
     lower: str
     upper: str
     auc: IntervalEstimate
+
+    @property
+    def name(self) -> str:
+        """ "Replace 25% → Human"."""
+        return f"{self.lower} → {self.upper}"
 
 
 class GradedRecord(NamedTuple):

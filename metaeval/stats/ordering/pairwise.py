@@ -1,7 +1,5 @@
 """Pairs: of two versions (captions, systems), does the better one score higher, and by how much?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations, pairwise as neighbours
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Pairwise accuracy with tie calibration: how close two scores may be and still count as equal."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

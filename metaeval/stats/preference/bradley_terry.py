@@ -1,7 +1,5 @@
 """Bradley-Terry strengths from battles with ties, with length and order of presentation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a score difference means: the probability that people prefer the higher score."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

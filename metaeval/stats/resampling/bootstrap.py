@@ -1,7 +1,5 @@
 """The bootstrap over images: which images each replicate holds, and the percentile interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """What every statistic takes: scores with gaps, and the level of each score."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

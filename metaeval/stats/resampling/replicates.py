@@ -1,7 +1,5 @@
 """Every across-image statistic in every bootstrap replicate, chunk by chunk."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ Every "higher", "lower" and "not separated" of a run comes from here, in three s
 3. `is_significant` decides: the adjusted p-value is below α, strictly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar

@@ -5,8 +5,6 @@ a number, corpus BLEU and METEOR come from the sums of their statistics. So one 
 all: per image some parts that add up, and what their sums make (`metaeval/metrics/base.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

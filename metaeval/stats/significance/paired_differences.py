@@ -1,7 +1,5 @@
 """Two metrics on the same images: is their difference real, and how small could it be?"""
 
-from __future__ import annotations
-
 import math
 from math import copysign, inf, sqrt
 from typing import NamedTuple

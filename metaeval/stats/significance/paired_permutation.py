@@ -1,7 +1,5 @@
 """Paired permutation tests: the difference under random exchange of two metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Images changed a little for training: regions left out, left and right exchanged."""
 
-from __future__ import annotations
-
 import torch
 
 from metaeval.vision.regions.gold import GoldRegions

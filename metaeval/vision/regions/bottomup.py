@@ -4,8 +4,6 @@ Files come in the forms in which the field passes them on. Each reader yields (k
 boxes [r, 4] or None) of the wanted images; a key is an image id as text. No pickle is opened.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import logging

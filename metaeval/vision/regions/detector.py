@@ -1,7 +1,5 @@
 """Regions that torchvision's Faster R-CNN sees in the image files."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Hand-worked cases: what is said otherwise, and what is left alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaeval.corruptions.base import Caption

@@ -1,7 +1,5 @@
 """A small dataset for corruptions of language: captions that offer something to most of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metaeval.data.dataset import CaptionDataset, Objects

@@ -1,7 +1,5 @@
 """Hand-worked cases: changed captions, and what is left alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from metaeval.corruptions.base import Caption, Corruption

@@ -1,7 +1,5 @@
 """Corruptions that users bring: a function, a file, a mixture."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

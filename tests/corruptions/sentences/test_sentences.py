@@ -1,7 +1,5 @@
 """Sentences of long captions dropped, repeated, swapped and exchanged."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Corruptions of language on scenes, against verdicts on what the scenes' truth says of them."""
 
-from __future__ import annotations
-
 import csv
 
 from benchmarks.corruption_audit.__main__ import SCENE_VERDICTS, key_of

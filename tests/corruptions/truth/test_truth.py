@@ -1,7 +1,5 @@
 """Truth-aware corruptions: grammatical, and false of the scene by an independent reading."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import string

@@ -1,7 +1,5 @@
 """dataset.exclude: the images of another file are left out, and that is said."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where COCO's files are looked for, and how they get there."""
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from pathlib import Path

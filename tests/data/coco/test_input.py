@@ -1,7 +1,5 @@
 """Bad input is refused by name, odd captions are tidied by the stated rule."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

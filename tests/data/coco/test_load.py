@@ -1,7 +1,5 @@
 """The COCO loader on the official files, against counts and pycocotools."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

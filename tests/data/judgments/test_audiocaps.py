@@ -1,7 +1,5 @@
 """AudioCaps-Eval: the protocol by hand on a small file, and published values on the real one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Battles: files of every form, what a winner may be, references, and battles of captioners."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

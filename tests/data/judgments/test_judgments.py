@@ -1,7 +1,5 @@
 """Judged captions: files of the official layouts, written here, and the protocols' arithmetic."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ratings and votes that the benchmark does not know are refused, naming file, record and field."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of systems: your own, and the leaderboards of the COCO 2015 challenge."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables with other people's columns: names, raters, labels, and references of another file."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

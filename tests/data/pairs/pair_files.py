@@ -1,8 +1,6 @@
 """Files of the official layouts, small: four images of COCO with five captions each, their objects,
 and true and false captions of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """DiscourseFOIL: long captions, with a hallucination and as people corrected them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """True and false captions: files of the official layouts, written here, and the official ones."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

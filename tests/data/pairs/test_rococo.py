@@ -1,7 +1,5 @@
 """RoCOCO: which true caption an altered one was made from, and both sides in one spelling."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

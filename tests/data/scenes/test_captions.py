@@ -1,7 +1,5 @@
 """The scenes' captions: English, varied, and true of their scene."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import string

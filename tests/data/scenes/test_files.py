@@ -1,7 +1,5 @@
 """The scenes in COCO's files: read back by our loader and by pycocotools, with the same result."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The drawings: every category shows, in its box, in its colour."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw

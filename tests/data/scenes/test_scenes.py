@@ -1,7 +1,5 @@
 """The scenes: the rules of their content, checked on thousands of them."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Battles: agreement by hand, rankings, PASCAL-50S and AudioCaps-Eval as battles, judges."""
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

@@ -1,7 +1,5 @@
 """A small finished run of `experiment=captioners`, made by the experiment itself."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

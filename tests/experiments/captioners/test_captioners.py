@@ -1,7 +1,5 @@
 """`experiment=captioners` as a user runs it: files, numbers, messages, the same bytes."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

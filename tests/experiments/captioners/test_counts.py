@@ -1,7 +1,5 @@
 """Captions that a network cut are counted, in the printout and on the page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scores of systems by length: bins, what is comparable, and what a reader is warned of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Forced choice: outcomes by hand, labels and ties, and the way from experiment=judgments."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

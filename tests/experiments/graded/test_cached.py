@@ -1,7 +1,5 @@
 """Cached statistics: the same as computed ones, and only of the same input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock

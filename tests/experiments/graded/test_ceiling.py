@@ -1,7 +1,5 @@
 """The ceiling: a perfect metric meets it, and no scoring of the captions gets more."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

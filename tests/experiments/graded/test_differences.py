@@ -1,7 +1,5 @@
 """Comparisons of metrics with each other and with controls, and of steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spread over corruption seeds, and groups of images: worked by hand, and of a small run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,18 +1,16 @@
 """What a graded run says besides its numbers: caveat, notes, published values, who is ranked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metaeval.experiments.base import Published
 from metaeval.experiments.graded.statistics import CaptionSet, _caveat, _published, _unchanged
 from metaeval.experiments.printout import printout
 from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.graded import paper_distance
+from metaeval.results.run import PublishedInfo
 from metaeval.results.sentences import above_control, bold_names, leaders
 from tests.forked import run_experiment
 from tests.reports.graded_results import graded_metric, graded_result
@@ -47,9 +45,7 @@ def test_the_caveat(metrics: list[Any], versions: list[CaptionSet], expected: st
 
 def test_captions_that_were_not_changed_are_a_note() -> None:
     assert _unchanged(sets()) == []
-    assert _unchanged(sets(n_applied=6)) == [
-        "Unchanged captions, which equal the original: 40.0% of Swap."
-    ]
+    assert _unchanged(sets(n_applied=6)) == ["40.0% of Swap"]
 
 
 def test_another_model_than_the_papers_is_not_compared() -> None:
@@ -58,10 +54,11 @@ def test_another_model_than_the_papers_is_not_compared() -> None:
         metric("ROUGE-L"),
         metric("TIGEr (trained on corruptions)"),
     ]
-    paper = Published("a paper", {"BERTScore": 0.5569, "ROUGE-L": 0.61})
-    values, (note,) = _published(metrics, paper)
-    assert values == {"ROUGE-L": 0.61}
-    assert "BERTScore (MiniLM) (published 0.557)" in note
+    paper = PublishedInfo(
+        source="a paper", comparable=True, rank_order_rho={"BERTScore": 0.5569, "ROUGE-L": 0.61}
+    )
+    others = ["BERTScore (MiniLM) (published 0.557)"]
+    assert _published(metrics, paper) == ({"ROUGE-L": 0.61}, others)
     assert _published(metrics, None) == ({}, [])
 
 

@@ -1,7 +1,5 @@
 """What is new to a metric, by rule; and which training seeds apply to a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Metrics against the best control: which ones agree significantly better with people."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any

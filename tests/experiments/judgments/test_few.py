@@ -1,7 +1,5 @@
 """Few images, equal means of people, extreme scores, many captions of one image."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The further statistics of a judgement table, against enumeration, closed forms, a benchmark."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Metrics against people: published numbers, statistics from the files alone, the same bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Words that people marked as wrong: the change of a score without each, and its explanation."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """True against false captions: the arithmetic by hand, and whole runs from their files alone."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from pathlib import Path

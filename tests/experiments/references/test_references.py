@@ -1,7 +1,5 @@
 """The number of references: on graded captions, and on pairs that people judged."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Retrieval: ranks against counting by hand, the matrix against single scores, the command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many images it takes: a run on scenes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distributions of scores of tables, and the page that shows them with some captions."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`experiment=score` as a user runs it: the scores of other runs, resumed, refused, with Ray."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """`experiment=sensitivity`: its numbers by hand and image by image, its files and page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How metrics rank systems: values by scipy and by hand, and those of the COCO 2015 challenge."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 from pathlib import Path

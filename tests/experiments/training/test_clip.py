@@ -1,7 +1,5 @@
 """Training the small CLIP: a tiny run that learns, and what it leaves behind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

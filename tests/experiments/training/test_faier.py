@@ -1,7 +1,5 @@
 """Training FAIEr: a tiny run that learns, the same twice, and what it leaves behind."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Training SCAN: a tiny run that learns, goes on after an interruption, and leaves what it says."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import replace

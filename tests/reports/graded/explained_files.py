@@ -3,8 +3,6 @@
 The numbers are arbitrary but fixed: what is tested is that they arrive where they belong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path

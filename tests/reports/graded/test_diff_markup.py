@@ -1,7 +1,5 @@
 """Marked captions: the marks say what was done, and the caption is still all there."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, strategies as st
 

@@ -1,7 +1,5 @@
 """The drawings of the drill-down in a real headless Chromium: what they show, how they behave."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report's HTML: what it says, what it refuses to say, and that it is safe and repeatable."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

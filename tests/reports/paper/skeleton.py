@@ -1,7 +1,5 @@
 """A two-column paper of our own that prints exported tables, to see whether they fit."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

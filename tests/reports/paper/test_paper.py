@@ -1,8 +1,6 @@
 """What a run cites: its scores by signature, and BibTeX of its sources; figures of the same bytes
 each time; links that save tables."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every table that runs export fits a two-column paper: compiled, without an overfull box."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

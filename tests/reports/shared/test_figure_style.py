@@ -1,8 +1,6 @@
 """The look of figures. Level colours keep their order for every eye: WCAG luminance, under
 simulated vision."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers, lists and commands as they are printed."""
 
-from __future__ import annotations
-
 from metaeval.reports.shared import formatting
 from metaeval.reports.shared.provenance import command
 

@@ -1,7 +1,5 @@
 """What a metric's row is; footnotes on training, each of the metrics that it holds for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from metaeval.reports.shared.formatting import kind_of

@@ -1,7 +1,5 @@
 """Tables for papers: LaTeX that compiles, Markdown, CSV, with bold cells and marks."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Literal

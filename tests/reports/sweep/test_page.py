@@ -1,7 +1,5 @@
 """Sweeps gathered from their jobs' files."""
 
-from __future__ import annotations
-
 import csv
 import html as markup
 from collections.abc import Mapping

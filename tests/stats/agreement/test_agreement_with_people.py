@@ -1,7 +1,5 @@
 """Statistics of agreement with people, against enumeration, published tables and slow loops."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from itertools import permutations, product

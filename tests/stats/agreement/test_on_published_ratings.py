@@ -1,7 +1,5 @@
 """The fitted control on THumB: what blind features reach, as found with another implementation."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Spearman, Kendall, Pearson, AUC, ties, pairs and weighted correlations against scipy and against
 their definitions."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, permutations, product
 

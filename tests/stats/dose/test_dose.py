@@ -1,7 +1,5 @@
 """Dose and response against cases worked by hand, Page's formula and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm, rankdata

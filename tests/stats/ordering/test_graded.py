@@ -1,7 +1,5 @@
 """The record of one metric: its keys, its degenerate cases, and that it repeats to the byte."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import pairwise

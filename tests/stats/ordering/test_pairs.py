@@ -1,7 +1,5 @@
 """Agreement and disagreement of metrics, against scipy and loops over the definitions."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Preference curves and Bradley-Terry, against scipy's independent fits and cases by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

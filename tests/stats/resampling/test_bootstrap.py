@@ -1,7 +1,5 @@
 """Weighted statistics against the same statistics on physically resampled arrays; intervals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Power and the stability of an order, against tables, closed forms and each other."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

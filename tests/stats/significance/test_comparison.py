@@ -1,7 +1,5 @@
 """The module that decides significance: against hand-worked cases and full enumeration."""
 
-from __future__ import annotations
-
 import itertools
 from itertools import product
 from typing import Any

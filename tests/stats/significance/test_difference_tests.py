@@ -1,7 +1,5 @@
 """Tests of the difference between two metrics, against published values and full enumeration."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, product
 from statistics import NormalDist

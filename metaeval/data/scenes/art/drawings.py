@@ -9,18 +9,16 @@ follows from it), a name of `PALETTE` or "#rrggbb"; "own-80" is the colour at 80
 brightness, "own+45" the colour moved 45 % of the way to white.
 
 Below a line like "upright:" are the shapes of things of that pose, material, colour or kind; below
-"else:" those of things to which none of the drawing's conditions applies; below "always:" those of
-all.
+"lake & trees, park:" those of lakes with trees and of parks; below "else:" those of things to which
+none of the drawing's conditions applies; below "always:" those of all.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from metaeval.data.scenes.art.pen import COLOURS, RGB, Pen, darker, lighter
+from metaeval.data.scenes.art.pen import COLOURS, RGB, Pen, darker, dim, lighter
 
 PALETTE: dict[str, RGB] = COLOURS | {
     "shade": (40, 44, 52),
@@ -49,9 +47,9 @@ class Drawing(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """One shape, and the condition under which it is drawn ("always": under any)."""
+    """One shape, and the conditions under which it is drawn: all of one of the sets."""
 
-    condition: str
+    conditions: tuple[frozenset[str], ...]
     method: str
     colour: str
     numbers: tuple[float, ...]
@@ -66,28 +64,30 @@ def draw_thing(pen: Pen, category: str, looks: Mapping[str, str]) -> None:
     draw_shapes(pen, drawing.shapes, looks.values(), own, trim)
 
 
-def draw_shapes(pen: Pen, shapes: str, met: Iterable[str], own: str = "", trim: str = "") -> None:
-    """Draw those shapes whose conditions are met."""
+def draw_shapes(
+    pen: Pen, shapes: str, met: Iterable[str], own: str = "", trim: str = "", light: str = ""
+) -> None:
+    """Draw those shapes whose conditions are met; `light` tints colours without "lit" before."""
     conditions, parsed = _parsed(shapes)
     chosen = {"always", *met}
     if chosen.isdisjoint(conditions):
         chosen.add("else")
     for shape in parsed:
-        if shape.condition in chosen:
-            getattr(pen, shape.method)(_rgb(shape.colour, own, trim), *shape.numbers)
+        if any(each <= chosen for each in shape.conditions):
+            getattr(pen, shape.method)(_rgb(shape.colour, own, trim, light), *shape.numbers)
 
 
 @cache
-def _rgb(colour: str, own: str, trim: str) -> RGB:
+def _rgb(colour: str, own: str, trim: str, light: str) -> RGB:
     name, *changes = re.split(r"(?=[+-])", colour)
     if name == "own":
-        rgb = _rgb(own, "", "")
+        rgb = _rgb(own, "", "", light)
     elif name == "trim":
-        rgb = _rgb(trim, own, "")
-    elif name.startswith("#"):
-        rgb = (int(name[1:3], 16), int(name[3:5], 16), int(name[5:7], 16))
+        rgb = _rgb(trim, own, "", light)
     else:
-        rgb = PALETTE[name]
+        code = name.removeprefix("lit#").removeprefix("#")
+        red, green, blue = PALETTE[name] if code == name else bytes.fromhex(code)
+        rgb = (red, green, blue) if name.startswith("lit") else dim((red, green, blue), light)
     for change in map(int, changes):
         rgb = lighter(rgb, change) if change > 0 else darker(rgb, -change)
     return rgb
@@ -96,18 +96,18 @@ def _rgb(colour: str, own: str, trim: str) -> RGB:
 @cache
 def _parsed(text: str) -> tuple[frozenset[str], tuple[Shape, ...]]:
     """The conditions that a drawing names, and its shapes."""
-    conditions: set[str] = set()
+    conditions: tuple[frozenset[str], ...] = (frozenset({"always"}),)
     shapes: list[Shape] = []
-    condition = "always"
     for line in text.strip().splitlines():
         if line.endswith(":"):
-            condition = line.strip(" :")
-            conditions.add(condition)
+            alternatives = line.strip(" :").split(", ")
+            conditions = tuple(frozenset(each.split(" & ")) for each in alternatives)
             continue
         method, colour, numbers = line.strip().split(" ", 2)
         parts = [tuple(map(float, part.split())) for part in numbers.split("/")]
-        shapes += [Shape(condition, method, colour, part) for part in parts]
-    return frozenset(conditions - {"always"}), tuple(shapes)
+        shapes += [Shape(conditions, method, colour, part) for part in parts]
+    named = frozenset[str]().union(*(each for shape in shapes for each in shape.conditions))
+    return named - {"always"}, tuple(shapes)
 
 
 DRAWINGS: dict[str, Drawing] = {

@@ -1,7 +1,5 @@
 """Drawing in an object's own coordinates: 0 to 100 across its box, 0 to 100 down."""
 
-from __future__ import annotations
-
 from PIL import ImageDraw
 
 RGB = tuple[int, int, int]
@@ -21,6 +19,13 @@ COLOURS: dict[str, RGB] = {
     "tan": (206, 170, 118),
 }
 
+# what the light does to colours: towards which one, by how many percent
+TINTS: dict[str, tuple[RGB, int]] = {
+    "night": ((26, 32, 62), 55),
+    "sunset": ((236, 142, 84), 22),
+    "overcast": ((120, 126, 134), 14),
+}
+
 
 def darker(c: RGB, percent: int = 72) -> RGB:
     """The colour at `percent` of its brightness."""
@@ -29,11 +34,21 @@ def darker(c: RGB, percent: int = 72) -> RGB:
 
 def lighter(c: RGB, percent: int = 45) -> RGB:
     """The colour moved `percent` of the way to white."""
+    return mix(c, (255, 255, 255), percent)
+
+
+def mix(a: RGB, b: RGB, percent: int) -> RGB:
+    """The colour `percent` of the way from a to b."""
     return (
-        c[0] + (255 - c[0]) * percent // 100,
-        c[1] + (255 - c[1]) * percent // 100,
-        c[2] + (255 - c[2]) * percent // 100,
+        a[0] + (b[0] - a[0]) * percent // 100,
+        a[1] + (b[1] - a[1]) * percent // 100,
+        a[2] + (b[2] - a[2]) * percent // 100,
     )
+
+
+def dim(c: RGB, light: str) -> RGB:
+    """The colour of the ground in this light."""
+    return mix(c, *TINTS[light]) if light in TINTS else c
 
 
 class Pen:

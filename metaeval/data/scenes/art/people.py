@@ -1,7 +1,5 @@
 """People: a jointed figure in one of a few poses, dressed in the colours the scene gives it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
