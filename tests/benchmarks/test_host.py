@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.host.stages import REST, STAGES, profile, profile_table
+from benchmarks.host.stages import profile, profile_table
 from metaeval.metrics.vifidel.distance import Lexicon
 
 
@@ -11,6 +11,5 @@ def test_stages_add_up() -> None:
     tables = profile(["vifidel", "tiger"], 4, "cpu")
     assert Lexicon.bags is bags
     for seconds in tables.values():
-        assert set(seconds) <= {*STAGES, REST}
         assert min(seconds.values()) >= 0 < seconds["device"]
     assert f"| in all | {tables['vifidel'].total():.2f} |" in profile_table(tables, 16)
