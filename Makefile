@@ -10,7 +10,7 @@
 #             make numbers NUMBERS_ARGS="--quick --check"
 # make matrix   docs/matrix.png: the matrix of experiment=trust on METAEVAL_DATA (needs Chromium)
 # make fuzz   harmed files of every kind, for every loader: make fuzz N=5000
-# make gpu    on a machine with a GPU: its tests and benchmarks; make gpu GPU_ARGS=--cpu tries it out
+# make gpu    on a machine with a GPU: its tests and benchmarks, eight minutes at most; make gpu GPU_ARGS=--cpu tries it out
 
 PYTHON ?= python3
 VENV   := .venv

@@ -129,13 +129,13 @@ def _read(
             torch.index_select(states, 0, parent[rows], out=old[:n])
             torch.addmm(bias, old, transposed, out=hidden)
             inputs = table.index_select(0, word[rows])
-            _advance(inputs, hidden[:n], old[:n], states[first:last])
+            advance(inputs, hidden[:n], old[:n], states[first:last])
 
 
-def _advance(
+def advance(
     gates: torch.Tensor, hidden: torch.Tensor, before: torch.Tensor, after: torch.Tensor
 ) -> None:
-    """One step of a GRU for n sequences: fill in the states after it [n, d].
+    """Device section: one step of a GRU for n sequences; fill in the states after it [n, d].
 
     `gates` and `hidden` [n, 3d] are the parts that the step's input and the state before it [n, d]
     have in the gates; `gates` is overwritten.

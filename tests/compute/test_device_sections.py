@@ -39,6 +39,7 @@ from metaeval.metrics.language_model.train import (
     LanguageShape,
 )
 from metaeval.metrics.learn_to_eval.train import CaptionJudge, JudgeShape
+from metaeval.metrics.prefix_gru import advance
 from metaeval.metrics.scan.grounding import RegionBatch
 from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder, mean_cosines
 from metaeval.metrics.scan.tiger_score import tiger
@@ -228,6 +229,12 @@ def scan_training(n: int) -> Any:
     return regions.fc.weight.grad, words.embed.weight.grad
 
 
+def prefix_gru_step(n: int) -> Any:
+    after = floats(n, D)
+    advance(floats(n, 3 * D), floats(n, 3 * D), floats(n, D), after)
+    return after
+
+
 def tiger_score(n: int) -> Any:
     vectors = floats(2, n, N_REGIONS, dtype=torch.float64)
     return tuple(tiger(vectors[0], vectors[1], there(n, N_REGIONS)))
@@ -355,6 +362,7 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "SCAN encode regions": (scan_encode_regions, CUDA, False),
     "SCAN encode words": (scan_encode_words, META, False),
     "SCAN and TIGEr attend": (scan_attend, CUDA, True),  # their card says float32+float64
+    "FAIEr and TIGEr read words": (prefix_gru_step, CUDA, False),
     "TIGEr score": (tiger_score, CUDA, True),
     "SCAN training": (scan_training, META, False),
     "BERTScore encode": (bert_encode, CUDA, False),
