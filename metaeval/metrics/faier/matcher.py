@@ -205,16 +205,19 @@ class UnionMatcher:
     def read(self, captions: ParsedCaptions) -> CaptionNodes:
         """The node vectors of captions, which do not depend on images or references."""
         with inference(self.device):
-            text, words, ends = self.model.text, [], []
-            for states, place, lengths in self._read(text.words, captions.words, captions.lengths):
-                words.append(_means(states, place[np.arange(place.shape[1]) < lengths[:, None]]))
-                ends.append(_last_states(states, place, lengths))
+            text = self.model.text
+            read = self._read(text.words, captions.words, captions.lengths)
+            words, ends = zip(*read, strict=True)
             objects = NodeVectors(torch.cat(words), _starts(captions.lengths), captions.lengths)
             if text.triplets is None:
                 return {"objects": objects}
-            triplets = self._read(text.triplets, captions.triplets, captions.triplet_lengths)
-            sentences = self._in_pieces(text.sentence, torch.cat(ends))
-            vectors = torch.cat([sentences, *(_last_states(*part) for part in triplets)])
+            read = self._read(text.triplets, captions.triplets, captions.triplet_lengths)
+            last = [ended for _, ended in read]
+            # a job, as all that is computed: it does not wait for other threads
+            sentences = run_on(
+                self.device, [partial(self._in_pieces, text.sentence, torch.cat(ends))]
+            )
+            vectors = torch.cat([*sentences, *last])
             # a caption's relations side by side: the sentence, then its triplets
             counts = captions.count + 1
             owner = np.repeat(np.arange(len(captions)), counts)
@@ -226,8 +229,9 @@ class UnionMatcher:
 
     def _read(
         self, gru: BiGru, tokens: Ints, lengths: Ints
-    ) -> Iterator[tuple[torch.Tensor, Ints, Ints]]:
-        """What a GRU says of texts, part by part: see `read_both_ways`; and their lengths."""
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Part by part of texts [n, longest], states [sum of lengths, d], one text after the other,
+        and last states [n, d]; see `BiGru`."""
         threads = torch.get_num_threads() if self.device.type == "cpu" else 1
         most = max(1, _STATES // self.model.shape.d)
         for some in np.array_split(np.arange(len(tokens)), max(1, -(-len(tokens) // most))):
@@ -235,8 +239,10 @@ class UnionMatcher:
             cut = np.array_split(some, -(-threads // 2))
             texts = [(tokens[rows], lengths[rows]) for rows in cut]
             read = read_both_ways(self.model.text.embedding, gru.gru, texts)
-            for (states, place), (_, own) in zip(read, texts, strict=True):
-                yield states, place, own
+            pairs = zip(read, texts, strict=True)
+            yield from run_on(
+                self.device, [partial(_averaged, *states, own) for states, (_, own) in pairs]
+            )
 
     def _in_pieces(
         self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor
@@ -283,11 +289,13 @@ def _means(vectors: torch.Tensor, pairs: Ints) -> torch.Tensor:
     return torch.nn.functional.embedding_bag(at, vectors, mode="mean")
 
 
-def _last_states(states: torch.Tensor, place: Ints, lengths: Ints) -> torch.Tensor:
-    """[n, d] The means of the states that a GRU ends with, ahead and back; see `BiGru`."""
-    rows = np.arange(len(lengths))
+def _averaged(
+    states: torch.Tensor, place: Ints, lengths: Ints
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The means of a GRU's states ahead and back: of each word, and of each text's last ones."""
+    rows, words = np.arange(len(lengths)), np.arange(place.shape[1]) < lengths[:, None]
     ends = place[rows, lengths - 1, 0], place[rows, 0 * lengths, 1]
-    return _means(states, np.stack(ends, axis=1))
+    return _means(states, place[words]), _means(states, np.stack(ends, axis=1))
 
 
 def _pad(n: int, step: int) -> int:

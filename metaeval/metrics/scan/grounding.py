@@ -309,12 +309,14 @@ class Grounder:
         """[k, d] The vectors of all regions, image by image, and [n, r] where regions are."""
         features, _, mask = regions.tensors(self.device)
         rows = region_rows(features, mask, self._model.shape.wholes)
-        vectors = []
-        with inference(self.device):
-            for start in range(0, len(rows[0]), _REGIONS):
-                some = [each[start : start + _REGIONS] for each in rows]
-                lacking = _REGIONS - len(some[0])
-                full = (torch.nn.functional.pad(each, (0, 0, 0, lacking)) for each in some)
-                vectors.append(self._model.image.rows(*full)[: len(some[0])])
-            nothing = features.new_zeros(0, self._model.shape.embed)
-            return torch.cat([nothing, *vectors]), mask
+
+        def encode(start: int) -> torch.Tensor:
+            some = [each[start : start + _REGIONS] for each in rows]
+            lacking = _REGIONS - len(some[0])
+            full = (torch.nn.functional.pad(each, (0, 0, 0, lacking)) for each in some)
+            return self._model.image.rows(*full)[: len(some[0])]
+
+        starts = range(0, len(rows[0]), _REGIONS)
+        vectors = run_on(self.device, [partial(encode, start) for start in starts])
+        nothing = features.new_zeros(0, self._model.shape.embed)
+        return torch.cat([nothing, *vectors]), mask
