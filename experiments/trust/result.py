@@ -16,6 +16,8 @@ from metaeval.experiments.trust.findings import (
     main_dimension,
 )
 from metaeval.experiments.trust.verdicts import Cell, Cells, Rules, Use, cells, robustness
+from metaeval.metrics.adapters.bank import BankMetric
+from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.metrics.base import Metric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
@@ -166,7 +168,8 @@ def _entries(
 ) -> tuple[MetricResult, ...]:
     """The columns, each with its cost and with what its metric takes, as far as it is known.
 
-    The cost is the median over the runs that computed at least 100 scores.
+    The cost is the median over the runs that computed at least 100 scores; to read scores from a
+    file is none.
     """
     rates: dict[str, list[float]] = {}
     scored: dict[str, int] = {}
@@ -178,7 +181,8 @@ def _entries(
                 rates.setdefault(name, []).append(1000 * family.seconds / family.n_scored)
     entries = []
     for m in columns.values():
-        metric, known = metrics.get(m.family), rates.get(m.family)
+        metric = metrics.get(m.family)
+        known = None if isinstance(metric, BankMetric | ScoresFileMetric) else rates.get(m.family)
         facts = {
             "seconds_per_1000": median_of.median(known) if known else None,
             "n_scored": scored.get(m.family, 0),
