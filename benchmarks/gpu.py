@@ -286,13 +286,15 @@ def main() -> int:
     deadline = time.monotonic() + 60 * MINUTES
     metrics = ["faier", "vifidel", "tiger", *(() if options.cpu else ("clipscore",))]
     images = 16 if options.cpu else 5000
+    unmeasured = False
     try:
         stages = profile_table(profile(metrics, images, device), 4 * images)
     except Exception as error:
         stages = f"Stages of the host: not measured: {type(error).__name__}: {error}"
+        unmeasured = True
     print(about, stages, sep="\n\n")
     if options.profile:
-        return 0
+        return int(unmeasured)
     tests = run_tests(60 * MINUTES / 2)
     rows: dict[str, Row] = {}
     for name in BENCHMARKS:
@@ -304,7 +306,7 @@ def main() -> int:
     page.write_text(table(about, tests, stages, rows), encoding="utf-8")
     print(page.read_text(encoding="utf-8"))
     refused = [r for r in rows.values() if not r.get("agrees", True) or ("problem" in r and dry)]
-    return 1 if refused or "problem" in tests else 0
+    return 1 if refused or unmeasured or "problem" in tests else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from statistics import median
 
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import sentences, system_text, text_of
 from metaeval.runs.records import BATCH_DEPENDENT
@@ -134,7 +134,7 @@ def systems_lines(result: MeasuredResult) -> Iterator[str]:
         tests = tested[-1].comparisons
         method = tests.pairs[0].tests[0].method
         baseline = tested[-1].baseline
-        yield "".join(told(LETTERS, method=method, alpha=tests.alpha, baseline=baseline))
+        yield "".join(fill_sentences(LETTERS, method=method, alpha=tests.alpha, baseline=baseline))
 
 
 def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResult]:

@@ -24,7 +24,7 @@ from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.means import Mask, Units, too_few_draws
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
@@ -212,7 +212,7 @@ def statistics(
             disagreements(battles, scores, list(columns.values()), preferred),
         ),
         notes=tuple(
-            told(
+            fill_sentences(
                 NOTES,
                 tie="counts one half" if settings.ties == "half" else "counts as wrong",
                 tolerance=settings.length_tolerance,

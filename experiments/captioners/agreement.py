@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from metaeval.experiments.captioners.systems import ScoredSystems, best_first, by_image_and_set
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.sentences import names
 from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores
@@ -344,7 +344,7 @@ def _caveat(
     """What a reader should not take for a difference of systems; empty where there is nothing."""
     few = len(counts) > 1 and all(max(n, default=0) < FEWEST for n in counts.values())
     apart = [name for name in counts if name not in comparable and not np.isnan(ratios[name])]
-    caveats = told(
+    caveats = fill_sentences(
         CAVEATS,
         few=FEWEST if few else None,
         apart=names(

@@ -20,7 +20,7 @@ from metaeval.papers.expected import cells_of, item_of
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, ScoreColumn
@@ -301,7 +301,7 @@ def statistics(
             disagreements(pairs, scores, list(columns.values()), preferred),
         ),
         notes=tuple(
-            told(
+            fill_sentences(
                 NOTES,
                 labels=LABELS[pairs.labels],
                 equal="count one half" if pairs.ties == "half" else "are wrong",

@@ -24,7 +24,7 @@ from metaeval.experiments.graded.differences import (
 from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import (
@@ -238,7 +238,7 @@ def statistics(
             _worst_images(worst),
         ),
         notes=tuple(
-            told(
+            fill_sentences(
                 NOTES,
                 unchanged=", ".join(_unchanged(sets)),
                 once=", ".join(_of_one_seed(metrics, rows)),
@@ -312,7 +312,7 @@ def _caveat(metrics: Sequence[MetricResult], sets: Sequence[CaptionSet]) -> str:
         return NOTHING_CHANGED
     ranked = [m for m in metrics if m.ok and m.column.is_ranked]
     saturated = sum((m.numbers.value(MEASURES[1]) or 0.0) >= SATURATED for m in ranked)
-    caveats = told(
+    caveats = fill_sentences(
         CAVEATS,
         same=", ".join(entry.name for entry in sets if entry.expected == "same"),
         saturated=saturated if saturated > 1 else None,

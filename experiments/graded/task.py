@@ -43,7 +43,7 @@ from metaeval.options import Rate, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import PublishedInfo
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, LEVEL, ScoreColumn
@@ -255,7 +255,7 @@ def published_values(
     """
     ours = {key: value for key, value in config.corruption.items() if key != "_target_"}
     differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
-    reasons = told(
+    reasons = fill_sentences(
         WHY_NOT,
         dataset=dataset.name if dataset.name != "coco_val2017" else None,
         note=next((note.rstrip(".") for note in dataset.notes if "not the captions" in note), None),

@@ -41,7 +41,7 @@ from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
@@ -572,12 +572,12 @@ def _notes(
         for name, each in rated.items()
         if each is not None
     ]
-    yield from told(OF_DATA, protocol=judged.protocol, people="; ".join(people))
+    yield from fill_sentences(OF_DATA, protocol=judged.protocol, people="; ".join(people))
     for dimension in made:
         yield from _warnings(dimension)
     yield from _without_scores(scored, sample)
     tried = any("winning_rate" in of for d in made for of in d.values.values())
-    yield from told([ALT_TEST], epsilon=EPSILON if tried else None)
+    yield from fill_sentences([ALT_TEST], epsilon=EPSILON if tried else None)
 
 
 def _warnings(dimension: Dimension) -> Iterator[str]:
@@ -592,7 +592,7 @@ def _warnings(dimension: Dimension) -> Iterator[str]:
     drawn = [(each["accuracy"].n or 0, int(each["pairs"].value or 0)) for each in values.values()]
     n, total = max(drawn, key=lambda pair: pair[1], default=(0, 0))
     outside = [name for name, each in values.items() if not each[dimension.statistic].is_inside]
-    return told(
+    return fill_sentences(
         WARNINGS,
         of=dimension.name,
         few=", ".join(few) if dimension.statistic == "kendall_tau_c" else None,

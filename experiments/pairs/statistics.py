@@ -29,7 +29,7 @@ from metaeval.results.comparison import (
     hypotheses,
 )
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
@@ -265,7 +265,7 @@ def statistics(
         },
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
         notes=(
-            *told(
+            *fill_sentences(
                 NOTES,
                 equal="half" if settings.ties == "half" else "as wrong",
                 n_left=int(rows.sum()) or None if rows is not None else None,
@@ -616,7 +616,7 @@ def _caveat(
     )
     needed = replicates_needed(family, 1, settings.alpha) if family else 0
     groups = groups_by_verdict(next(iter(controls.values())))
-    caveats = told(
+    caveats = fill_sentences(
         CAVEATS,
         permutations=settings.permutations,
         family=family,

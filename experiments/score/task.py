@@ -42,7 +42,7 @@ from metaeval.options import PositiveInt
 from metaeval.readers.files import one_line, read_json, user_path
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
 from metaeval.results.sentences import names, sentences
 from metaeval.runs import files
@@ -394,4 +394,4 @@ def _caveat(results: Sequence[MetricResult]) -> str:
         n, n_lowest = metric.numbers.value("n") or 0, metric.numbers.facts["n_lowest"]
         if low != high and isinstance(n_lowest, int) and n_lowest > FLOOR * n:
             floors.append(f"{metric.name} ({100 * n_lowest / n:.1f}%: {low:.3f})")
-    return next(told([AT_FLOOR], floors=names(floors)), "")
+    return next(fill_sentences([AT_FLOOR], floors=names(floors)), "")

@@ -56,7 +56,7 @@ from metaeval.experiments.sensitivity.profile import (
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import names as listed
 from metaeval.runs import files
@@ -235,7 +235,7 @@ def statistics(
             )
         ),
         notes=tuple(
-            told(
+            fill_sentences(
                 NOTES,
                 experimental=sum(entry.experimental for entry in sets) or None,
                 unchanged=sum(not entry.n_applied for entry in sets) or None,

@@ -55,7 +55,7 @@ def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
 
     _check(cost, supply, demand)
     # The solver's tolerance is absolute, it leaves padding out, and wants a problem in one piece.
-    # `ot.emd`, which checks and converts its arguments, takes ten times as long.
+    # `ot.emd` also checks and converts its arguments, which takes longer than so small a problem.
     greatest = np.where((supply > 0)[:, None] & (demand > 0), cost, 0.0).max(axis=(0, 1))
     prices = np.ascontiguousarray(np.moveaxis(cost / np.where(greatest > 0, greatest, 1), 2, 0))
     supplies = np.ascontiguousarray(supply.T, dtype=np.float64)

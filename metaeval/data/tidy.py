@@ -19,7 +19,7 @@ from pathlib import Path
 from metaeval.data.fields import kind
 from metaeval.errors import InputError
 from metaeval.readers.tables import read_list
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class Tidy:
 
     def notes(self) -> list[str]:
         """What was changed, in sentences for `CaptionDataset.notes`; guesses are also logged."""
-        guesses = told(
+        guesses = fill_sentences(
             GUESSES,
             separator=SEPARATOR,
             split=_count_cells(self.split_cells) if self.split_cells else None,
@@ -124,7 +124,7 @@ class Tidy:
         notes = list(guesses)
         for note in notes:
             log.warning("%s", note)
-        changes = told(
+        changes = fill_sentences(
             CHANGES,
             controls=count_captions(self.controls) if self.controls else None,
             spaces=count_captions(self.spaces) if self.spaces else None,

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from string import Formatter
 
 
-def told(templates: Iterable[str], **facts: object) -> Iterator[str]:
+def fill_sentences(templates: Iterable[str], **facts: object) -> Iterator[str]:
     """The sentences of which every fact is known, filled in; None and "" say that it is not.
 
-    >>> list(told(["{a} of {n:,}.", "Always.", "No {b}."], a=1, n=2000, b=""))
+    >>> list(fill_sentences(["{a} of {n:,}.", "Always.", "No {b}."], a=1, n=2000, b=""))
     ['1 of 2,000.', 'Always.']
     """
     known = {name for name, fact in facts.items() if fact is not None and fact != ""}

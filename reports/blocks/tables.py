@@ -34,7 +34,7 @@ from metaeval.results.comparison import (
     Comparisons,
 )
 from metaeval.results.measured import Extra, MeasuredResult, ranked
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.results.sentences import (
     bold_names,
@@ -108,7 +108,7 @@ def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
     power, needed = pair.power, pair.images_needed
     effect = None if power is None else power.effect
     detectable = None if power is None else power.detectable
-    title = told(
+    title = fill_sentences(
         OF_CELL,
         pair=pair,
         value=number(100 * value, 2, sign=True),

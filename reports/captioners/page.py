@@ -26,7 +26,7 @@ from metaeval.reports.shared.print_tables import (
 )
 from metaeval.reports.shared.run import LoadedRun, image_paths
 from metaeval.results.measured import Extra, MeasuredResult
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 from metaeval.results.sentences import system_text
 from metaeval.runs import files
 from metaeval.runs.print_style import style
@@ -143,7 +143,7 @@ def _caption(run: LoadedRun) -> str:
     result, confidence = run.result, run.result.settings["confidence"]
     tested = [r for r in result.systems.values() if r.is_decidable]
     methods = dict.fromkeys(r.comparisons.pairs[0].tests[0].method for r in tested)
-    parts = told(
+    parts = fill_sentences(
         CAPTION_PARTS,
         title=run.title,
         images=result.facts["Images"],

@@ -25,7 +25,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
 from metaeval.readers.files import read_json, user_path
 from metaeval.readers.tables import check_name, read_list, read_number, reads_as_number
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 
 log = logging.getLogger(__name__)
 
@@ -355,7 +355,7 @@ def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[Judge
         of_caption = records.setdefault((j.image, j.candidate, j.system, j.subset), {})
         of_caption.setdefault(rater, []).append(j)
     combined = [_combined(list(of_caption.values())) for of_caption in records.values()]
-    notes += told(
+    notes += fill_sentences(
         OF_RATERS,
         judged=len(judged),
         combined=len(combined),

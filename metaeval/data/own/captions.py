@@ -29,7 +29,7 @@ from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import read_json, read_text, user_path
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
@@ -427,7 +427,7 @@ REMARKS = (
 def _remarks(human: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
     """Notes on such captions for the reader."""
     share = foreign_share(human)
-    remarks = told(
+    remarks = fill_sentences(
         REMARKS,
         bare=sum(not group for group in references) or None,
         images=len(references),

@@ -31,7 +31,7 @@ from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
 from metaeval.readers.files import user_path
-from metaeval.results.notes import told
+from metaeval.results.notes import fill_sentences
 
 NEAR_COPIES = ("keep", "drop")
 NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
@@ -298,7 +298,7 @@ def _notes(facts: Mapping[str, int], near_copies: str) -> list[str]:
     untrue = facts["false_among_references"]
     known |= {"untrue": count_captions(untrue) if untrue else None}
     kept = "stays" if near_copies == "keep" else "was taken out, too"
-    return list(told(NOTES, kept=kept, **known))
+    return list(fill_sentences(NOTES, kept=kept, **known))
 
 
 # Any true and false captions: a table with one record per item, as JSON Lines, CSV or Parquet.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -135,7 +136,7 @@ class UnionMatcher:
         """Union vectors of the regions, fused with the references' nodes if there are any."""
         model, d = self.model, self.model.shape.d
         counts = regions.mask.sum(axis=1)
-        widths = np.maximum(1, -(-counts // _REGIONS)) * _REGIONS
+        widths = _pad(np.maximum(counts, 1), _REGIONS)
         first, total = _starts(counts), int(counts.sum())
         slots = np.arange(int(widths.max(initial=0)))
         places = np.where(slots < counts[:, None], first[:, None] + slots, total)
@@ -298,8 +299,8 @@ def _averaged(
     return _means(states, place[words]), _means(states, np.stack(ends, axis=1))
 
 
-def _pad(n: int, step: int) -> int:
-    """n, filled up to a multiple of the step."""
+def _pad(n: Any, step: int) -> Any:
+    """A number or an array of them, filled up to multiples of the step."""
     return -(-n // step) * step
 
 
