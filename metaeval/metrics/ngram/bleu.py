@@ -4,12 +4,12 @@ The first metric, and the pattern of the others. A metric is two classes. The op
   `name`      what the configuration calls it: conf/metric/bleu.yaml,
   `columns`   what its scores are: "BLEU-1" … "BLEU-4",
   `needs`     for metrics that look at images or objects,
-  `bind`      what keeps it from running here, or its scorer, with `settings`: whatever would change
-              a number; from these `base.py` makes the signature.
+  `bind`      its scorer, with `settings`: whatever would change a number; from these `base.py`
+              makes the signature. Or an `Absent` with the reason why it cannot run here.
 And the scorer:
   `prepare`   all that depends on the references alone, once per dataset,
   `score`     n captions in, an array [n, columns] out; no caption's score depends on the others.
-              If it is computed from counts that are summed over captions, as here, `summable.py`
+              If it is computed from counts that are summed over captions, as here, `base.py`
               provides it: the scorer returns `statistics`, and the metric computes scores with
               `of_statistics`.
 """
