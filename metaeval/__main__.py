@@ -8,20 +8,29 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import __version__, choices, installation
 from metaeval.compute.networks import keep_networks
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.java.process import shared_java_services
+from metaeval.overrides import (
+    hydra_arguments,
+    merge,
+    metric_overrides,
+    outside_the_grammar,
+    override_value,
+)
 from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
 
 log = logging.getLogger(__name__)
@@ -66,19 +75,20 @@ def main() -> None:
     if "--version" in sys.argv[1:]:
         print(f"metaeval {__version__}")
         sys.exit(0)
-    code, started = 0, False
+    code, started, others = 0, False, dict[str, Any]()
 
     @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
     def command(config: DictConfig) -> None:
         nonlocal code, started
         started = True
-        code = max(code, _job(config))
+        code = max(code, _job(config, others))
 
     try:
         _require_unicode(sys.argv[1:])
         choices.register()
-        sys.argv[1:] = choices.hydra_arguments(sys.argv[1:])
-        sys.argv += choices.metric_overrides(sys.argv[1:])
+        given = hydra_arguments(sys.argv[1:])
+        sys.argv[1:], others = outside_the_grammar(given)
+        sys.argv += metric_overrides(given)
         sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
         # what the jobs of a sweep that run here share; a run ends its services when they are done
         with keep_networks(), shared_java_services() if sweep else nullcontext():
@@ -103,16 +113,17 @@ def main() -> None:
     sys.exit(max(code, ExitCodes.greatest))
 
 
-def _job(config: DictConfig) -> int:
+def _job(config: DictConfig, others: Mapping[str, Any]) -> int:
     """Run one job, say what went wrong, and return its exit code; of a sweep, write it down."""
-    code = _executed(config)
+    code = _executed(config, others)
     if _in_sweep():
         write_exit_code(Path(HydraConfig.get().runtime.output_dir), code)
     return code
 
 
-def _executed(config: DictConfig) -> int:
+def _executed(config: DictConfig, others: Mapping[str, Any]) -> int:
     try:
+        _merge(config, others)
         execute(config)
     except MetaevalError as error:
         _print_error(str(error))
@@ -126,6 +137,18 @@ def _executed(config: DictConfig) -> int:
         log.exception("this job of the sweep has failed")
         return 1
     return 0
+
+
+def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
+    """Set the options that Hydra cannot read, which are overrides like the others in run.json."""
+    try:
+        merge(config, others)
+    except OmegaConfBaseException as error:
+        from metaeval.config import no_config  # slow to import: not for --help
+
+        raise no_config(error, sys.argv[1:]) from None
+    with read_write(HydraConfig.get().overrides) as overrides:
+        overrides.task += [f"{key}={override_value(value)}" for key, value in others.items()]
 
 
 def _in_sweep() -> bool:

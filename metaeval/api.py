@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -20,21 +21,14 @@ import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from metaeval.compute.networks import keep_networks
-from metaeval.config import (
-    CONTROLS,
-    build,
-    component,
-    compose_config,
-    override_texts,
-    override_value,
-    selected,
-)
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.config import CONTROLS, build, component, compose_config, selected
+from metaeval.data.dataset import CaptionDataset, ImageId, Objects
 from metaeval.data.own.given import given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.function import metric_from
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
+from metaeval.overrides import importable, override_texts, override_value
 from metaeval.readers.files import one_line, user_path
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
@@ -56,6 +50,13 @@ from metaeval.scoring import (
 # captions (and references, images …), a class with compute_score(gts, res)
 MetricLike = str | Metric | Callable[..., Any]
 Metrics = MetricLike | Sequence[MetricLike]
+File = str | Path
+# captions in order, by image ids, in a table with `image_id` and `caption`, or COCO's results file
+Candidates = Iterable[str] | Mapping[ImageId, str | Sequence[str]] | pd.DataFrame | File
+# one or several of each candidate, by image ids, or COCO's captions file
+References = Iterable[str | Sequence[str]] | Mapping[ImageId, str | Sequence[str]] | File
+Images = Iterable[File] | Mapping[ImageId, File] | File  # of each candidate, by ids, or a folder
+Labels = Objects | Sequence[str | tuple[str, Sequence[float]]]  # of an image, perhaps with boxes
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,19 @@ class CaptionScores:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """The corpus scores and what was skipped, for a notebook."""
+        rows = [(name, value, self.aggregates[name]) for name, value in self.corpus.items()]
+        rows += [(name, math.nan, reason) for name, reason in self.skipped.items()]
+        table = pd.DataFrame(rows, columns=["metric", "score", ""])
+        return table.to_html(index=False, float_format="{:.4f}".format, na_rep="")
+
 
 def score(
-    candidates: Any,
-    references: Any = None,
-    images: Any = None,
-    objects: Any = None,
+    candidates: Candidates,
+    references: References | None = None,
+    images: Images | None = None,
+    objects: Iterable[Labels] | Mapping[ImageId, Labels] | None = None,
     metrics: Metrics = "all",
     *,
     image_source: str | None = None,
@@ -164,9 +172,12 @@ def score(
     ids = [given.dataset.image_ids[i] for i in given.image_index]
     table = pd.DataFrame({"image_id": ids, "caption": given.captions})
     corpus, aggregates, signatures, skipped = {}, {}, {}, {}
+    given_themselves = chosen.keys() - config.metric.keys()
     for name, family in families.items():
         scored = family.scored
         if scored.scores is None:
+            if name in given_themselves and scored.status == "failed":
+                raise InputError(f"metrics: {name} failed: {scored.reason}")
             remedy = f"; {scored.remedy}" if scored.remedy else ""
             skipped[name] = f"{scored.status}: {scored.reason}{remedy}"
             continue
@@ -245,7 +256,7 @@ def corrupt(
     True
     """
     node: dict[str, object] = OmegaConf.to_container(  # type: ignore[assignment]
-        compose_config([f"corruption={corruption}"]).corruption, resolve=True
+        _composed({"corruption": corruption}).corruption, resolve=True
     )
     has_rate = node.get("rates") is not None
     for key in Degrees.__annotations__:  # of a run's levels and seeds, not of the corruption
@@ -255,6 +266,8 @@ def corrupt(
     if not has_rate and rate is not None:
         raise ConfigError(f"corrupt: '{corruption}' has no rate")
     spoiler = component({**node, **({"rate": rate} if has_rate else {}), **options}, "corruption")
+    if isinstance(captions, str):
+        raise InputError("captions: a text is not a list of captions; give [text]")
     pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
     given: dict[ImageId, str] = dict(pairs)
     if not given:
@@ -344,6 +357,10 @@ class Run:
         name = f"{ran.name if ran else '?'} on {on.name if on else '?'}"
         return f"{name}: {self.directory}"
 
+    def _repr_html_(self) -> str:
+        """The table of the result, for a notebook."""
+        return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
+
 
 @dataclass(frozen=True)
 class ReportCell:
@@ -370,7 +387,7 @@ def load_run(directory: str | Path) -> Run:
 def run(
     experiment: str,
     *,
-    metrics: str | Sequence[Any] | None = None,
+    metrics: Metrics | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
     **overrides: Any,
@@ -400,23 +417,22 @@ def run(
         (`dataset=table`) in "judgments", true and false captions (`pairs`) in "pairs", captions
         (`own`) elsewhere.
         All options of the command, with `__` for the dot: `dataset__limit=200`, `seed=1`,
-        `metric=["bleu", "callable"]`, `metric__callable__function="my_module.my_score"`.
+        `metric=["bleu", "callable"]`, `metric__callable__function=my_module.my_score`. A mapping
+        may have any text as a key: `captions={"LLaVA 1.5": "llava.json"}`.
     """
     stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     given = Path("runs") / experiment / stamp if out is None else user_path(out)
     directory = new_folder(given) if out is None else given
-    added: list[str] = []
     if metrics is not None:
-        names = [metrics] if isinstance(metrics, str) else [_name(one, added) for one in metrics]
-        overrides["metrics"] = names
+        nodes: dict[str, Any] = {}
+        names = [_name(one, nodes) for one in _listed(metrics)]
+        overrides |= {"metrics": names, **{f"+metric__{k}": node for k, node in nodes.items()}}
     _write_records(experiment, overrides, directory)
-    environment = None
-    if added:  # its modules must be found in the same places as in this process
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # modules of functions must be found in the same places as in this process
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [
         *(sys.executable, "-m", "metaeval", f"experiment={experiment}"),
         *override_texts(overrides),
-        *added,
         f"hydra.run.dir={override_value(str(directory))}",
     ]
     shown = sys.stderr is not None and sys.stderr.isatty()  # then the progress line goes there
@@ -489,10 +505,10 @@ class TrustRun(Run):
 
 
 def trust(
-    metric: Any = None,
+    metric: MetricLike | None = None,
     *,
     battery: str = "quick",
-    metrics: str | Sequence[Any] = "all",
+    metrics: Metrics = "all",
     out: str | Path | None = None,
     quiet: bool = False,
     **overrides: Any,
@@ -517,28 +533,24 @@ def trust(
     out, quiet, overrides
         As in `run`.
     """
-    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
-    if metric is not None:
-        chosen.append(metric)
+    chosen = [*_listed(metrics), *([] if metric is None else [metric])]
     done = run("trust", metrics=chosen, out=out, quiet=quiet, trust__battery=battery, **overrides)
     return TrustRun(done.directory)
 
 
-def _name(metric: Any, overrides: list[str]) -> str:
-    """The name of a metric; of one that is an object, overrides that bring it into a run."""
+def _listed(metrics: Metrics) -> list[MetricLike]:
+    several = isinstance(metrics, Sequence) and not isinstance(metrics, str)
+    return list(metrics) if several else [metrics]  # type: ignore[arg-type, list-item]
+
+
+def _name(metric: MetricLike, nodes: dict[str, Any]) -> str:
+    """The name of a metric; of one that is an object, its node for a run is added to `nodes`."""
     if isinstance(metric, str):
         return metric
-    module, name = getattr(metric, "__module__", ""), getattr(metric, "__qualname__", "")
-    if not name or module == "__main__" or "<" in name:
-        raise ConfigError(
-            f"metrics: the process of the run cannot import {name or repr(metric):.60}; write it "
-            "at the top of a module and import it from there, or use metaeval.score"
-        )
+    module, name = importable(metric)
     short = name.rpartition(".")[2]
-    overrides += [
-        f"+metric.{short}._target_=metaeval.metrics.adapters.function.metric_from",
-        f"+metric.{short}.what={override_value(f'{module}:{name}')}",
-    ]
+    target = f"{metric_from.__module__}.{metric_from.__qualname__}"
+    nodes[short] = {"_target_": target, "what": f"{module}:{name}"}
     return short
 
 
@@ -622,7 +634,7 @@ def _follow(process: subprocess.Popen[str], quiet: bool) -> tuple[str, str]:
 
 def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
     """The metrics by name; those given as objects are called as they call themselves."""
-    listed = list(asked) if isinstance(asked, Sequence) and not isinstance(asked, str) else [asked]
+    listed = _listed(asked)
     names = [one for one in listed if isinstance(one, str)]
     chosen: dict[str, Metric] = {}
     if names:

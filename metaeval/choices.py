@@ -13,14 +13,10 @@ import argparse
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import OverrideParseException
-from omegaconf import OmegaConf
 
 from metaeval import installation
 from metaeval.errors import ConfigError
@@ -75,106 +71,6 @@ def _node(group: str, point: EntryPoint) -> dict[str, Any]:
         target = "metaeval.metrics.adapters.function.metric_from"
         return {"_target_": target, "what": f"{point.module}:{point.attr}"}
     return {"_target_": f"{point.module}.{point.attr}"}
-
-
-def metric_overrides(overrides: Sequence[str]) -> list[str]:
-    """Overrides that add the metrics whose options are set and that `metric` does not list.
-
-    So every option of every metric is known: `metric.chair.truth=[references]`. A metric that
-    provides word vectors is left out if another one does: Hydra takes a group only once.
-    """
-    keys = [override.lstrip("+").partition("=")[0] for override in overrides]
-    listed_metrics = _listed_metrics(overrides)
-    known, added = listed("metric"), dict[str, None]()
-    for key in keys:
-        group, _, rest = key.partition(".")
-        name = rest.partition(".")[0]
-        unlisted = group == "metric" and name in known and name not in listed_metrics
-        clash = unlisted and _brings_vectors(name) and any(map(_brings_vectors, listed_metrics))
-        if unlisted and not clash:
-            added[name] = None
-    return [f"+metric@metric.{n}={n}" for n in added if f"metric@metric.{n}" not in keys]
-
-
-# Hydra's flags that are followed by a value
-_VALUED_FLAGS = frozenset(
-    {
-        "--config-dir",
-        "-cd",
-        "--config-path",
-        "-cp",
-        "--config-name",
-        "-cn",
-        "--package",
-        "-p",
-        "--cfg",
-        "-c",
-        "--info",
-        "-i",
-        "--experimental-rerun",
-    }
-)
-
-
-def hydra_arguments(arguments: Sequence[str]) -> list[str]:
-    """The arguments of the command as Hydra reads them: flags first, texts in quotes.
-
-    >>> hydra_arguments(["dataset=own", "--config-dir", "conf", "dataset.file=mine (1).csv"])
-    ['--config-dir', 'conf', 'dataset=own', "dataset.file='mine (1).csv'"]
-    """
-    flags: list[str] = []
-    overrides: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
-        if argument.startswith("-"):
-            flags += [argument, *islice(rest, int(argument in _VALUED_FLAGS))]
-        else:
-            overrides.append(argument)
-    sweep = not {"-m", "--multirun"}.isdisjoint(flags)
-    return [*flags, *(_quoted(override, sweep) for override in overrides)]
-
-
-def _quoted(override: str, sweep: bool) -> str:
-    """An override with its value in quotes, where Hydra's grammar does not read it as a text.
-
-    Of a list, and of the values of a sweep, each one is quoted by itself.
-    """
-    key, is_assignment, value = override.partition("=")
-    if not is_assignment or (is_readable(override) and value != "nan"):  # no option is NaN
-        return override
-    from metaeval.config import override_value  # slow to import: not for --help
-
-    listed = value[:1] == "[" and value[-1:] == "]"
-    inner = value[1:-1] if listed else value
-    if (listed or sweep) and not set("[]{}'\"").intersection(inner):
-        parts = inner.split(",")
-        inner = ",".join(p if is_readable(f"{key}={p}") else override_value(p) for p in parts)
-    elif value[:1] not in ("[", "{"):
-        inner = override_value(value)
-    return f"{key}=[{inner}]" if listed else f"{key}={inner}"
-
-
-def is_readable(override: str) -> bool:
-    """Whether a text is an override in Hydra's grammar."""
-    try:
-        OverridesParser.create().parse_overrides([override])
-    except OverrideParseException:
-        return False
-    return True
-
-
-def _brings_vectors(metric: str) -> bool:
-    path = installation.conf() / "metric" / f"{metric}.yaml"
-    return path.is_file() and "/vectors@" in path.read_text(encoding="utf-8")
-
-
-def _listed_metrics(overrides: Sequence[str]) -> set[str]:
-    """The metrics that `metric` lists: those of the last override `metric=[…]`, or the default."""
-    given = [o.partition("=")[2] for o in overrides if o.partition("=")[0] == "metric"]
-    if given:
-        return {name.strip(" '\"") for name in given[-1].strip(" []").split(",")}
-    defaults = OmegaConf.load(installation.conf() / "config.yaml").defaults
-    return {name for entry in defaults if "metric" in entry for name in entry["metric"]}
 
 
 LISTED = {

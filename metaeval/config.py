@@ -5,7 +5,6 @@ import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_dir
@@ -26,6 +25,7 @@ from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
+from metaeval.overrides import merge, metric_overrides, outside_the_grammar
 
 Data = TypeVar("Data")
 
@@ -85,42 +85,6 @@ def plain(node: Mapping[str, Any]) -> dict[str, Any]:
     return values  # type: ignore[return-value]
 
 
-# texts that Hydra's grammar reads as such without quotes
-_UNQUOTED = re.compile(r"(?:[A-Za-z_/]|\$\{[\w.]+\})(?:[\w./-]|\$\{[\w.]+\})*", re.ASCII)
-_OF_OTHER_TYPES = ("null", "true", "false", "nan", "inf")
-
-
-def override_texts(given: Mapping[str, object]) -> list[str]:
-    """Keyword arguments as the command's overrides: `dataset__limit=5` is "dataset.limit=5"."""
-    return [f"{key.replace('__', '.')}={override_value(value)}" for key, value in given.items()]
-
-
-def override_value(value: Any) -> str:
-    """A value in Hydra's grammar."""
-    if hasattr(value, "tolist"):  # of NumPy
-        value = value.tolist()
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Mapping):
-        entries = (f"{override_value(str(k))}:{override_value(v)}" for k, v in value.items())
-        return "{" + ",".join(entries) + "}"
-    if isinstance(value, str | Path):
-        text = str(value)
-        if _UNQUOTED.fullmatch(text) and text.lower() not in _OF_OTHER_TYPES:
-            return text
-        # in quotes backslashes are escaped only in front of a quote
-        escaped = re.sub(r"(\\*)'", r"\1\1\\'", text)
-        last = text[len(text.rstrip("\\")) :]
-        return f"'{escaped}{last}'"
-    if isinstance(value, Iterable):
-        return "[" + ",".join(map(override_value, value)) + "]"
-    raise ConfigError(f"{value!r:.60} is not a value of an option")
-
-
 _composing = threading.RLock()
 
 
@@ -144,8 +108,11 @@ def _compose(overrides: tuple[str, ...], _stamp: tuple[Any, ...]) -> DictConfig:
     choices.register()
     try:
         with initialize_config_dir(str(own), version_base="1.3"):
-            added = choices.metric_overrides(overrides)
-            return compose("config", overrides=[*overrides, *added, *more])
+            composed, others = outside_the_grammar(overrides)
+            added = metric_overrides(overrides)
+            config = compose("config", overrides=[*composed, *added, *more])
+            merge(config, others)
+            return config
     except COMPOSING as error:
         problem = error
     finally:
@@ -170,8 +137,8 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         key, _, value = override.lstrip("+~/").partition("=")
         if value.strip() in ("null", "") and (there := list(choices.listed(key))):
             return ConfigError(f"{key}={value} chooses nothing;{_choose_from(key, there)}")
-    if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
-        within = re.search(r"full_key: (\S+)", str(error.__cause__))  # of a dictionary's key
+    if unknown := re.match(r"(?:Could not override|Key) '([^']+)'", lines[0]):
+        within = re.search(r"full_key: (.+)", f"{error.__cause__}\n{error}")  # of a mapping's key
         key = within[1] if within else unknown[1]
         name = key.removeprefix("metric.").partition(".")[0]
         if (
@@ -203,7 +170,7 @@ def _choose_from(group: str, names: Sequence[str]) -> str:
 def _all_keys(overrides: Iterable[str]) -> list[str]:
     """The dotted keys of the configuration with the same choices, without its other overrides."""
     chosen = [o for o in overrides if _GROUP_CHOICE.match(o)]
-    chosen += [o for o in choices.metric_overrides(list(overrides)) if o not in chosen]
+    chosen += [o for o in metric_overrides(list(overrides)) if o not in chosen]
     try:
         return _dotted(OmegaConf.to_container(compose_config(chosen)))
     except ConfigError:

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import metaeval
-from metaeval.config import override_texts
 from metaeval.data.scenes import load_scenes
+from metaeval.overrides import override_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 600

@@ -37,7 +37,8 @@ CAPTIONS = [texts[0] for texts in RES.values()]
 
 
 def test_it_names_what_it_offers() -> None:
-    assert set(metaeval.__all__) <= set(dir(metaeval))
+    assert dir(metaeval) == sorted(metaeval.__all__)
+    assert len(metaeval.__all__) == 8
     with pytest.raises(AttributeError, match="no attribute 'scores'"):
         _ = metaeval.scores
 
@@ -223,6 +224,7 @@ def test_a_single_image_with_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
         ((["a"], [["x"]]), {"objects": [[("dog", [0, 0, 2, 1])]]}, "the box of 'dog' of image 0"),
         ((["a"], [["x"]]), {"metrics": ["blue"]}, "unknown metric 'blue'"),
         ((["a"], [["x"]]), {"metrics": [3]}, "3 is not a metric"),
+        ((["a"], [["x"]]), {"metrics": [lambda captions: 1 / 0]}, "failed: "),
         ((["a"], [["x"]]), {"metric__bleu__smoth": "x"}, "smoth"),
     ],
 )
@@ -259,6 +261,8 @@ def test_corrupt_is_what_an_experiment_does() -> None:
         ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
         ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
         (([], "reverse"), {}, "no caption to corrupt"),
+        (("a b", "reverse"), {}, "captions: a text is not a list of captions"),
+        ((["a b"], "no such"), {}, "unknown corruption 'no such'"),
         ((["a b"], "truth_replace_object"), {}, "cannot run"),
     ],
 )

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
 
-from metaeval.config import complete_metrics, compose_config, override_texts
+from metaeval.config import complete_metrics, compose_config
 from metaeval.errors import ConfigError
+from metaeval.overrides import override_texts
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,45 @@ def test_values_come_back_from_hydras_grammar_as_they_are(value: object) -> None
     assert read.key_or_group == "some.option"
     assert read.value() == value
     assert type(read.value()) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"LLaVA 1.5": "a.json", "BLIP-2 (v2)": "b=c.json", "图": "d.json", "1": "e", "[[A]]": "f"},
+        {"A>B": "first", "A=B": "tie", "null": "tie", "😀 \x85": None, 'it"s': ["x", {"y z": 1.5}]},
+        [{"a b": True}, "c"],
+    ],
+)
+def test_any_text_is_a_key_of_a_mapping(value: object) -> None:
+    (text,) = override_texts({"captions": value})
+    config = compose_config(["experiment=captioners", text])
+    assert OmegaConf.to_container(config)["captions"] == value  # type: ignore[call-overload, index]
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "value"),
+    [
+        ("dataset.winners={A>B: first, B>A: second}", "winners", {"A>B": "first", "B>A": "second"}),
+        ("dataset.fields={winner: it's}", "fields", {"winner": "it's"}),
+    ],
+)
+def test_the_command_has_a_way_for_any_key(override: str, key: str, value: object) -> None:
+    config = compose_config(["dataset=battles", "dataset.file=x", override])
+    assert config.dataset[key] == value
+
+
+def test_a_key_that_no_option_has_is_refused_outside_the_grammar_too() -> None:
+    with pytest.raises(ConfigError, match=r"^dataset\.winers: unknown option; did you mean"):
+        compose_config(["dataset=battles", "dataset.winers={A>B: first}"])
+    with pytest.raises(ConfigError, match=r"^Hydra cannot read"):
+        compose_config(["dataset=battles", "dataset.winners={A>B:first}"])
+
+
+def test_a_function_is_its_name_and_one_of_a_prompt_is_refused() -> None:
+    assert override_texts({"f": OmegaConf.create}) == ["f=omegaconf.omegaconf.OmegaConf.create"]
+    with pytest.raises(ConfigError, match="cannot import"):
+        override_texts({"f": lambda captions: 1})
 
 
 def test_values_of_numpy_are_those_of_python() -> None:

@@ -25,8 +25,9 @@ import pytest
 from omegaconf import OmegaConf
 
 import metaeval
-from metaeval.config import compose_config, override_texts
+from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
+from metaeval.overrides import override_texts
 from tests.forked import run_command
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,10 +14,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import component, compose_config, load_dataset, override_value
+from metaeval.config import component, compose_config, load_dataset
 from metaeval.data.download import given_path
 from metaeval.data.own.tables import read_table
 from metaeval.errors import MetaevalError, ends_with_status
+from metaeval.overrides import override_value
 
 SCORES = "NAME"  # any experiment
 # an experiment, and the options in which it takes a file of one's own

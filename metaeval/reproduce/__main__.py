@@ -8,9 +8,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from metaeval.config import compose_config, override_texts
+from metaeval.config import compose_config
 from metaeval.errors import ends_with_status
 from metaeval.experiments.run import run_configured
+from metaeval.overrides import override_texts
 from metaeval.papers.expected import FOLDER, papers
 from metaeval.reproduce.task import choose
 

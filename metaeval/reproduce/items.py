@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from metaeval.api import load_run, score
 from metaeval.compute.networks import release
-from metaeval.config import build, compose_config, override_texts
+from metaeval.config import build, compose_config
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.run import run_configured
+from metaeval.overrides import override_texts
 from metaeval.papers.expected import PaperItem
 from metaeval.reproduce.compare import (
     ReproducedValue,

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.config import compose_config, override_texts
+from metaeval.config import compose_config
 from metaeval.data.dataset import Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.run import run_configured
+from metaeval.overrides import override_texts
 from metaeval.reproduce import functions
 from metaeval.reproduce.functions import (
     _mislabelled,

@@ -10,13 +10,14 @@ import sacrebleu.tokenizers.tokenizer_char
 import sacrebleu.tokenizers.tokenizer_zh
 
 import metaeval
-from metaeval.config import build, compose_config, override_texts
+from metaeval.config import build, compose_config
 from metaeval.corruptions.base import Caption
 from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.own.captions import load_own
 from metaeval.metrics.base import Scorer
+from metaeval.overrides import override_texts
 from metaeval.runs.store import MemoryStore
 from metaeval.text.language import detect_language, language_of
 from metaeval.text.tokenizers.base import get

@@ -42,6 +42,10 @@ WORDS = {
     **dict.fromkeys(("first", "a", "left", "caption1", "caption 1", "model_a"), 1.0),
     **dict.fromkeys(("second", "b", "right", "caption2", "caption 2", "model_b"), 0.0),
     **dict.fromkeys(("tie", "equal", "both", "neither", "tie (bothbad)"), 0.5),
+    # verdicts of judges, also in brackets: [[A>>B]]
+    **dict.fromkeys(("a>b", "a>>b", "b<a", "b<<a"), 1.0),
+    **dict.fromkeys(("b>a", "b>>a", "a<b", "a<<b"), 0.0),
+    **dict.fromkeys(("a=b", "b=a", "[[c]]"), 0.5),
 }
 # benchmark → what its files call the fields
 LAYOUTS = {
@@ -144,7 +148,8 @@ def load_battles(
         it calls them otherwise. Common names are recognised, which is logged.
     winners
         What a value of `winner` means: {"1": first, "0": second}. Known without it: the name of
-        one of the two systems, first, second, A, B, left, right, tie, equal, both, neither.
+        one of the two systems, first, second, A, B, left, right, tie, equal, both, neither, A>B,
+        A>>B, A=B, and these in double brackets; [[C]] is a tie.
     references
         A file with the references of the images, for records without references.
     delimiter
@@ -407,11 +412,14 @@ def _winner(
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if text in systems:
         return 1.0 - systems.index(text)
-    outcome = outcomes.get(text.lower())
+    compact = text.lower().replace(" ", "")
+    spellings = (text.lower(), compact, compact.strip("[]"))
+    word = next((each for each in spellings if each in outcomes), "")
+    outcome = outcomes.get(word)
     names = [name and name.lower() for name in systems]
-    if outcome is not None and text.lower() in names and outcome != 1.0 - names.index(text.lower()):
+    if outcome is not None and word in names and outcome != 1.0 - names.index(word):
         raise InputError(
-            f"'{text:.60}' can be the system '{systems[names.index(text.lower())]}' or the other "
+            f"'{text:.60}' can be the system '{systems[names.index(word)]}' or the other "
             "caption; use the systems' names as they are, or first, second and tie",
             file=path,
             record=where,

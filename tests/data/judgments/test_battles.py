@@ -144,6 +144,21 @@ def test_a_winner_is_a_system_or_a_side(
     assert data.winner.tolist() == [expected]
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("A>B A>>B B<A [[A]] [[A>B]] [[A>>B]]", 1.0),
+        ("B>A B>>A A<B [[B]] [[B>>A]]", 0.0),
+        ("A=B [[A=B]] [[C]] tie", 0.5),
+    ],
+)
+def test_verdicts_of_judges_are_known(words: str, expected: float, tmp_path: Path) -> None:
+    """MT-Bench's and Arena-Hard's words: the better side first, [[C]] a tie."""
+    rows = [{**ROWS[0], "image_id": k, "winner": w} for k, w in enumerate(words.split())]
+    data = load_battles(write_lines(tmp_path / "b.jsonl", rows), image_source="other")
+    assert set(data.winner.tolist()) == {expected}
+
+
 def test_wrong_options_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"dataset.winners: 'me' is not one of first, second"):
         load_battles(write_lines(tmp_path / "b.jsonl", ROWS), winners={"1": "me"})

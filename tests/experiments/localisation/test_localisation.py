@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import mannwhitneyu
 
-from metaeval.config import build_all, compose_config, override_texts, selected
+from metaeval.config import build_all, compose_config, selected
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.table import load_table
 from metaeval.data.scenes.load import load_scenes
@@ -24,6 +24,7 @@ from metaeval.experiments.localisation.task import AUC, EXPLAINED, FIRST, Marked
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.metrics.hallucination.chair import Chair
 from metaeval.metrics.spice.metric import Spice
+from metaeval.overrides import override_texts
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from tests.shared import run_here, write_json

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.config import build, compose_config, override_texts
+from metaeval.config import build, compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.retrieval import task
 from metaeval.experiments.retrieval.task import MEASURES, hits_at, ranks_of, score_every_pair
+from metaeval.overrides import override_texts
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore

@@ -18,11 +18,12 @@ import torch
 from PIL import Image
 from torchvision.models import detection
 
-from metaeval.config import compose_config, override_texts
+from metaeval.config import compose_config
 from metaeval.data.dataset import ImageId
 from metaeval.errors import InputError
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.vifidel.metric import Detector
+from metaeval.overrides import override_texts
 from metaeval.results.files import read_result
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
