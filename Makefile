@@ -57,9 +57,7 @@ jar: $(READY)
 # What the site has and the repository does not; docs/.hooks/generated.py adds it.
 docs: $(READY) $(SITE)/.ready
 	rm -rf build/docs
-	$(BIN)/python -m metaeval.results build/docs/schemas
-	$(BIN)/python -m metaeval list options > build/docs/options.md
-	$(BIN)/python -m tests.docs.generated build/docs/metrics
+	$(BIN)/python -m tests.docs.generated build/docs
 	$(BIN)/python -m benchmarks.corruption_audit examples build/docs/corruption_examples.md
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 

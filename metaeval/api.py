@@ -372,7 +372,7 @@ class ReportCell:
     def _repr_html_(self) -> str:
         if not self.path.is_file():
             raise InputError(
-                "the run has no report; python -m metaeval.report writes it", file=self.path
+                "the run has no report; python -m metaeval report writes it", file=self.path
             )
         page = escape(self.path.read_text(encoding="utf-8"))
         style = f"width:100%;height:{self.height}px;border:1px solid #ccc"

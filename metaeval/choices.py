@@ -1,7 +1,7 @@
 """The choices of the configuration: metaeval's own, those of `--config-dir` and of packages.
 
-`python -m metaeval list metrics|corruptions|datasets|experiments` shows it, and
-`python -m metaeval list options` the options of each choice. A package that declares
+`metaeval list metrics|corruptions|datasets|experiments` shows it, and `metaeval list options` the
+options of each choice. A package that declares
 
     [project.entry-points."metaeval.metrics"]
     my_metric = "my_package.metric:MyMetric"
@@ -9,8 +9,6 @@
 has its metric in `metrics=[my_metric]` wherever it is installed. It is imported when it is used.
 """
 
-import argparse
-from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -100,29 +98,3 @@ def _first_comment(path: Path) -> str:
         if line.strip() and not line.startswith("#"):
             break
     return ""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """The command `list`; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m metaeval list", description="The choices of a group, or all options."
-    )
-    parser.add_argument("what", choices=sorted([*LISTED, "options"]))
-    parser.add_argument("--config-dir", type=Path, help="a folder with more of them")
-    given = parser.parse_args(arguments)
-    if given.config_dir is not None:
-        installation.add_config_folder(given.config_dir)
-    if given.what == "options":
-        from metaeval import option_tables  # slow to import: not for --help
-
-        print(option_tables.page())
-    else:
-        print(_choices(LISTED[given.what]))
-    return 0
-
-
-def _choices(group: str) -> str:
-    descriptions = listed(group)
-    width = max(map(len, descriptions))
-    lines = [f"{name:<{width}}  {about}".rstrip() for name, about in descriptions.items()]
-    return "\n".join(lines)

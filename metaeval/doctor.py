@@ -1,12 +1,11 @@
-"""`python -m metaeval.doctor`: what can run here, what cannot, and how to get the rest.
+"""`python -m metaeval doctor`: what can run here, what cannot, and how to get the rest.
 
 It downloads nothing by default; `--install NAME` puts one thing into the cache folder.
-Takes the same overrides as the command: `python -m metaeval.doctor dataset=scenes`.
+Takes the same overrides as the command: `python -m metaeval doctor dataset=scenes`.
 """
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
@@ -19,8 +18,7 @@ from metaeval.choices import installed, origin
 from metaeval.compute.device import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, MetaevalError, ends_with_status
-from metaeval.installation import add_config_folder
+from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.language_model.causal import GET_SMOLLM2
 from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
@@ -54,7 +52,7 @@ MODELS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "roberta-large": (
         lambda cache: not isinstance(hub.locate(hub.ROBERTA, cache), Absent),
-        "python -m metaeval.doctor --install bertscore (1.4 GB, MIT)",
+        "python -m metaeval doctor --install bertscore (1.4 GB, MIT)",
         "BERTScore (MiniLM)",
     ),
     "SmolLM2-135M": (
@@ -64,7 +62,7 @@ MODELS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "CLIP ViT-B/32": (
         lambda cache: any((cache / "clip").glob("*")),
-        "python -m metaeval.doctor --install clip (354 MB, MIT); others: --clips",
+        "python -m metaeval doctor --install clip (354 MB, MIT); others: --clips",
         "on scenes a small CLIP that is included, on photographs nothing",
     ),
     "PAC-S": (
@@ -85,12 +83,12 @@ MODELS: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "CoreNLP 3.6.0": (
         lambda cache: any((cache / "spice").glob("*.jar")),
-        "python -m metaeval.doctor --install spice (385 MB, GPL-3.0-or-later)",
+        "python -m metaeval doctor --install spice (385 MB, GPL-3.0-or-later)",
         "SPICE (rules)",
     ),
     "WordNet 3.0": (
         lambda cache: any((cache / "nltk_data").glob("corpora/wordnet*")),
-        "python -m metaeval.doctor --install wordnet (11 MB, WordNet licence)",
+        "python -m metaeval doctor --install wordnet (11 MB, WordNet licence)",
         "METEOR 1.5, which has its own synonyms",
     ),
     "word2vec, GloVe": (
@@ -140,9 +138,9 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
         if not is_here(user_path(config.paths.cache)):
             say(f"  {name:<{width}}  {get}; meanwhile: {instead}")
     say("")
-    say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore accepts by name")
+    say("python -m metaeval doctor --clips lists the CLIPs that CLIPScore accepts by name")
     say("")
-    say("python -m metaeval.doctor --install NAME installs")
+    say("python -m metaeval doctor --install NAME installs")
     for name, (_, words) in INSTALLERS.items():
         say(f"  {name:<{width}}  {words}")
 
@@ -225,28 +223,13 @@ def list_clips(say: Callable[[str], object] = print) -> None:
         say(f"  {line}")
 
 
-@ends_with_status()
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m metaeval.doctor", description=__doc__)
-    parser.add_argument("overrides", nargs="*", help="as for the command: dataset=scenes …")
-    parser.add_argument("--install", action="append", default=[], metavar="NAME")
-    parser.add_argument("--from", dest="source", type=Path, metavar="PATH", help="a local copy")
-    parser.add_argument("--mirror", metavar="URL", help="of spice: a mirror of Maven Central")
-    parser.add_argument("--clips", action="store_true", help="CLIPs that CLIPScore takes by name")
-    parser.add_argument("--config-dir", type=Path, help="a folder with metrics … of your own")
-    options = parser.parse_args(arguments)
+def main(options: argparse.Namespace) -> None:
+    """Install what is asked for; otherwise print what can run here."""
     if options.clips:
         list_clips()
         return
-    if options.config_dir is not None:
-        add_config_folder(options.config_dir)
     config = compose_config(options.overrides)
     for name in options.install:
         install(name, user_path(config.paths.cache), options.source, options.mirror)
     if not options.install:
         examine(config)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

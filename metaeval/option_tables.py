@@ -1,9 +1,10 @@
-"""`python -m metaeval list options`: every option with its default, its values and its meaning.
+"""`metaeval list options`: every option with its default, its values and its meaning.
 
 The default and what an option does are the value and the comment in the file of conf/, the values
 come from the annotation of the component's argument.
 """
 
+import argparse
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +15,7 @@ import yaml
 from typing_extensions import get_type_hints, is_typeddict
 
 from metaeval import installation
-from metaeval.choices import listed
+from metaeval.choices import LISTED, listed
 from metaeval.options import OptionsOf, described, options_of
 from metaeval.runs.print_style import PrintStyle
 from metaeval.schema import Configuration, Degrees, Paths, Statistics, located
@@ -30,7 +31,7 @@ ROOTS: dict[str, type] = {
 SHARED: dict[str, type] = {"report": PrintStyle, "corruption": Degrees}
 GENERAL = ("config", "stats/default", "paths/default")  # the options of every run
 INTRODUCTION = """An option is given on the command line,
-`python -m metaeval experiment=replace metric.cider.sigma=4`, or to the Python API,
+`metaeval replace metric.cider.sigma=4`, or to the Python API,
 `metaeval.run("replace", metric__cider__sigma=4)`. `???` means that a value must be given. A wrong
 name or value is refused before the run begins."""
 HEADINGS = {
@@ -172,6 +173,17 @@ def page() -> str:
         table = choices_table if group == "corruption" else group_tables
         parts += [f"## {heading}", table(group)]
     return "\n\n".join(parts)
+
+
+def print_list(given: argparse.Namespace) -> None:
+    """The command `list`: print the choices of a group, or all options."""
+    if given.what == "options":
+        print(page())
+        return
+    descriptions = listed(LISTED[given.what])
+    width = max(map(len, descriptions))
+    for name, about in descriptions.items():
+        print(f"{name:<{width}}  {about}".rstrip())
 
 
 def _file(name: str) -> Path:

@@ -149,16 +149,31 @@ def hydra_arguments(arguments: Sequence[str]) -> list[str]:
     >>> hydra_arguments(["dataset=own", "--config-dir", "conf", "dataset.file=mine (1).csv"])
     ['--config-dir', 'conf', 'dataset=own', "dataset.file='mine (1).csv'"]
     """
+    flags, overrides = split_flags(arguments)
+    sweep = not {"-m", "--multirun"}.isdisjoint(flags)
+    return [*flags, *(_quoted(override, sweep) for override in overrides)]
+
+
+def split_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Hydra's flags with their values, and the other arguments."""
     flags: list[str] = []
-    overrides: list[str] = []
+    others: list[str] = []
     rest = iter(arguments)
     for argument in rest:
         if argument.startswith("-"):
             flags += [argument, *islice(rest, int(argument in _VALUED_FLAGS))]
         else:
-            overrides.append(argument)
-    sweep = not {"-m", "--multirun"}.isdisjoint(flags)
-    return [*flags, *(_quoted(override, sweep) for override in overrides)]
+            others.append(argument)
+    return flags, others
+
+
+def option_value(text: str) -> tuple[str, Any]:
+    """Name and value of "name=value", for the argument of a class or function."""
+    name, equals, _ = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise ConfigError(f"'{text}' is not an option; write name=value")
+    given: dict[str, object] = OmegaConf.to_container(OmegaConf.from_dotlist([text]))  # type: ignore[assignment]
+    return name, given[name]
 
 
 def _quoted(override: str, sweep: bool) -> str:

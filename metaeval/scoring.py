@@ -481,7 +481,7 @@ def _compute(
     why, remedy = scorer.why_unscored([caption for caption, _ in without], places)
     if len(scores) and np.isnan(scores).all():
         reason = why or f"none of the {len(scores):,} captions could be scored: all scores are NaN"
-        remedy = remedy or "python -m metaeval.check calls the metric in every way"
+        remedy = remedy or "python -m metaeval check calls the metric in every way"
         return replace(outcome, status="failed", reason=reason, remedy=remedy, n_scored=len(todo))
     return replace(
         outcome,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from metaeval.check.__main__ import check, main, questions
+from metaeval.check.contract import check, questions
+from metaeval.cli import run_verb
 from metaeval.metrics.adapters.function import metric_from
 from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.adapters.adapter_cases import workplace
@@ -130,7 +131,7 @@ def test_the_command_finds_what_only_another_process_shows(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (workplace / "checked_command.py").write_text(MODULE)
-    assert main(["checked_command.by_hash", "--images", "3"]) == 1
+    assert run_verb(["check", "checked_command.by_hash", "--images", "3"]) == 1
     out = capsys.readouterr().out
     assert (out.count("FAILS another process"), out.count("FAILS")) == (1, 1)
     assert out.endswith("checked_command.by_hash: fails another process\n")
@@ -139,7 +140,8 @@ def test_the_command_finds_what_only_another_process_shows(
 def test_the_command_refuses_in_one_line(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (main(["no_such_module.x"]), main(["json.dumps", "indent"])) == (2, 2)
+    assert run_verb(["check", "no_such_module.x"]) == 2
+    assert run_verb(["check", "json.dumps", "indent"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "metaeval: metric: no module named 'no_such_module'; is its folder on PYTHONPATH?",
         "metaeval: 'indent' is not an option; write name=value",
@@ -162,7 +164,7 @@ def test_options_that_are_not_metaevals_are_those_of_the_class(
     )
     option = f"corpus={workplace / 'words.txt'}"
     for arguments in (["checked_loaded.Loaded", option], ["checked_loaded.score", "top=3"]):
-        assert main([*arguments, "--images", "3"]) == 0, capsys.readouterr().out
-    assert main(["checked_loaded.score", "top=3", "to=4"]) == 2
+        assert run_verb(["check", *arguments, "--images", "3"]) == 0, capsys.readouterr().out
+    assert run_verb(["check", "checked_loaded.score", "top=3", "to=4"]) == 2
     assert capsys.readouterr().err == "metaeval: score has no parameter 'to'\n"
-    assert main(["checked_loaded.Loaded", option, "k=1", "--images", "3"]) == 1
+    assert run_verb(["check", "checked_loaded.Loaded", option, "k=1", "--images", "3"]) == 1

@@ -1,9 +1,8 @@
 """Options of metrics outside of the default list, and small things of the command."""
 
-import re
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import metaeval
 from metaeval import installation
+from metaeval.cli import VERBS, run_verb
+from metaeval.command import _with_experiment
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError
 from metaeval.overrides import hydra_arguments, metric_overrides
@@ -136,11 +137,37 @@ def test_caches_of_python_are_not_weights(tmp_path: Path) -> None:
     assert pretrained.shipped_lines(tmp_path) == []
 
 
-def test_usage_lines_name_modules_that_a_user_can_run() -> None:
-    """`python -m reports` was one; the folder is called metaeval.reports from outside."""
-    root = Path(metaeval.__file__).parent
-    folders = (root, *(root / name for name in ("corruptions", "experiments", "reports")))
-    sources = [p.read_text(encoding="utf-8") for folder in folders for p in folder.rglob("*.py")]
-    named = {m for text in sources for m in re.findall(r'prog="python -m ([\w.]+)', text)}
-    assert {"metaeval.doctor", "metaeval.report"} <= named
-    assert [m for m in named if m.partition(".")[0] != "metaeval" or find_spec(m) is None] == []
+def test_the_help_has_thirty_lines_and_examples_first(capsys: pytest.CaptureFixture[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "metaeval", "--help"], capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 30
+    assert lines[2].split()[:2] == ["metaeval", "replace"]
+    assert len(VERBS) <= 10
+    for name, verb in VERBS.items():
+        assert f"  {name}" in done.stdout
+        with pytest.raises(SystemExit) as ended:
+            run_verb([name, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: metaeval {name}" in capsys.readouterr().out
+        module, _, function = verb.function.partition(":")
+        assert callable(getattr(import_module(module), function))
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        (["replace", "seed=1"], ["experiment=replace", "seed=1"]),
+        (["-m", "seed=1,2", "shuffle"], ["-m", "seed=1,2", "experiment=shuffle"]),
+        (["~stats.seed", "+a.b=1"], ["~stats.seed", "+a.b=1"]),
+    ],
+)
+def test_an_experiment_is_a_word(words: list[str], read: list[str]) -> None:
+    assert _with_experiment(words, VERBS) == read
+
+
+@pytest.mark.parametrize(("word", "meant"), [("docter", "doctor"), ("replaces", "replace")])
+def test_an_unknown_word_gets_a_suggestion(word: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"^unknown command '{word}'; did you mean '{meant}'"):
+        _with_experiment([word], VERBS)

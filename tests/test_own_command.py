@@ -216,7 +216,7 @@ def test_the_report_is_written_again_next_to_a_package_of_that_name(tmp_path: Pa
 
     before = page()
     (run.directory / files.REPORT).unlink()
-    command("metaeval.report", "OUT", cwd=tmp_path)
+    command("metaeval", "report", "OUT", cwd=tmp_path)
     assert page() == before
     assert (run.directory / "tables/measures.tex").read_text().count(r"\midrule") == 1
 

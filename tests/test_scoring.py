@@ -171,7 +171,7 @@ class Needy(LengthRatio):
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
         if self.fetched:
             return super().bind(dataset, store)
-        return Absent("weights", "no weights", "python -m metaeval.doctor --install weights")
+        return Absent("weights", "no weights", "python -m metaeval doctor --install weights")
 
 
 # A digest is kept for each class. It depends on whether the package `tests` is imported yet, which
@@ -184,7 +184,7 @@ def test_a_metric_with_a_missing_part_is_skipped_with_reason_and_remedy() -> Non
     metric.fetch = lambda dataset: None  # type: ignore[method-assign]
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
     assert (done.status, done.reason) == ("skipped", "no weights")
-    assert done.remedy == "python -m metaeval.doctor --install weights"
+    assert done.remedy == "python -m metaeval doctor --install weights"
     assert (done.scores, done.columns) == (None, metric.columns)
     assert (metric.scorers, done.signatures) == ([], (None, None))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from metaeval.cli import run_verb
 from metaeval.compute.networks import keep_networks
 from metaeval.config import load_dataset
-from metaeval.gather.__main__ import main as gather
 from metaeval.runs import files
 from tests.forked import run_command
 
@@ -38,7 +38,7 @@ def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     page = (tmp_path / "S" / "sweep.html").read_text()
     assert "Dose and response" in page
     (tmp_path / "S" / "sweep.html").unlink()
-    assert gather([str(tmp_path / "S")]) == 0
+    assert run_verb(["report", str(tmp_path / "S")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "S" / "sweep.html")
     assert (tmp_path / "S" / "sweep.html").read_text() == page
     asked = sweep(

@@ -10,7 +10,6 @@ Compilers of two Java releases write different bytes, so the jar names the relea
 their checksums, so that a changed source is noticed without a JDK.
 """
 
-import argparse
 import hashlib
 import os
 import re
@@ -19,14 +18,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from metaeval.data.dataset import Absent
-from metaeval.errors import InputError, ends_with_status
+from metaeval.errors import InputError
 from metaeval.readers.files import user_path
 
 # What is installed: the Java and its version, and pycocoevalcap's jars.
@@ -153,7 +152,7 @@ def find_libraries() -> list[Path] | Absent:
     cache = os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval"
     corenlp = user_path(cache) / CORENLP
     if not corenlp.is_file():
-        return Absent("jar", f"{corenlp} is missing", "python -m metaeval.doctor --install spice")
+        return Absent("jar", f"{corenlp} is missing", "python -m metaeval doctor --install spice")
     jars = find_bundled_files(*COMPILED_AGAINST)
     return jars if isinstance(jars, Absent) else [*jars, corenlp]
 
@@ -247,16 +246,6 @@ def _write(target: Path, manifest: bytes, entries: dict[str, bytes]) -> None:
     part.replace(target)
 
 
-@ends_with_status()
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m metaeval.java.services", description="Build the jar of our Java services."
-    )
-    parser.add_argument("target", nargs="?", type=Path, default=JAR, help="default: the shipped")
-    jar = build(parser.parse_args(arguments).target)
-    print(f"{jar}: {jar.stat().st_size:,} bytes, compiled by Java {built_from(jar)[0]}")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    jar = build(Path(sys.argv[1]) if sys.argv[1:] else JAR)
+    print(f"{jar}: {jar.stat().st_size:,} bytes, compiled by Java {built_from(jar)[0]}")

@@ -1,1 +1,1 @@
-"""`python -m metaeval.reproduce`: the tables of papers, computed again and compared."""
+"""`python -m metaeval reproduce`: the tables of papers, computed again and compared."""

@@ -128,7 +128,7 @@ class Reproduce(
         if not chosen and self.quick:
             raise ConfigError(
                 "reproduce.quick: none of the chosen items takes only seconds; leave out --quick "
-                "(reproduce.quick=true), or choose others of python -m metaeval.reproduce --list"
+                "(reproduce.quick=true), or choose others of python -m metaeval reproduce --list"
             )
         if not chosen:
             raise ConfigError(f"reproduce.papers: the files of {self.folder} have no items")
@@ -144,7 +144,7 @@ def choose(
         if not any(name in (p.paper, f"{p.paper}/{i.item}") for p, i in every):
             raise ConfigError(
                 f"unknown item '{name}'; choose from {', '.join(known)}, or an item of "
-                "python -m metaeval.reproduce --list"
+                "python -m metaeval reproduce --list"
             )
     return [
         (p, i)

@@ -1,7 +1,7 @@
 """A sweep gathered from its jobs' files: `sweep.csv`, `sweep.html`, `sweep.svg` and `sweep.pdf`.
 
 `callback.py` calls it after the last job. It reads files only, so that it does not matter where
-the jobs ran. `python -m metaeval.gather DIR` does the same at any time.
+the jobs ran. `python -m metaeval report DIR` does the same at any time.
 """
 
 import io

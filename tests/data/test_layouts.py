@@ -1,10 +1,13 @@
-"""Files of other projects in their own layout: how `python -m metaeval.convert` reads each.
+"""Files of other projects in their own layout: how `python -m metaeval check` reads each.
 
-Of each layout a small file is written here; `metaeval.convert` gives it to the loader of each
+Of each layout a small file is written here; `metaeval check` gives it to the loader of each
 experiment. docs/own.md has the same commands.
 """
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +15,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
-from metaeval.convert.__main__ import main
+from metaeval.cli import run_verb
+from metaeval.config import compose_config, load_dataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import InputError
+from tests.shared import write_json
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -307,7 +312,7 @@ def test_a_file_of_each_layout_is_read_or_refused(
     write(Path("one.json"), {"COCO_val2014_000000391895.jpg": ["a man", "a road"]})
     write(Path("results.json"), LAYOUTS["COCO results"].content)
     write(Path(layout.file), layout.content)
-    main([layout.file, *layout.options.split()])
+    run_verb(["check", layout.file, *layout.options.split()])
     printed = capsys.readouterr().out
     used, _, reasons = printed.partition("\nNot for:")
     if layout.refused:
@@ -331,13 +336,35 @@ def test_references_that_records_of_an_image_do_not_share(tmp_path: Path) -> Non
             load_own(tmp_path / "t.json")
 
 
-def test_options_of_convert_are_those_of_the_command(
+def test_a_reason_is_what_a_run_says_with_its_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everything after the columns was cut off: "give dataset.fields.candidate=COLUMN"."""
+    file = write_json(tmp_path / "t.json", [{"a": 7, "b": "a dog", "c": 2}])
+    with pytest.raises(InputError) as refused:
+        load_dataset(compose_config(["dataset=table", f"dataset.file={file}"]))
+    assert run_verb(["check", str(file)]) == 2
+    reason = str(refused.value).removeprefix(f"{file}, ").removeprefix(f"{file}: ")
+    assert reason in capsys.readouterr().out
+
+
+def test_a_terminal_that_is_not_utf_8_gets_question_marks(tmp_path: Path) -> None:
+    records = [{"image_id": "Bär.jpg", "caption": "собака бежит", "references": ["пёс"]}]
+    write_json(tmp_path / "t.json", records)
+    command = [sys.executable, "-m", "metaeval", "check", "t.json"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "??????" in done.stdout
+
+
+def test_options_of_check_are_those_of_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path / "t.csv", "a;b;c\n7.jpg;a dog;2\n")
-    assert main([str(tmp_path / "t.csv")]) == 2
+    assert run_verb(["check", str(tmp_path / "t.csv")]) == 2
     assert "t.csv: 1 records with the columns 'a', 'b', 'c'" in capsys.readouterr().out
     fields = "dataset.fields={image_id: a, candidate: b, human: c}"
-    assert main([str(tmp_path / "t.csv"), fields]) == 0
+    assert run_verb(["check", str(tmp_path / "t.csv"), fields]) == 0
     assert "7.jpg: 'a dog', human (2.0,)" in capsys.readouterr().out
-    assert main([str(tmp_path / "none.csv")]) == 2
+    assert run_verb(["check", str(tmp_path / "none.csv")]) == 2

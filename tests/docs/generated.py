@@ -1,6 +1,7 @@
 """Parts of docs/ that come from conf/. `make tables` writes them: `python -m tests.docs.generated`.
 
-`python -m tests.docs.generated DIR` writes pages of the metrics that no page of docs/ names.
+`python -m tests.docs.generated DIR` writes what the site has in addition: all options, the JSON
+schemas of results, and pages of the metrics that no page of docs/ names.
 
 `<!-- options: metric/faier -->` … `<!-- end -->` has a table of the options of a file of conf/, or
 of those that are named: `config:metrics,device`. `<!-- list: metric -->` has the files of a group
@@ -15,8 +16,9 @@ from pathlib import Path
 import yaml
 
 from metaeval.choices import listed
-from metaeval.option_tables import choices_table, options, options_table
+from metaeval.option_tables import choices_table, options, options_table, page
 from metaeval.reports.paper.citations import entry
+from metaeval.results.schemas import schemas
 
 ROOT = Path(__file__).parents[2]
 DOCS, CONF = ROOT / "docs", ROOT / "conf"
@@ -82,12 +84,14 @@ def current(page: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write every page whose parts are not current; with a folder, the pages of other metrics."""
+    """Write every page whose parts are not current; with a folder, what only the site has."""
     if arguments:
-        folder = Path(arguments[0])
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in unnamed_metrics():
-            (folder / f"{name}.md").write_text(metric_page(name), encoding="utf-8")
+        texts = {f"metrics/{name}.md": metric_page(name) for name in unnamed_metrics()}
+        texts |= {f"schemas/{name}": text for name, text in schemas().items()}
+        for name, text in {"options.md": page(), **texts}.items():
+            path = Path(arguments[0], name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         return
     for path in sorted(DOCS.rglob("*.md")):
         before = path.read_text(encoding="utf-8")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from metaeval import choices, installation
+from metaeval import installation
+from metaeval.cli import run_verb
 from metaeval.option_tables import HEADINGS, options, page
 from tests.docs.generated import CONF, DOCS, current, options_of_files
 
@@ -31,7 +32,7 @@ def test_the_command_prints_the_options_of_a_users_folder_too(
         "# @package metric.mine\n# of mine\n_target_: not_installed.Mine\nsize: 3  # how large\n"
     )
     monkeypatch.setattr(installation, "_added", [])
-    assert choices.main(["options", "--config-dir", str(tmp_path)]) == 0
+    assert run_verb(["list", "options", "--config-dir", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "| `metric.mine.size` | `3` |  | how large |" in lines
     assert any(line.startswith("| `metric.cider.sigma` | ") for line in lines)

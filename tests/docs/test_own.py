@@ -45,13 +45,13 @@ def _shell(line: str, folder: Path, runs: int) -> Path:
     assert words[:2] == ["python", "-m"], line
     arguments = words[3:]
     out = folder / f"run{runs}"
-    if words[2] == "metaeval":
+    if arguments[:1] == ["check"]:
+        arguments.append("--images=3")
+    elif words[2] == "metaeval":
         own = any(a.startswith("dataset=") for a in arguments)
         arguments += SMALL if own else [*SMALL, *SCENES]
         if not any(a.startswith("hydra.run.dir=") for a in arguments):
             arguments.append(f"hydra.run.dir={out}")
-    elif words[2] == "metaeval.check":
-        arguments.append("--images=3")
     done = run_command(words[2], *arguments, cwd=folder)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     return out

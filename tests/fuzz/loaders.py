@@ -26,6 +26,7 @@ from safetensors.torch import save_file
 from scipy.io import savemat
 
 import metaeval
+from metaeval.cli import run_verb
 from metaeval.data.annotated_images import decoded, digests
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
@@ -41,7 +42,6 @@ from metaeval.metrics.vifidel.metric import read_labels
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.images import open_image
 from metaeval.readers.torch_archive import read_torchscript
-from metaeval.reports.__main__ import main as write_page
 from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
@@ -506,7 +506,7 @@ def read_run(folder: Path) -> Any:
     """The page as the command writes it, and the run as Python reads it, end in a line or work."""
     error = io.StringIO()
     with redirect_stderr(error), redirect_stdout(io.StringIO()):
-        code = write_page([str(folder / "run"), "--no-figures", "--explanations", "0"])
+        code = run_verb(["report", str(folder / "run"), "--no-figures", "--explanations", "0"])
     if code:
         raise InputError(error.getvalue().strip())
     run = metaeval.load_run(folder / "run")

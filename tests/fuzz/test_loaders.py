@@ -118,7 +118,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "metaeval/adapters/torchmetrics.py": ({"json.loads"}, "what our own options say"),
     "metaeval/api.py": ({"pd.read_parquet", "OmegaConf.load"}, "files of our own runs"),
-    "metaeval/check/__main__.py": (
+    "metaeval/check/contract.py": (
         {"pickle.loads", "json.loads", "file.read_text"},
         "a metric that was just pickled, scores",
     ),
@@ -126,9 +126,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"path.read_text", "yaml.safe_load"},
         "the package's own configuration",
     ),
-    "metaeval/choices.py": (
-        {"path.read_text", "OmegaConf.load"},
-        "the package's own configuration",
+    "metaeval/choices.py": ({"path.read_text"}, "the package's own configuration"),
+    "metaeval/overrides.py": (
+        {"path.read_text", "OmegaConf.load", "json.loads"},
+        "the package's own configuration; arguments of the command",
     ),
     "metaeval/runs/source.py": ({"path.read_bytes"}, "source code, for its checksum"),
     "experiments/scores.py": ({"json.loads"}, "explanations of metaeval's metrics"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.reports.__main__ import main
+from metaeval.cli import run_verb
 from metaeval.runs import files
 from tests.reports.run_files import IMAGES, write_run
 
@@ -16,12 +16,12 @@ def test_a_run_gets_its_report_and_a_sweep_is_gathered(
 ) -> None:
     for k in range(2):
         write_run(tmp_path / str(k), seed=k)
-    assert main([str(tmp_path / "0"), "--no-figures", "--photos", "2"]) == 0
+    assert run_verb(["report", str(tmp_path / "0"), "--no-figures", "--photos", "2"]) == 0
     assert not (tmp_path / "0" / "figures").exists()
-    assert main([str(tmp_path / "1"), "--explanations", "0"]) == 0
+    assert run_verb(["report", str(tmp_path / "1"), "--explanations", "0"]) == 0
     drawn = {path.name for path in (tmp_path / "1" / "figures").iterdir()}
     assert drawn == {f"{n}.{form}" for n in ("ranking", "histograms") for form in ("svg", "pdf")}
-    assert main([str(tmp_path)]) == 0
+    assert run_verb(["report", str(tmp_path)]) == 0
     pages = [tmp_path / "0/report.html", tmp_path / "1/report.html", tmp_path / "sweep.html"]
     assert capsys.readouterr().out.split() == [str(page) for page in pages]
     assert all(page.is_file() for page in pages)
@@ -32,7 +32,7 @@ def test_an_option_that_the_page_does_not_have_is_refused(
 ) -> None:
     write_run(tmp_path / "0")
     with pytest.raises(SystemExit):
-        main([str(tmp_path), "--no-figures", "--photos", "2"])
+        run_verb(["report", str(tmp_path), "--no-figures", "--photos", "2"])
     assert "has no --no-figures, --photos" in capsys.readouterr().err
     assert not (tmp_path / "sweep.html").exists()
 
@@ -81,7 +81,7 @@ def test_a_damaged_run_is_one_clear_line(
 ) -> None:
     path = write_run(tmp_path, IMAGES[:4]) / name
     files.write_json(path, harm(files.read_json(path)))
-    assert main([str(tmp_path), "--no-figures"]) == 2
+    assert run_verb(["report", str(tmp_path), "--no-figures"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{path}{problem}" in line
 
@@ -94,6 +94,6 @@ def test_a_run_without_its_files_is_one_clear_line(
         ("gone", "file not found; give the directory of a finished run"),
         ("0", "scores.parquet: file not found"),
     ):
-        assert main([str(tmp_path / folder)]) == 2
+        assert run_verb(["report", str(tmp_path / folder)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert problem in line

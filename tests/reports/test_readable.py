@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.cli import run_verb
 from metaeval.config import component, compose_config
 from metaeval.experiments.run import run as carry_out
-from metaeval.reports.__main__ import main
 from metaeval.runs import files
 from tests.data.pairs.pair_files import coco, sugarcrepe_pp
 from tests.experiments.captioners.captioners_files import write_captioners_run
@@ -115,7 +115,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Maker], Path]
     @cache
     def write(make: Maker) -> Path:
         run = make(tmp_path_factory.mktemp(make.__name__))
-        assert main([str(run)]) == 0
+        assert run_verb(["report", str(run)]) == 0
         return run
 
     return write

@@ -11,14 +11,13 @@ import yaml
 from pydantic import ValidationError
 
 from metaeval.api import load_run
+from metaeval.cli import run_verb
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError
 from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import FOLDER, PaperItem, Uncertainty, papers, values_of
 from metaeval.readers.yaml_text import read_yaml
-from metaeval.reports.__main__ import main as write_again
 from metaeval.reports.measured import write_report
-from metaeval.reproduce.__main__ import main
 from metaeval.reproduce.compare import ReproducedValue, compare_run, compare_values, not_run
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.reproduce.items import Reproduction
@@ -228,7 +227,7 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
 def test_a_value_whose_model_is_missing_has_a_command(tmp_path: Path) -> None:
     """An example has no command of a run; an item whose images are missing has none at all."""
     values = not_run("p", item(cells={"Near": 12.3}), "no weights")
-    command = "<code>python -m metaeval.reproduce p/t1</code>"
+    command = "<code>python -m metaeval reproduce p/t1</code>"
     assert command in page_of(tmp_path / "example", values, paper="p", command="")
     missing = page_of(tmp_path / "missing", values, paper="p", command="", computable=False)
     assert "no weights" in missing
@@ -309,7 +308,7 @@ def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixt
         " metrics: [rouge_l]}\n"
         "    cells: {ROUGE-L: 1.0, CIDEr: 2.0}\n"
     )
-    assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
+    assert run_verb(["reproduce", "--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
     assert "2 values: 1 equal, 1 not run" in capsys.readouterr().out
     table = (tmp_path / "out" / "tables" / "reproduction.csv").read_text()
     assert "mine,one,CIDEr,,2.0,,,not run,compared" in table
@@ -327,7 +326,8 @@ def test_nothing_to_compute_is_one_line(
     tmp_path: Path, items: str, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "p.yaml").write_text(HEAD.partition("items:")[0] + items)
-    assert main([*options, "--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    folders = ("--papers", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert run_verb(["reproduce", *options, *folders]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"metaeval: {problem}")
 
@@ -367,7 +367,7 @@ def test_a_broken_file_is_one_line_with_its_field(
 ) -> None:
     path = tmp_path / "p.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert run_verb(["reproduce", "--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"metaeval: {path}")
     assert re.search(problem, line)
@@ -378,17 +378,17 @@ def test_a_folder_of_papers_that_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.yaml").write_text(HEAD + ONE)
-    assert main(["--papers", str(tmp_path), "--list"]) == 0
+    assert run_verb(["reproduce", "--papers", str(tmp_path), "--list"]) == 0
     assert capsys.readouterr().out == "p/one  T\n"
     (tmp_path / "b.yaml").write_text(HEAD + ONE.replace("one", "two"))
-    assert main(["--papers", str(tmp_path), "--list"]) == 2
+    assert run_verb(["reproduce", "--papers", str(tmp_path), "--list"]) == 2
     problem = "b.yaml, field 'paper': another file has the paper 'p' too"
     assert problem in capsys.readouterr().err
     (tmp_path / "b.yaml").unlink()
     os.mkfifo(tmp_path / "b.yaml")
-    assert main(["--papers", str(tmp_path), "--list"]) == 2
+    assert run_verb(["reproduce", "--papers", str(tmp_path), "--list"]) == 2
     assert "b.yaml: is not a regular file" in capsys.readouterr().err
-    assert main(["--papers", str(tmp_path / "none"), "--list"]) == 2
+    assert run_verb(["reproduce", "--papers", str(tmp_path / "none"), "--list"]) == 2
     assert "none: is not a folder with .yaml files of papers" in capsys.readouterr().err
 
 
@@ -432,7 +432,7 @@ def test_the_experiment_is_a_run_like_any_other(tmp_path: Path) -> None:
     assert list(table["ours"][:8]) == pytest.approx([*meteor, *rouge], abs=5e-6), "pycocoevalcap's"
     pages = []
     for _ in range(2):
-        assert write_again([str(tmp_path / "run")]) == 0
+        assert run_verb(["report", str(tmp_path / "run")]) == 0
         pages.append((tmp_path / "run" / "report.html").read_bytes())
     assert pages[0] == pages[1]
     with pytest.raises(ConfigError, match="each item has its own metrics"):

@@ -1,4 +1,4 @@
-"""The JSON schemas that `python -m metaeval.results` writes fit the files of a run."""
+"""The JSON schemas on the site fit the files of a run."""
 
 import json
 from pathlib import Path
@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 import metaeval
-from metaeval.results.__main__ import main
+from metaeval.results.schemas import schemas
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schemas")
-    assert main([str(folder)]) == 0
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 

@@ -136,7 +136,7 @@ def test_the_command_is_refused_while_another_run_writes(tmp_path: Path) -> None
         done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", "seed=1", cwd=tmp_path, env={})
         assert done.returncode == 2
         assert done.stderr.startswith(f"metaeval: {tmp_path}/OUT: another run is writing into this")
-        page = run_command("metaeval.report", "OUT", cwd=tmp_path, env={})
+        page = run_command("metaeval", "report", "OUT", cwd=tmp_path, env={})
         assert (page.returncode, "another run is writing" in page.stderr) == (2, True)
     assert content(tmp_path / "OUT") == before
 
@@ -158,7 +158,7 @@ def test_a_folder_named_by_the_time_is_a_new_one(tmp_path: Path) -> None:
 def test_a_page_that_is_built_later_is_of_the_run(tmp_path: Path) -> None:
     for module, *arguments in (
         ["metaeval", *SMALL, "hydra.run.dir=OUT"],
-        ["metaeval.report", "OUT"],
+        ["metaeval", "report", "OUT"],
     ):
         done = run_command(module, *arguments, cwd=tmp_path, env={})
         assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""`python -m metaeval.doctor --install coco-images`: the 5,000 photographs of COCO val2017."""
+"""`python -m metaeval doctor --install coco-images`: the 5,000 photographs of COCO val2017."""
 
 import shutil
 import sys

@@ -314,7 +314,7 @@ class ClipScore(Metric):
         images: Any = dataset.part("images")
         if not images.count(dataset.image_ids):
             reason = f"none of the {dataset.n_images:,} images is there ({images})"
-            remedy = "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
+            remedy = "set dataset.images=FOLDER, or python -m metaeval doctor --install coco-images"
             return Absent("images", reason, remedy)
         return self.scorer_class(self, dataset, store, located)
 

@@ -25,7 +25,7 @@ from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
 from metaeval.weights.pretrained import SHIPPED, WEIGHTS, overlap
 
-INSTALL = "python -m metaeval.doctor --install clip"
+INSTALL = "python -m metaeval doctor --install clip"
 RANDOM, SCENES, AUTO = "random", "scenes", "auto"
 SCENES_CLIP = SHIPPED / "scenes_clip"
 

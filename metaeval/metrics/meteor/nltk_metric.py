@@ -70,7 +70,7 @@ def find_wordnet(cache: Path | None = None) -> Path | Absent:
     return Absent(
         "wordnet",
         "WordNet, the source of synonyms for nltk's METEOR, is not installed",
-        "python -m metaeval.doctor --install wordnet",
+        "python -m metaeval doctor --install wordnet",
     )
 
 

@@ -1,6 +1,6 @@
 """How varied a captioner's captions are: words, distinct n-grams, and self-CIDEr.
 
-    python -m metaeval.metrics.ngram.diversity RESULTS.json … [--split karpathy_test]
+    metaeval diversity RESULTS.json … [--split karpathy_test]
 
 No metric of a caption: these are numbers of a whole set, for which no caption is right or wrong.
 RESULTS are in COCO's format of results; an image may have several captions. The references of the
@@ -14,7 +14,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -138,11 +137,8 @@ def _row(name: str, d: Diversity) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.json")
-    parser.add_argument("--split", default="karpathy_test", help="of COCO: the images' references")
-    options = parser.parse_args(arguments)
+def main(options: argparse.Namespace) -> None:
+    """Print a row for the references and one for each file."""
     dataset = load_coco(f"coco_{options.split}", split=options.split)
     tokenizer = get("ptb")
     people = [tokenizer([h, *r]) for h, r in zip(dataset.human, dataset.references, strict=True)]
@@ -166,7 +162,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
             captions.setdefault(given.dataset.image_ids[place], []).append(text)
         groups = [tokenizer(captions[i]) for i in dataset.image_ids if i in captions]
         print(_row(path.stem, diversity(groups, idf, unseen)))
-
-
-if __name__ == "__main__":
-    main()

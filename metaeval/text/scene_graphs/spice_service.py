@@ -5,7 +5,7 @@ and parses with several threads; a sentence's tuples do not depend on the others
 the number of threads.
 
 CoreNLP 3.6.0 and its models, which SPICE parses with, are brought into the cache folder by
-`python -m metaeval.doctor --install spice`, which runs `install`: from a local folder, jar or zip
+`python -m metaeval doctor --install spice`, which runs `install`: from a local folder, jar or zip
 file if one is given; else from a repository that is named (`--mirror URL`), Maven Central or one
 laid out as it is; else by Maven, which knows its repositories. Whatever arrives is checked before
 it is moved into place, and a download that was cut off goes on where it was.
@@ -40,7 +40,7 @@ from metaeval.runs.files import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 
 _PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and its mirrors
-REMEDY = "python -m metaeval.doctor --install spice"
+REMEDY = "python -m metaeval doctor --install spice"
 _OTHER_WAYS = (
     f"name the address of a repository laid out as Maven Central is, {REMEDY} --mirror URL; or "
     f"copy CoreNLP 3.6.0's two jars to this machine and run {REMEDY} --from FOLDER"

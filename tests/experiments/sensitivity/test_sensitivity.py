@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from metaeval.cli import run_verb
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
@@ -36,7 +37,6 @@ from metaeval.experiments.sensitivity.statistics import (
     against_controls,
     differences,
 )
-from metaeval.reports.__main__ import main
 from metaeval.reports.measured import write_report
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
@@ -183,7 +183,7 @@ def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> Non
 def test_the_page_can_be_written_again(run: Path) -> None:
     before = (run / results.REPORT).read_bytes()
     assert b"AUC by kind of change" in before
-    assert main([str(run)]) == 0
+    assert run_verb(["report", str(run)]) == 0
     assert (run / results.REPORT).read_bytes() == before
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.bank.__main__ import main
+from metaeval.cli import run_verb
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.own.bank import read_entry
 from metaeval.errors import ConfigError, InputError
@@ -108,19 +108,19 @@ def test_the_command_counts_what_a_file_covers(
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
     rows = [("000139.jpg", "a dog", 0.5), ("000139.jpg", "a cat", ""), ("9.jpg", "a cow", 1)]
     file = bank_file(tmp_path / "scores", "clair_foil", rows, benchmark="foil")
-    assert main(["check", str(file.with_suffix(".yaml"))]) == 0
+    assert run_verb(["check", str(file.with_suffix(".yaml"))]) == 0
     printed = capsys.readouterr().out
     assert "clair_foil.csv: CLAIR, 2 captions with a score; reads references" in printed
     assert "licence: CC BY 4.0" in printed
     assert "foil: 1 of 3 captions have a score" in printed
     bank_file(tmp_path / "scores", "clair_foil", rows[2:], benchmark="foil")
-    assert main(["check", str(file)]) == 1
+    assert run_verb(["check", str(file)]) == 1
     bank_file(tmp_path / "scores", "clair_foil", rows, benchmark="valse")
-    assert main(["check", str(file)]) == 0
+    assert run_verb(["check", str(file)]) == 0
     assert "valse: not compared" in capsys.readouterr().out
     for change in ({"benchmark": "nothing"}, {"benchmark": "scenes"}, {"column": "CLAIR"}):
         bank_file(tmp_path / "scores", "clair_foil", rows, **change)
-        assert main(["check", str(file)]) == 2
+        assert run_verb(["check", str(file)]) == 2
         assert "Traceback" not in capsys.readouterr().err
 
 
@@ -133,7 +133,7 @@ def test_a_file_is_checked_as_its_description_says_it_is_read(
     file = bank_file(tmp_path / "bank", "judge", [], benchmark="valse", **described)
     rows = [("1.jpg", "a dog", " 80 because"), ("2.jpg", "a cat", "none"), ("2.jpg", "a dog", "5")]
     pd.DataFrame(rows, columns=["image_id", "hyp", "said"]).to_csv(file, index=False)
-    assert main(["check", str(file)]) == 0
+    assert run_verb(["check", str(file)]) == 0
     assert "judge.csv: CLAIR, 2 captions with a score" in capsys.readouterr().out
     done = scores(BankMetric(tmp_path / "bank"), ["a dog", "a cat", "a dog"], [0, 1, 1])
     np.testing.assert_array_equal(done.scores[:, 0], [80, np.nan, 5])

@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from metaeval import doctor
+from metaeval.cli import run_verb
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
@@ -540,7 +540,7 @@ def test_sizes_and_checksums_are_those_of_the_published_files() -> None:
 
 
 def test_doctor_lists_them_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.main(["--clips"]) == 0
+    assert run_verb(["doctor", "--clips"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
     assert "metric.clipscore.pretrained=TAG" in head
     by_name = {" ".join(line.split()[:2]): line for line in lines}

@@ -16,7 +16,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from transformers import AutoTokenizer
 
-from metaeval.check.__main__ import check, questions
+from metaeval.check.contract import check, questions
 from metaeval.metrics.judge.metric import Judge
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_judges

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from metaeval import doctor
+from metaeval.cli import run_verb
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
@@ -160,8 +160,8 @@ def test_from_maven_and_without_it(
 def test_doctor_installs_from_a_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")  # no Maven
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    assert doctor.main(["--install", "spice", "--mirror", MIRROR]) == 0
-    assert doctor.main(["--install", "bertscore", "--mirror", MIRROR]) == 2
+    assert run_verb(["doctor", "--install", "spice", "--mirror", MIRROR]) == 0
+    assert run_verb(["doctor", "--install", "bertscore", "--mirror", MIRROR]) == 2
     for jar in spice_service.JARS:
         check_jar(tmp_path / "cache/spice" / jar.name, jar)
 

@@ -1,4 +1,4 @@
-"""`python -m metaeval.report RUN_DIR`: write the report of a run or of a sweep once more."""
+"""`metaeval report RUN_DIR`: write the report of a run or of a sweep once more."""
 
 import argparse
 import traceback
@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from metaeval.errors import InputError, ends_with_status
+from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import one_line
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.measured import write_report
@@ -24,39 +24,23 @@ OPTIONS = ("figures", "explanations", "photos")  # of this command
 def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     """What writes the page of this directory, and its options of this command.
 
-    A directory without statistics.json that holds those of jobs is a sweep's. The options are those
+    A directory that is not a run's is a sweep's, with runs at any depth. The options are those
     that the run's configuration has for its report.
     """
-    jobs = list(directory.glob(f"*/{files.RUN}"))
-    if jobs and not (directory / files.STATISTICS).is_file():
+    if not any((directory / name).is_file() for name in (files.RUN, files.STATISTICS)):
         return write_sweep, frozenset()
     known = frozenset(OPTIONS) & (_report_of(directory) or dict.fromkeys(OPTIONS)).keys()
     return write_report, known
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m metaeval.report", description=__doc__, argument_default=argparse.SUPPRESS
-    )
-    parser.add_argument("run_dir", type=Path, help="directory of a finished run or of a sweep")
-    parser.add_argument(
-        "--no-figures", dest="figures", action="store_false", help="do not write the SVG files"
-    )
-    parser.add_argument("--explanations", type=int, help="images to explain a column (default: 12)")
-    parser.add_argument("--photos", type=int, help="photos to embed (default: none)")
-    return parser
-
-
-@ends_with_status("error")
-def main(arguments: list[str] | None = None) -> None:
-    """The command: write the report, print its path; 2 where the directory is not as it must be."""
-    parser = _parser()
-    options = vars(parser.parse_args(arguments))
-    directory = options.pop("run_dir")
+def main(given: argparse.Namespace) -> None:
+    """Write the report and print its path."""
+    options = {name: value for name, value in vars(given).items() if name in OPTIONS}
+    directory = given.run_dir
     write, known = writer_of(directory)
     if foreign := set(options) - known:
         names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
-        parser.error(f"the report of {directory} has no {names}")
+        raise ConfigError(f"the report of {directory} has no {names}")
     if (directory / files.RUN).is_file():
         with lock(directory, replace=True) as folder:
             print(_written(write, directory, options))
@@ -93,7 +77,3 @@ def _report_of(directory: Path) -> dict[str, Any] | None:
     path = directory / files.CONFIG
     report = read_yaml(path).get("report") if path.is_file() else None
     return report if isinstance(report, dict) and report else None
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,4 +1,4 @@
-"""`python -m metaeval.convert FILE [OPTION=VALUE …]`: how is a file read, and what can use it?
+"""`metaeval check FILE [OPTION=VALUE …]`: how is a file read, and what can use it?
 
 FILE is given to the loader of every experiment that takes a file of one's own, with the options
 after it (`dataset.fields.human=stars`). Printed are its records and columns; for each experiment
@@ -17,7 +17,7 @@ from typing import Any
 from metaeval.config import component, compose_config, load_dataset
 from metaeval.data.download import given_path
 from metaeval.data.own.tables import read_table
-from metaeval.errors import MetaevalError, ends_with_status
+from metaeval.errors import MetaevalError
 from metaeval.overrides import override_value
 
 SCORES = "NAME"  # any experiment
@@ -68,16 +68,11 @@ EXAMPLES: dict[str, Callable[[Any], Iterator[str]]] = {
 }
 
 
-@ends_with_status()
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m metaeval.convert", description=__doc__)
-    parser.add_argument("file", help="a table, or a file of captions")
-    parser.add_argument("options", nargs="*", help="dataset.fields.human=stars")
-    given = parser.parse_args(arguments)
+def main(given: argparse.Namespace) -> int:
+    """Print how a file is read; 2 where no experiment can use it."""
     logging.disable(logging.WARNING)  # what is guessed is among the notes
     try:
-        path = given_path(given.file, "file")
+        path = given_path(given.what, "file")
         print(_content(path))
         used, reasons = 0, []
         elsewhere = any(option.startswith("dataset=") for option in given.options)
@@ -89,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except MetaevalError as error:
                 reason = str(error).replace(f"{path}, ", "").replace(f"{path}: ", "")
                 use = experiment if experiment != SCORES else "metric=[scores]"
-                reasons.append(f"{use}: {reason.partition('; the columns are')[0]}")
+                reasons.append(f"{use}: {reason}")
             else:
                 used += 1
                 print(f"\n{text}")
@@ -129,7 +124,3 @@ def _use(path: Path, experiment: str, option: str, options: Sequence[str]) -> st
     also = [f"also {ALSO[experiment]}"] if experiment in ALSO else []
     lines = [*notes, *islice(EXAMPLES[experiment](data), 2), *also]
     return "\n  ".join([f"experiment={experiment}: {size}", *lines]) + f"\n{command}"
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,11 +1,10 @@
-"""`python -m metaeval.bank check FILE`: would the score bank take a file, and what does it cover?
+"""`metaeval check FILE`: would the score bank take a file, and what does it cover?
 
 FILE is NAME.csv with NAME.yaml next to it (docs/bank.md). Prints the metric, how many captions have
 a score, and how many captions of its benchmark these are, where the data folder has the benchmark.
 Exit codes: 0 the file is taken, 1 it covers no caption of its benchmark, 2 it is refused.
 """
 
-import argparse
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,18 +16,8 @@ from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.data.own.bank import read_entry
 from metaeval.data.own.score_files import ScoreFiles
 from metaeval.data.pairs.pairs import CaptionPairs
-from metaeval.errors import ConfigError, InputError, ends_with_status
+from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.bank import scores_metric
-from metaeval.readers.files import user_path
-
-
-@ends_with_status()
-def main(arguments: list[str] | None = None) -> int:
-    """The command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m metaeval.bank", description=__doc__)
-    check = parser.add_subparsers(required=True, metavar="check").add_parser("check")
-    check.add_argument("file", type=Path, help="NAME.csv or NAME.yaml")
-    return check_file(user_path(parser.parse_args(arguments).file).with_suffix(".csv"))
 
 
 def check_file(file: Path) -> int:
@@ -70,7 +59,3 @@ def captions_of(data: Any) -> Iterator[tuple[str, str]]:
             yield from ((p.image, caption) for caption in (p.true, p.false))
     else:
         raise ConfigError("benchmark: give a dataset of judged captions or of pairs of captions")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,13 +1,10 @@
-"""`python -m metaeval.results FOLDER`: write the JSON schema of each file of a run's result.
+"""The JSON schema of each file of a run's result.
 
 `run.schema.json` describes `run.json`, `measured.schema.json` the `statistics.json` of every
 experiment. `make docs` puts them on the site.
 """
 
-import argparse
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from metaeval.results.measured import MeasuredResult
@@ -27,19 +24,3 @@ def _text(schema: dict[str, Any]) -> str:
     properties = schema["properties"]
     schema["properties"] = {"schema": properties.pop("schema_version"), **properties}
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m metaeval.results", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args(arguments).folder
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in schemas().items():
-        (folder / name).write_text(text, encoding="utf-8")
-        print(folder / name)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

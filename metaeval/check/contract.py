@@ -1,4 +1,4 @@
-"""`python -m metaeval.check my_module.MyMetric`: check a metric's contract.
+"""`metaeval check my_module.MyMetric`: check a metric's contract.
 
 Takes a `Metric`, a function of captions, or a class with compute_score(gts, res), with options as
 `name=value`, and scores drawn scenes with it in every way in which a run may call it. Seconds,
@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from omegaconf import OmegaConf
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError, MetaevalError, ends_with_status
+from metaeval.errors import MetaevalError
 from metaeval.metrics.adapters.function import CocoScorerMetric, FunctionMetric, metric_from
 from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.overrides import option_value
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import ROUNDING, close, gaps
 
@@ -283,7 +283,7 @@ def in_another_process(
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scores.json"
-        command = [sys.executable, "-m", "metaeval.check", what, *options, "--write", str(file)]
+        command = [sys.executable, "-m", "metaeval", "check", what, *options, "--write", str(file)]
         command += ["--images", str(len(asked.dataset))]
         env = {**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, env=env)
@@ -295,16 +295,9 @@ def in_another_process(
     return _same("another process", here, there, asked, "here", "in another process")
 
 
-@ends_with_status()
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m metaeval.check", description=__doc__)
-    parser.add_argument("what", help="my_module.MyMetric, my_module.my_score …")
-    parser.add_argument("options", nargs="*", help="options of it: tokenizer=ptb batched=false")
-    parser.add_argument("--images", type=int, default=IMAGES, help="scenes (default: %(default)s)")
-    parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    options = dict(_option(text) for text in given.options)
+def main(given: argparse.Namespace) -> int:
+    """Print every rule of the contract and whether the metric keeps it; 1 where it does not."""
+    options = dict(option_value(text) for text in given.options)
     metric = metric_from(given.what, **options)
     inputs = questions(given.images)
     if given.write is not None:
@@ -333,15 +326,3 @@ def _all(
         yield finding
     if ran:
         yield in_another_process(given.what, given.options, asked, metric)
-
-
-def _option(text: str) -> tuple[str, Any]:
-    name, equals, _ = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise ConfigError(f"'{text}' is not an option; write name=value")
-    given: dict[str, object] = OmegaConf.to_container(OmegaConf.from_dotlist([text]))  # type: ignore[assignment]
-    return name, given[name]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Scores for the score bank: `python -m metaeval.bank check FILE`."""

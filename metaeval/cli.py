@@ -1,0 +1,241 @@
+"""The command `metaeval`, which is `python -m metaeval`: its verbs, their arguments, its help.
+
+Without a verb it runs an experiment (`metaeval.command`): `metaeval replace dataset=scenes` is
+`metaeval experiment=replace dataset=scenes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import io
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metaeval import __version__, installation
+from metaeval.errors import ends_with_status
+
+HELP = """metaeval: which image-captioning metric can you trust, and for what?
+
+  metaeval replace                          run an experiment with every metric that can run
+  metaeval shuffle metrics=[bleu,cider]     chosen metrics
+  metaeval replace dataset.limit=200        the first 200 images
+  metaeval replace hydra.run.dir=OUT        into the folder OUT
+  metaeval -m replace seed=0,1,2            a sweep, gathered in sweep.html
+  metaeval doctor                           what can run here, and how to get the rest
+  metaeval check captions.csv               how a file is read, and which experiments can use it
+
+Commands (metaeval COMMAND --help)
+{verbs}
+  EXPERIMENT   run it, with options as KEY=VALUE; metaeval list experiments shows them
+
+Options of a run (metaeval list options shows all; --cfg job those of a run)
+  metrics=all | a group | [bleu,cider,…]    dataset=NAME   dataset.limit=N   seed=0
+  strict=false   cache.enabled=true   corruption.rates=[0.25,0.5]   stats.replicates=2000
+
+Exit codes: 0 done; 1 no metric has scores, or one has none under strict=true; 2 bad input or
+configuration. `metaeval` is `python -m metaeval`."""
+
+
+class Argument(NamedTuple):
+    """An argument of a verb, as `argparse` has it."""
+
+    names: tuple[str, ...]
+    options: dict[str, Any]
+
+
+class Verb(NamedTuple):
+    """A command: its function ("package.module:function"), what it does, its arguments."""
+
+    function: str
+    about: str
+    arguments: Sequence[Argument] = ()
+
+
+def _argument(*names: str, **options: Any) -> Argument:
+    return Argument(names, options)
+
+
+_CONFIG_DIR = _argument("--config-dir", type=Path, help="a folder with configuration of your own")
+_SPLIT = _argument(
+    "--split", default="karpathy_test", help="of COCO: whose references are the corpus"
+)
+VERBS = {
+    "list": Verb(
+        "metaeval.option_tables:print_list",
+        "metrics, corruptions, datasets, experiments, or all options",
+        (
+            _argument(
+                "what", choices=["corruptions", "datasets", "experiments", "metrics", "options"]
+            ),
+            _CONFIG_DIR,
+        ),
+    ),
+    "doctor": Verb(
+        "metaeval.doctor:main",
+        "what can run here, and how to get the rest",
+        (
+            _argument("overrides", nargs="*", help="as for a run: dataset=scenes …"),
+            _argument("--install", action="append", default=[], metavar="NAME"),
+            _argument("--from", dest="source", type=Path, metavar="PATH", help="a local copy"),
+            _argument("--mirror", metavar="URL", help="of spice: a mirror of Maven Central"),
+            _argument("--clips", action="store_true", help="CLIPs that CLIPScore takes by name"),
+            _CONFIG_DIR,
+        ),
+    ),
+    "check": Verb(
+        "metaeval.check:main",
+        "how a file is read; or whether a metric keeps the contract",
+        (
+            _argument("what", help="a FILE of captions, judgements or scores; or my_module.Metric"),
+            _argument("options", nargs="*", help="dataset.fields.human=stars; of a metric: k=2"),
+            _argument("--images", type=int, default=16, help="scenes for a metric (%(default)s)"),
+            _argument("--write", type=Path, help=argparse.SUPPRESS),
+        ),
+    ),
+    "report": Verb(
+        "metaeval.reports.rewrite:main",
+        "write the page of a run or of a sweep once more",
+        (
+            _argument("run_dir", type=Path, help="folder of a run, or with runs at any depth"),
+            _argument(
+                "--no-figures",
+                dest="figures",
+                action="store_false",
+                default=argparse.SUPPRESS,
+                help="do not write the SVG files",
+            ),
+            _argument(
+                "--explanations",
+                type=int,
+                default=argparse.SUPPRESS,
+                help="images to explain a column (default: 12)",
+            ),
+            _argument(
+                "--photos",
+                type=int,
+                default=argparse.SUPPRESS,
+                help="photos to embed (default: none)",
+            ),
+        ),
+    ),
+    "reproduce": Verb(
+        "metaeval.reproduce.command:main",
+        "compute what papers printed, and compare",
+        (
+            _argument("items", nargs="*", metavar="PAPER[/ITEM]", help="all by default"),
+            _argument("--quick", action="store_true", help="only items that take seconds"),
+            _argument("--list", action="store_true", help="print the items and stop"),
+            _argument("--out", type=Path, default=Path("runs/reproduce"), help="of the run"),
+            _argument("--papers", type=Path, help="a folder of YAML files"),
+            _argument("--captioners", metavar="FILE", help="captions of systems, as COCO has them"),
+        ),
+    ),
+    "corrupt": Verb(
+        "metaeval.cli:corrupt",
+        "corrupt the captions of a file, and print them as CSV",
+        (
+            _argument("corruption", help="metaeval list corruptions"),
+            _argument("file", help="captions, as for dataset=own"),
+            _argument("options", nargs="*", help="of the corruption: KEY=VALUE"),
+            _argument("--rate", type=float, help="share of words, for corruptions with a rate"),
+            _argument("--seed", type=int, default=0, help="(%(default)s)"),
+        ),
+    ),
+    "audit": Verb(
+        "metaeval.audit.sheets:main",
+        "let your own annotators read the corruptions",
+        (
+            _argument("action", choices=["draw", "score"], help="write a sheet; read filled ones"),
+            _argument("words", nargs="*", help="draw: dataset=NAME …; score: sheets"),
+            _argument("--sheet", type=Path, help="draw: the sheet to write (CSV)"),
+            _argument("--key", type=Path, required=True, help="its key, not for annotators (CSV)"),
+            _argument("--each", type=int, default=36, help="items per corruption (%(default)s)"),
+            _argument("--seed", type=int, default=1, help="of images and places (%(default)s)"),
+            _argument("--corruptions", nargs="+", default=["all"], help="names, kinds, or all"),
+        ),
+    ),
+    "diversity": Verb(
+        "metaeval.metrics.ngram.diversity:main",
+        "how varied captions are: words, n-grams, self-CIDEr",
+        (_argument("results", nargs="+", type=Path, metavar="RESULTS.json"), _SPLIT),
+    ),
+}
+
+
+def main() -> None:
+    """Entry point: a verb, or the run of an experiment."""
+    spell_out_what_cannot_be_printed()
+    if sys.argv[1:2] and sys.argv[1] in VERBS:
+        if hasattr(signal, "SIGPIPE"):  # metaeval list options | head
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        sys.exit(run_verb(sys.argv[1:]))
+    words = sys.argv[1:]
+    if "--version" in words:
+        sys.exit(print(f"metaeval {__version__}"))
+    if not {"-h", "--help", "help"}.isdisjoint(words):
+        lines = (f"  {name:<11}  {verb.about}" for name, verb in VERBS.items())
+        sys.exit(print(HELP.format(verbs="\n".join(lines))))
+    from metaeval.command import run_experiment  # slow to import: not for --help
+
+    sys.exit(run_experiment(words, VERBS))
+
+
+@ends_with_status()
+def run_verb(words: Sequence[str]) -> int | None:
+    """Run a verb with its arguments; the exit code."""
+    verb = VERBS[words[0]]
+    parser = argparse.ArgumentParser(
+        prog=f"metaeval {words[0]}", description=verb.about, allow_abbrev=False
+    )
+    for argument in verb.arguments:
+        parser.add_argument(*argument.names, **argument.options)
+    given = parser.parse_intermixed_args(words[1:])
+    if folder := getattr(given, "config_dir", None):
+        installation.add_config_folder(folder)
+    module, _, name = verb.function.partition(":")
+    code: int | None = getattr(import_module(module), name)(given)
+    return code
+
+
+def corrupt(given: argparse.Namespace) -> None:
+    """Print captions of a file and what a corruption makes of them, as CSV."""
+    from metaeval.api import corrupt as corrupted  # slow to import
+    from metaeval.data.own.captions import load_own
+    from metaeval.overrides import option_value
+
+    data = load_own(given.file)
+    captions = dict(zip(data.image_ids, data.human, strict=True))
+    options = dict(map(option_value, given.options))
+    table = corrupted(captions, given.corruption, given.rate, given.seed, data.pool, **options)
+    table.drop(columns="edits").to_csv(sys.stdout, index=False)
+
+
+# what our tables and messages hold beyond ASCII, for terminals and logs of few characters
+_SPELLED = {
+    **{"ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta"},
+    **{"ε": "epsilon", "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "..."},
+    **{"’": "'", "·": "*", "→": "->", "²": "2"},
+}
+
+
+def spell_out_what_cannot_be_printed() -> None:
+    """Let stdout and stderr write "rho" where their encoding (ISO-8859-1, ASCII) has no "ρ".
+
+    What has no such name becomes a question mark.
+    """
+    codecs.register_error("spelled out", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelled out")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_SPELLED.get(letter, "?") for letter in text), error.end

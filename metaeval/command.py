@@ -1,0 +1,178 @@
+"""The run of an experiment by the command: `metaeval replace`, `metaeval experiment=replace`."""
+
+import errno
+import gc
+import logging
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, read_write
+from omegaconf.errors import OmegaConfBaseException
+
+from metaeval import choices, installation
+from metaeval.compute.networks import keep_networks
+from metaeval.errors import ConfigError, MetaevalError
+from metaeval.java.process import shared_java_services
+from metaeval.options import did_you_mean
+from metaeval.overrides import (
+    hydra_arguments,
+    merge,
+    metric_overrides,
+    outside_the_grammar,
+    override_value,
+    split_flags,
+)
+from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
+
+log = logging.getLogger(__name__)
+
+# states of a disk or a folder, not bugs of metaeval
+_NOT_WRITABLE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
+    | {errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO}
+)
+
+
+def execute(config: DictConfig) -> None:
+    """Run the configured experiment; what goes wrong is raised."""
+    # Captions and figures are hundreds of thousands of small objects that live on: looking through
+    # them for cycles as often as Python does by itself costs a run over COCO seconds.
+    gc.set_threshold(100_000, 20, 20)
+    for source in HydraConfig.get().runtime.config_sources:
+        if source.provider == "command-line" and source.schema == "file":  # --config-dir
+            installation.add_config_folder(Path(source.path))
+    if config.get("task") is None:
+        names = "|".join(choices.listed("experiment"))
+        raise ConfigError(f"choose an experiment: experiment={names}")
+    if HydraConfig.get().mode is RunMode.MULTIRUN and not config.get("sweep", {}).get("reports"):
+        config.report = {}  # the sweep has a page; those of the jobs would take longer than they
+    from metaeval.experiments.run import run_configured  # slow to import: not for --help
+
+    run_configured(config, Path(HydraConfig.get().runtime.output_dir))
+
+
+def run_experiment(words: Sequence[str], verbs: Iterable[str]) -> int:
+    """Compose the configuration and run the experiment, or the jobs of a sweep; the exit code.
+
+    0, 1 (no metric has scores, or under `strict` one has none; the report failed), 2 (bad input or
+    config). A job of a sweep that fails does not end the sweep: the others run, the sweep is
+    gathered, and the exit code is the greatest of all jobs, wherever a launcher has run them.
+    """
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
+    code, started, others = 0, False, dict[str, Any]()
+
+    @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
+    def command(config: DictConfig) -> None:
+        nonlocal code, started
+        started = True
+        code = max(code, _job(config, others))
+
+    try:
+        _require_unicode(words)
+        choices.register()
+        given = hydra_arguments(_with_experiment(words, verbs))
+        sys.argv[1:], others = outside_the_grammar(given)
+        sys.argv += metric_overrides(given)
+        sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
+        # what the jobs of a sweep that run here share; a run ends its services when they are done
+        with keep_networks(), shared_java_services() if sweep else nullcontext():
+            command()
+    except MetaevalError as error:
+        _print_error(str(error))
+        code = error.exit_code
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        if started:  # not of composing the configuration
+            raise
+        from metaeval.config import no_config  # slow to import: not for --help
+
+        _print_error(str(no_config(error, sys.argv[1:])))
+        code = ConfigError.exit_code
+    except OSError as error:
+        # no folder can be made there (/proc), where it was the first thing to be made
+        nowhere = error.errno == errno.ENOENT and not started
+        if error.errno not in _NOT_WRITABLE and not nowhere:
+            raise
+        _print_error(f"{error.filename or 'the folder of the run'}: {error.strerror}")
+        code = ConfigError.exit_code
+    return max(code, ExitCodes.greatest)
+
+
+def _with_experiment(words: Sequence[str], verbs: Iterable[str]) -> list[str]:
+    """The arguments with the name of an experiment as `experiment=NAME`; ConfigError for another
+    word without "="."""
+    flags, others = split_flags(words)
+    given = []
+    for word in others:
+        if "=" in word or word[:1] in "~+":
+            given.append(word)
+        elif word in choices.listed("experiment"):
+            given.append(f"experiment={word}")
+        else:
+            known = [*verbs, *choices.listed("experiment")]
+            raise ConfigError(
+                f"unknown command '{word}'{did_you_mean(word, known) or ';'} choose from "
+                f"{', '.join(known)}, or write KEY=VALUE"
+            )
+    return [*flags, *given]
+
+
+def _job(config: DictConfig, others: Mapping[str, Any]) -> int:
+    """Run one job, say what went wrong, and return its exit code; of a sweep, write it down."""
+    code = _executed(config, others)
+    if _in_sweep():
+        write_exit_code(Path(HydraConfig.get().runtime.output_dir), code)
+    return code
+
+
+def _executed(config: DictConfig, others: Mapping[str, Any]) -> int:
+    try:
+        _merge(config, others)
+        execute(config)
+    except MetaevalError as error:
+        _print_error(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        _print_error("interrupted; run the same command to go on")
+        sys.exit(130)
+    except Exception:
+        if not _in_sweep():
+            raise
+        log.exception("this job of the sweep has failed")
+        return 1
+    return 0
+
+
+def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
+    """Set the options that Hydra cannot read, which are overrides like the others in run.json."""
+    try:
+        merge(config, others)
+    except OmegaConfBaseException as error:
+        from metaeval.config import no_config  # slow to import: not for --help
+
+        raise no_config(error, sys.argv[1:]) from None
+    with read_write(HydraConfig.get().overrides) as overrides:
+        overrides.task += [f"{key}={override_value(value)}" for key, value in others.items()]
+
+
+def _in_sweep() -> bool:
+    return bool(HydraConfig.get().mode is RunMode.MULTIRUN)
+
+
+def _require_unicode(arguments: list[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"an argument is not UTF-8: {argument!a}") from None
+
+
+def _print_error(line: str) -> None:
+    print(f"metaeval: {line}", file=sys.stderr)

@@ -1,1 +1,0 @@
-"""How metaeval reads a file: `python -m metaeval.convert FILE`."""
