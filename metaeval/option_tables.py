@@ -6,8 +6,9 @@ come from the annotation of the component's argument.
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, get_args, get_origin
 
@@ -16,19 +17,18 @@ from typing_extensions import get_type_hints, is_typeddict
 
 from metaeval import installation
 from metaeval.choices import LISTED, listed
-from metaeval.options import OptionsOf, described, options_of
-from metaeval.runs.print_style import PrintStyle
-from metaeval.schema import Configuration, Degrees, Paths, Statistics, located
+from metaeval.config import CITATION
+from metaeval.options import TARGET, OptionsOf, described
+from metaeval.schema import Configuration, Paths, Statistics, component_options, located
 
 PREFIX = {"experiment": "", "config": "", "metric": "metric.{}."}  # others: the group's name
-# Annotations of files without a `_target_`, and in addition to those of the component
+# Annotations of files without a `_target_`
 ROOTS: dict[str, type] = {
     "config": Configuration,
     "experiment": Configuration,
     "stats": Statistics,
     "paths": Paths,
 }
-SHARED: dict[str, type] = {"report": PrintStyle, "corruption": Degrees}
 GENERAL = ("config", "stats/default", "paths/default")  # the options of every run
 INTRODUCTION = """An option is given on the command line,
 `metaeval replace metric.cider.sigma=4`, or to the Python API,
@@ -43,9 +43,7 @@ HEADINGS = {
     "vectors": "Word vectors",
     "corruption": "Corruptions",
 }
-_LINE = re.compile(r"^( *)(\w+):(.*?)(?:(?<=\s)# *(.*))?$")
 _REFERENCE = re.compile(r"\$\{(?:oc\.select:)?([\w.]+)(?:,null)?\}")
-_CONTINUED = re.compile(r"^ {10,}# *(.*)$")
 
 
 class Option(NamedTuple):
@@ -62,52 +60,55 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
 
     Those of a file that it builds on come first (`scan@_here_`).
     """
-    path = _file(name)
-    text = path.read_text(encoding="utf-8")
-    content = yaml.safe_load(text)
+    text = _file(name).read_text(encoding="utf-8")
     group, _, choice = name.partition("/")
     prefix = PREFIX.get(group, f"{group}.").format(choice) if prefix is None else prefix
     found: dict[str, Option] = {}
-    for base in content.get("defaults", ()):
+    for base in (yaml.safe_load(text) or {}).get("defaults", ()):
         if isinstance(base, str) and base.endswith("@_here_"):
             found |= options(f"{group}/{base.removesuffix('@_here_')}", prefix)
-    keys: list[str] = []
-    for line in text.splitlines():
-        if found and (more := _CONTINUED.match(line)):
-            last = found.popitem()[1]
-            found[last.key] = last._replace(about=f"{last.about} {more[1]}")
-        if (match := _LINE.match(line)) is None:
-            continue
-        indent, key, value, comment = match.groups()
-        keys = [*keys[: len(indent) // 2], key]
-        if keys[0] in ("defaults", "hydra", "citation") or key.startswith("_") or not value.strip():
-            continue
-        full = prefix + ".".join(keys)
-        words = described(annotation(content, keys, group))
-        values = "" if words.startswith("a component") else words
-        source = _REFERENCE.fullmatch(value.strip())
-        before = found.get(full, Option(full, "", "", f"as `{source[1]}`" if source else ""))
-        found[full] = Option(full, value.strip(), values or before.values, comment or before.about)
+    kinds = hints(ROOTS[group]) if group in ROOTS else {}
+    for option in _rows(yaml.compose(text), text.splitlines(), prefix, kinds):
+        source = _REFERENCE.fullmatch(option.default)
+        new = option._replace(about=f"as `{source[1]}`" if source else "")
+        before = found.get(option.key, new)
+        found[option.key] = option._replace(
+            values=option.values or before.values, about=option.about or before.about
+        )
     return found
 
 
-def annotation(node: dict[str, Any], path: list[str], group: str) -> Any:
-    """The annotation of an option; `Any` where there is none."""
-    kinds: dict[str, Any] = {}
-    for depth, step in enumerate(path):
-        if "_target_" in node:
+def _rows(
+    node: yaml.Node | None, lines: Sequence[str], prefix: str, kinds: Mapping[str, Any]
+) -> Iterator[Option]:
+    """The options of a mapping in a file; `kinds` are the annotations of its keys."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        if key.value == TARGET:
             kinds = {}
             with suppress(ImportError, AttributeError):  # of a package that is not installed
-                kinds = options_of(located(node["_target_"])).known
-            if group in SHARED:
-                kinds = kinds | hints(SHARED[group])
-        elif depth == 0 and group in ROOTS:
-            kinds = hints(ROOTS[group])
-        kind = kinds.get(step, Any)
-        node, kinds = node.get(step) or {}, inner(kind)
-        if not isinstance(node, dict):
-            break
-    return kind
+                kinds = component_options(located(value.value), prefix.rstrip(".")).known
+    for key, value in node.value:
+        name, start, end = key.value, value.start_mark, value.end_mark
+        if name in ("defaults", "hydra", CITATION) or name.startswith("_"):
+            continue
+        kind = kinds.get(name, Any)
+        if isinstance(value, yaml.MappingNode) and not value.flow_style:
+            yield from _rows(value, lines, f"{prefix}{name}.", inner(kind))
+        elif start.line == key.start_mark.line and start.index < end.index:
+            line = lines[start.line]
+            rest = line[end.column if end.line == start.line else len(line) :]
+            default, about = line[start.column : len(line) - len(rest)], rest.partition("#")[2]
+            more = [each.lstrip(" #") for each in takewhile(_goes_on, lines[end.line + 1 :])]
+            words = described(kind)
+            values = "" if words.startswith("a component") else words
+            yield Option(f"{prefix}{name}", default, values, " ".join([about.strip(), *more]))
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a line goes on with the comment of the line before it."""
+    return line.startswith(" " * 10) and line.lstrip().startswith("#")
 
 
 def inner(kind: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from metaeval.options import (
     Device,
     Elsewhere,
     OpenShare,
+    Options,
     PositiveInt,
     Rate,
     Seed,
@@ -223,14 +224,13 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
         reason = " ".join(str(error).split())
         yield f"{key}._target_: {shown(target)} cannot be imported: {reason}"
         return
-    known, others = options_of(maker)
-    if cites(key) and CITATION in known:
+    if cites(key) and CITATION in options_of(maker).known:
         yield (
             f"{key}: {target} has a parameter '{CITATION}', the name of what to cite; "
             "rename the parameter"
         )
         return
-    known = known | _added_options(key)
+    known, others = component_options(maker, key)
     if "_partial_" in node:
         yield from problems(node["_partial_"], bool, f"{key}._partial_")
     for name, value in node.items():
@@ -240,12 +240,15 @@ def _of_component(node: Mapping[str, object], key: str) -> Iterator[str]:
             yield unknown_option(f"{key}.{name}", known)
 
 
-def _added_options(key: str) -> dict[str, Any]:
-    """The options of a component that are not parameters of its class."""
+def component_options(maker: Any, key: str) -> Options:
+    """The options of the component at a key: the parameters of its class or function, and those
+    that are not."""
+    known, others = options_of(maker)
     if cites(key):
-        return {CITATION: list[str]}
+        return Options({**known, CITATION: list[str]}, others)
     added = {"corruption": Degrees, "report": PrintStyle}.get(key)
-    return {} if added is None else get_type_hints(added, include_extras=True)
+    more = {} if added is None else get_type_hints(added, include_extras=True)
+    return Options({**known, **more}, others)
 
 
 def located(path: str) -> Any:

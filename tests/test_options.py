@@ -20,6 +20,7 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
 from metaeval.metrics.judge.requests import Budget, Price
 from metaeval.options import (
+    TARGET,
     Device,
     Elsewhere,
     OptionsOf,
@@ -87,7 +88,10 @@ READER = {
 _CHOSEN = {part for given in CONFIGURATIONS.values() for part in given}
 for _file in sorted((installation.conf() / "dataset").glob("*.yaml")):
     if f"dataset={_file.stem}" not in _CHOSEN:
-        _load = get_object(yaml.safe_load(_file.read_text(encoding="utf-8"))["_target_"])
+        _node = yaml.safe_load(_file.read_text(encoding="utf-8"))
+        if TARGET not in _node:  # it is in a file that this one builds on
+            _node = compose_config([f"dataset={_file.stem}"]).dataset
+        _load = get_object(_node[TARGET])
         _kind = signature(_load).return_annotation
         if _experiment := READER.get(getattr(_kind, "__name__", _kind)):
             CONFIGURATIONS[_file.stem] = (f"experiment={_experiment}", f"dataset={_file.stem}")

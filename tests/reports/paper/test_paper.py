@@ -17,6 +17,7 @@ import metaeval
 from metaeval.config import build, compose_config, metric_names
 from metaeval.metrics.base import StatisticsAdapter, SummableMetric
 from metaeval.reports.paper.citations import (
+    BIB,
     CONTROLS,
     PROTOCOL,
     cite,
@@ -80,9 +81,11 @@ def test_every_key_and_every_metric_of_ours_is_known() -> None:
     for name in metric_names():
         made = compose_config(["metric=[wmd]"]) if name == "wmd" else config
         of_metric = set() if name in OWN else set(build(name, made).citation)
-        assert bool(of_metric) == (name not in WITHOUT), name
+        cites = f"conf/metric/{name}.yaml: citation: [KEY]; the entry goes into {BIB.name}"
+        assert bool(of_metric) == (name not in WITHOUT), cites
         used |= of_metric
-    assert [key for key in used | {PROTOCOL, CONTROLS} if entry(key) is None] == []
+    missing = [key for key in used | {PROTOCOL, CONTROLS} if entry(key) is None]
+    assert not missing, f"{missing}: add each as @article{{KEY, …}} to reports/paper/{BIB.name}"
 
 
 def test_the_statistics_of_a_metric_cite_what_the_metric_cites() -> None:
