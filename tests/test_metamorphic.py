@@ -448,9 +448,6 @@ INPUTS: dict[str, Input] = {
 }
 
 
-ALIASES = {"models": "captioners"}
-
-
 def write(folder: Path, given: Input) -> None:
     for name, content in given.files.items():
         if name == "coco":
@@ -716,7 +713,7 @@ EXEMPT: dict[tuple[str, str], str] = {
 
 
 def test_every_experiment_has_an_input() -> None:
-    assert sorted({*INPUTS, *ALIASES}) == EXPERIMENTS
+    assert sorted(INPUTS) == EXPERIMENTS
     assert set(MEASURING) == SIGNS.keys() | UNSIGNED.keys()
     assert {name for names in TOGETHER for name in names} == RELATIONS.keys()
 
@@ -958,14 +955,6 @@ def test_scores_made_elsewhere_are_those_of_the_run(experiment: str, tmp_path: P
     ]
     assert kept[0]
     assert not differing(*kept)
-
-
-@pytest.mark.parametrize("alias", ALIASES)
-def test_an_alias_is_its_experiment(
-    alias: str, base: Callable[[str], Numbers], tmp_path: Path
-) -> None:
-    experiment = ALIASES[alias]
-    assert not differing(base(experiment), run(alias, INPUTS[experiment], tmp_path / "run"))
 
 
 @pytest.mark.slow

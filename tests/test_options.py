@@ -69,7 +69,7 @@ CONFIGURATIONS = {
     "reproduce": ("experiment=reproduce",),
     "systems": ("experiment=systems", "dataset=systems", "dataset.file=x.csv"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
-    "coco": ("experiment=models", "dataset=coco", "dataset.captions=x.json"),
+    "coco": ("experiment=captioners", "dataset=coco", "dataset.captions=x.json"),
     "train_clip": ("experiment=train_clip", "dataset=scenes"),
     "train_faier": ("experiment=train_faier",),
     "train_scan": ("experiment=train_scan", "vectors=minilm"),

@@ -27,10 +27,10 @@ from benchmarks.numbers.writing import (
     value,
 )
 from metaeval.corruptions.base import KINDS
-from metaeval.experiments.graded.task import REPLACE, SHUFFLE
+from metaeval.experiments.graded.task import PAPER
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
-from metaeval.papers.expected import cells_of
+from metaeval.papers.expected import cells_of, values_of
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_of
 from metaeval.results.measured import SETS, MeasuredResult
@@ -738,6 +738,7 @@ def systems(results: Sequence[Result]) -> str:
         ("table1-composite-regions", "spearman"),
         ("table4", "spearman"),
     )
+    printed_rho = [values_of(PAPER, name) for name in BOTH]
     lines = head(
         "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
         "PASCAL-50S MM", "published", "Composite-COCO ρ (captions)", "published", "note",
@@ -750,7 +751,7 @@ def systems(results: Sequence[Result]) -> str:
     for name, system in SYSTEMS.items():
         column = system.get("column", "")
         cells = [name, system["papers"], f"`{system['metric']}`" if "metric" in system else "–"]
-        for run, papers in zip(runs, (REPLACE, SHUFFLE), strict=False):
+        for run, papers in zip(runs, printed_rho, strict=False):
             cells.append(shown(run, column, value(POOLED)))
             cells.append(three(papers[name]) if name in papers else "none")
         printed = system.get("printed", column.partition(" (")[0])

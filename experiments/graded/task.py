@@ -1,8 +1,8 @@
 """Graded corruption: human captions against ever worse versions of themselves.
 
 `experiment=graded corruption=NAME` runs any corruption of `corruptions/` at the levels of
-`corruption.rates` (or at its one level, where it has no rates). `replace` and `shuffle` are the two
-experiments of the paper; they only add their words, a floor and the published values.
+`corruption.rates` (or at its one level, where it has no rates). `replace` and `shuffle` are presets:
+the two experiments of the paper, with their words, a floor and the published values.
 
 Published are the rank-order ρ of González-Chávez et al., "Are metrics measuring what they should?".
 Their tables are on MS-COCO val2017: 5,000 images, the first caption as Human, four references. A
@@ -13,7 +13,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -65,8 +65,29 @@ WHY_NOT = (  # a run's numbers are not compared with the published ones
 )
 LEFT_OUT = "{:,} of {:,} images left out: a set of the corruption has no caption of them ({})."
 PAPER = "gonzalez2022metrics"
-REPLACE = values_of(PAPER, "replace")
-SHUFFLE = values_of(PAPER, "shuffle")
+# experiment → what its page says, and the node of the corruption that the paper used
+PRESETS: dict[str, tuple[dict[str, str], dict[str, object]]] = {
+    "replace": (
+        {
+            "name": "replace",
+            "title": "Replace: do metrics notice wrong words?",
+            "question": "Human captions have a quarter and half of their words replaced by random "
+            "words, and are swapped for another image's caption altogether. Which metrics rank the "
+            "four versions Random < Replace 50% < Replace 25% < Human?",
+        },
+        {"rates": [0.25, 0.5], "distinct": False, "min_count": 4},
+    ),
+    "shuffle": (
+        {
+            "name": "shuffle",
+            "title": "Shuffle: do metrics notice wrong word order?",
+            "question": "A quarter, half and all of a human caption's words change places; every "
+            "word stays. Which metrics rank the four versions "
+            "Shuffle 100% < Shuffle 50% < Shuffle 25% < Human?",
+        },
+        {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"},
+    ),
+}
 CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 
 
@@ -87,10 +108,17 @@ class Graded(
     ----------
     floor
         Put another image's caption ("Random") below the strongest corruption.
+    preset
+        An experiment of the paper, whose published values are compared with the run's.
     """
 
-    def __init__(self, floor: bool = False) -> None:
-        self.floor = floor
+    def __init__(
+        self, floor: bool = False, preset: Literal["replace", "shuffle"] | None = None
+    ) -> None:
+        self.floor, self.preset = floor, preset
+        if preset is not None:
+            for fact, text in PRESETS[preset][0].items():
+                setattr(self, fact, text)
 
     def corruptions(self, config: DictConfig) -> list[Corruption]:
         """The corruptions of the run, worst first."""
@@ -98,7 +126,10 @@ class Graded(
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
         """The published values, if there are any for this experiment."""
-        return None
+        if self.preset is None:
+            return None
+        values = values_of(PAPER, self.preset)
+        return published_values(values, PRESETS[self.preset][1], dataset, config)
 
     def check(self, config: DictConfig) -> None:
         self.corruptions(config)
@@ -205,42 +236,6 @@ class Graded(
             m.name: tuple(dict.fromkeys((*worst.get(m.name, ()), *leading)))
             for m in summary.metrics
         }
-
-
-class ReplaceExperiment(
-    Graded,
-    name="replace",
-    title="Replace: do metrics notice wrong words?",
-    question=(
-        "Human captions have a quarter and half of their words replaced by random words, and are "
-        "swapped for another image's caption altogether. Which metrics rank the four versions "
-        "Random < Replace 50% < Replace 25% < Human?"
-    ),
-):
-    """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
-
-    def __init__(self, floor: bool = True) -> None:
-        super().__init__(floor)
-
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
-        paper = {"rates": [0.25, 0.5], "distinct": False, "min_count": 4}
-        return published_values(REPLACE, paper, dataset, config)
-
-
-class ShuffleExperiment(
-    Graded,
-    name="shuffle",
-    title="Shuffle: do metrics notice wrong word order?",
-    question=(
-        "A quarter, half and all of a human caption's words change places; every word stays. Which "
-        "metrics rank the four versions Shuffle 100% < Shuffle 50% < Shuffle 25% < Human?"
-    ),
-):
-    """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
-
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> PublishedInfo | None:
-        paper = {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"}
-        return published_values(SHUFFLE, paper, dataset, config)
 
 
 def published_values(

@@ -23,7 +23,7 @@ from metaeval.experiments.graded.statistics import (
     training_seeds,
     versions_in_training,
 )
-from metaeval.experiments.graded.task import ReplaceExperiment, ShuffleExperiment
+from metaeval.experiments.graded.task import Graded
 from metaeval.metrics.learn_to_eval.train import DRAWN
 from metaeval.results.base import NEW, Spread
 from metaeval.runs.records import TrainingSeeds
@@ -97,7 +97,10 @@ def test_training_seeds_apply_only_to_the_measured_run() -> None:
 
 def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
     """The default corruptions, as configured; otherwise no run would find its seeds."""
-    by_experiment = {"replace": ReplaceExperiment(), "shuffle": ShuffleExperiment()}
+    by_experiment = {
+        "replace": Graded(floor=True, preset="replace"),
+        "shuffle": Graded(preset="shuffle"),
+    }
     n_entries = 0
     for weights in shipped():
         for entry in weights.card.get("seeds", ()):
