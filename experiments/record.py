@@ -23,6 +23,7 @@ from metaeval.compute import device
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError
 from metaeval.experiments.base import Experiment, ToScore
+from metaeval.java.services import java_version
 from metaeval.results.base import MetricResult
 from metaeval.results.files import read_info, write_info
 from metaeval.results.run import (
@@ -155,7 +156,8 @@ class RunRecord:
 
     def _write(self, status: _RunStatus, ended: bool = False) -> None:
         self.update(
-            status=status, device=device.used(), finished=_now() if ended else None,
+            status=status, device=device.used(), java=java_version(ask=False),
+            finished=_now() if ended else None,
             files=self.folder.files,
         )  # fmt: skip
         write_info(self.out / files.RUN, self.info)

@@ -4,7 +4,9 @@ A run's folder is of one run. Whatever can be refused is refused before it is to
 earlier run left there goes, and until the last file is written `run.json` says "unfinished".
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from metaeval.results.files import write_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import FamilyInfo
 from metaeval.runs import files
-from metaeval.runs.answers import current_journal, record_answers
+from metaeval.runs.answers import AnswerJournal, current_journal, record_answers
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.schema import check_config
@@ -46,6 +48,7 @@ from metaeval.scoring import MetricScores, refuse_equal_columns
 # the result, the card of a training, or nothing of a run with `metrics=[]`
 Outcome = MeasuredResult | dict[str, object]
 
+_JUDGE = "metaeval.metrics.judge.metric"  # the module that a run with a judge has loaded
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
 
@@ -119,8 +122,7 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
     record, out = RunRecord(experiment, config, folder), folder.given
-    answers = record_answers(out)
-    with progress.run_line(), keep_networks(), answers as journal, record.record_failure():
+    with progress.run_line(), keep_networks(), _answers(out) as journal, record.record_failure():
         summary = experiment.stream(metrics, record)
         write_result(out / files.STATISTICS, summary)
         _write_answers(out)
@@ -130,7 +132,8 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
                 _write_report(config.report, out)
         record.finish(summary.metrics)
     next_file = _next_file(config, out)
-    print(*journal.summary(), experiment.printout(summary, out, next_file), sep="\n", flush=True)
+    notes = [] if journal is None else journal.summary()
+    print(*notes, experiment.printout(summary, out, next_file), sep="\n", flush=True)
     _require_scores(summary.metrics, config)
     record.require_stages()
     return summary
@@ -156,7 +159,7 @@ def _measure(
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
     record, out = RunRecord(experiment, config, folder), folder.given
-    with progress.run_line() as line, keep_networks(), record_answers(out) as journal:
+    with progress.run_line() as line, keep_networks(), _answers(out) as journal:
         line.plan(_USUAL_SECONDS)
         with record.stage("dataset"):
             data = experiment.load(config)
@@ -168,7 +171,7 @@ def _measure(
     if not metrics:
         return summary
     notes = [f"{p.scored.columns[-1].name} {p.scored.note}" for p in passes if p.scored.note]
-    notes += journal.summary()
+    notes += [] if journal is None else journal.summary()
     if record.info.dataset and (too_few := record.info.dataset.too_few):
         notes.append(f"no intervals and no tests by resampling: {too_few}")
     print("\n".join([*notes, experiment.printout(summary, record, next_file)]), flush=True)
@@ -191,9 +194,14 @@ def _write_report(node: DictConfig, out: Path) -> None:
         instantiate(options)(out)
 
 
+def _answers(out: Path) -> AbstractContextManager[AnswerJournal | None]:
+    """The journal of the run, where its metrics have loaded a judge."""
+    return record_answers(out) if _JUDGE in sys.modules else nullcontext()
+
+
 def _write_answers(out: Path, rated: Sequence[RatedCaption] = ()) -> None:
     """Gather the answers of judges that the run used, and write what they show."""
-    if (journal := current_journal()) is not None:
+    if _JUDGE in sys.modules and (journal := current_journal()) is not None:
         journal.finish()
         write_diagnostics(journal.used, out, rated)
 

@@ -19,6 +19,7 @@ from metaeval.compute.device import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
+from metaeval.java.services import java_version
 from metaeval.metrics.language_model.causal import GET_SMOLLM2
 from metaeval.readers.files import user_path
 from metaeval.runs.records import ScoreColumn
@@ -112,7 +113,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
         f"metaeval {machine['metaeval']}, Python {machine['python']}, "
         f"{machine['cpu_count']} cores, {memory_gib():.1f} GiB memory"
     )
-    say(f"Java     {machine['java'] or 'none: METEOR and CoreNLP need a Java runtime'}")
+    say(f"Java     {java_version() or 'none: METEOR and CoreNLP need a Java runtime'}")
     say(f"CUDA     {machine['cuda'] or 'none: everything runs on the CPU'}")
     say(f"cache    {user_path(config.paths.cache)}")
     dataset = find_dataset(config, say)

@@ -64,9 +64,7 @@ def cuda() -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Python, platform, cores, packages, Java and CUDA."""
-    from metaeval.java.services import java_version
-
+    """Python, platform, cores, packages and CUDA."""
     return {
         "metaeval": metaeval.__version__,
         "git": git(),
@@ -74,7 +72,6 @@ def machine() -> dict[str, Any]:
         "platform": platform.platform(),
         "cpu_count": core_count(),
         "packages": packages(),
-        "java": java_version(),
         "cuda": cuda(),
     }
 

@@ -1,8 +1,8 @@
 """Graded corruption: human captions against ever worse versions of themselves.
 
 `experiment=graded corruption=NAME` runs any corruption of `corruptions/` at the levels of
-`corruption.rates` (or at its one level, where it has no rates). `replace` and `shuffle` are presets:
-the two experiments of the paper, with their words, a floor and the published values.
+`corruption.rates` (or at its one level, where it has no rates). The presets `replace` and `shuffle`
+are the two experiments of the paper, with their words, a floor and the published values.
 
 Published are the rank-order ρ of González-Chávez et al., "Are metrics measuring what they should?".
 Their tables are on MS-COCO val2017: 5,000 images, the first caption as Human, four references. A

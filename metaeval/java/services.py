@@ -101,9 +101,12 @@ def find_bundled_files(*names: str) -> list[Path] | Absent:
     return Absent("jar", reason, "pip install --force-reinstall pycocoevalcap")
 
 
-def java_version() -> str | None:
-    """What the Java in use calls itself, in one line, for `run.json`; `None` without Java."""
-    java = find_java()
+def java_version(*, ask: bool = True) -> str | None:
+    """What the Java in use calls itself, in one line; `None` without Java.
+
+    Without `ask` no program is started: `None` unless something has looked for Java before.
+    """
+    java = find_java() if ask or _probe.cache_info().currsize else None
     return java.text if isinstance(java, JavaRuntime) else None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from omegaconf import DictConfig, open_dict
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, StageError
 from metaeval.experiments.run import run_configured
+from metaeval.java import services
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 
@@ -50,6 +52,17 @@ def test_a_run_that_is_refused_leaves_an_earlier_one_as_it_was(tmp_path: Path) -
         with pytest.raises((ConfigError, InputError)):
             run_configured(configured(tmp_path, *refused), out)
         assert content(out) == before
+
+
+def test_a_run_of_bleu_starts_no_java_and_keeps_no_journal_of_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services._probe.cache_clear()  # what starts `java -version`
+    monkeypatch.delitem(sys.modules, "metaeval.metrics.judge.metric", raising=False)
+    monkeypatch.setattr("metaeval.experiments.run.record_answers", None)
+    run_configured(configured(tmp_path), tmp_path / "OUT")
+    assert services._probe.cache_info().misses == 0
+    assert files.read_json(tmp_path / "OUT" / files.RUN)["java"] is None
 
 
 def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> None:
