@@ -33,7 +33,8 @@ GENERAL = ("config", "stats/default", "paths/default")  # the options of every r
 INTRODUCTION = """An option is given on the command line,
 `metaeval replace metric.cider.sigma=4`, or to the Python API,
 `metaeval.run("replace", metric__cider__sigma=4)`. `???` means that a value must be given. A wrong
-name or value is refused before the run begins."""
+name or value is refused before the run begins. An option that only takes the value of another one, as
+`metric.faier.device` that of `device`, can be set alone, too, and is not listed."""
 HEADINGS = {
     "metric": "Metrics",
     "dataset": "Datasets",
@@ -41,8 +42,8 @@ HEADINGS = {
     "report": "Reports",
     "regions": "Regions",
     "vectors": "Word vectors",
-    "corruption": "Corruptions",
 }
+CORRUPTIONS = "`metaeval list corruptions` names them. Each has some of these options:"
 _REFERENCE = re.compile(r"\$\{(?:oc\.select:)?([\w.]+)(?:,null)?\}")
 
 
@@ -147,7 +148,11 @@ def group_tables(group: str) -> str:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
         if not content:
             continue
-        rows = options(f"{group}/{name}")
+        rows = {
+            key: row
+            for key, row in options(f"{group}/{name}").items()
+            if not _REFERENCE.fullmatch(row.default)
+        }
         if group == "metric" and "_target_" not in content:  # a variant: what it changes
             rows = {key: row for key, row in rows.items() if key.rpartition(".")[2] in content}
         if rows:
@@ -177,8 +182,11 @@ def page() -> str:
     general = [option for name in GENERAL for option in options(name).values()]
     parts = ["# Options", INTRODUCTION, "## Of every run", options_table(general)]
     for group, heading in HEADINGS.items():
-        table = choices_table if group == "corruption" else group_tables
-        parts += [f"## {heading}", table(group)]
+        parts += [f"## {heading}", group_tables(group)]
+    rows: dict[str, Option] = {}
+    for name in listed("corruption"):
+        rows = {**options(f"corruption/{name}"), **rows}
+    parts += ["## Corruptions", CORRUPTIONS, options_table(rows.values())]
     return "\n\n".join(parts)
 
 
