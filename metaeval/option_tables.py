@@ -33,8 +33,8 @@ GENERAL = ("config", "stats/default", "paths/default")  # the options of every r
 INTRODUCTION = """An option is given on the command line,
 `metaeval replace metric.cider.sigma=4`, or to the Python API,
 `metaeval.run("replace", metric__cider__sigma=4)`. `???` means that a value must be given. A wrong
-name or value is refused before the run begins. An option that only takes the value of another one, as
-`metric.faier.device` that of `device`, can be set alone, too, and is not listed."""
+name or value is refused before the run begins. An option that only takes the value of another
+one, as `metric.faier.device` that of `device`, can be set, too, and is not listed."""
 HEADINGS = {
     "metric": "Metrics",
     "dataset": "Datasets",
