@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metaeval.check.contract import check, questions
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.metrics.adapters.function import metric_from
 from metaeval.metrics.ngram.rouge import RougeL
 from tests.metrics.adapters.adapter_cases import workplace

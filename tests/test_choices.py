@@ -10,8 +10,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import metaeval
 from metaeval import installation
-from metaeval.cli import VERBS, run_verb
-from metaeval.command import _with_experiment
+from metaeval.cli.main import VERBS, run_verb
+from metaeval.cli.run import _with_experiment
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError
 from metaeval.overrides import hydra_arguments, metric_overrides

@@ -16,7 +16,7 @@ from metaeval.audit.sheets import (
     error_rate,
     write_sheet,
 )
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 
 DRAW = ["draw", "--each", "3", "--seed", "5", "--corruptions", "attributes", "harmless", "random"]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.config import compose_config, load_dataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import InputError

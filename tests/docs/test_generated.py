@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from metaeval import installation
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.option_tables import HEADINGS, options, page
 from tests.docs.generated import CONF, DOCS, current, options_of_files
 

@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 from scipy.io import savemat
 
 import metaeval
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.data.annotated_images import decoded, digests
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects

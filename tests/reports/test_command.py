@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.runs import files
 from tests.reports.run_files import IMAGES, write_run
 

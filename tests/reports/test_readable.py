@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.config import component, compose_config
 from metaeval.experiments.run import run as carry_out
 from metaeval.runs import files

@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from metaeval.api import load_run
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError
 from metaeval.experiments.run import run_configured

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,

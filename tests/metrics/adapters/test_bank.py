@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.own.bank import read_entry
 from metaeval.errors import ConfigError, InputError

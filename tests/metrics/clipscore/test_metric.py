@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes

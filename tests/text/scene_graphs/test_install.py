@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.cli import run_verb
+from metaeval.cli.main import run_verb
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError

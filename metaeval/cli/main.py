@@ -1,6 +1,6 @@
 """The command `metaeval`, which is `python -m metaeval`: its verbs, their arguments, its help.
 
-Without a verb it runs an experiment (`metaeval.command`): `metaeval replace dataset=scenes` is
+Without a verb it runs an experiment (`metaeval.cli.run`): `metaeval replace dataset=scenes` is
 `metaeval experiment=replace dataset=scenes`.
 """
 
@@ -136,7 +136,7 @@ VERBS = {
         ),
     ),
     "corrupt": Verb(
-        "metaeval.cli:corrupt",
+        "metaeval.cli.main:corrupt",
         "corrupt the captions of a file, and print them as CSV",
         (
             _argument("corruption", help="metaeval list corruptions"),
@@ -180,7 +180,7 @@ def main() -> None:
     if not {"-h", "--help", "help"}.isdisjoint(words):
         lines = (f"  {name:<11}  {verb.about}" for name, verb in VERBS.items())
         sys.exit(print(HELP.format(verbs="\n".join(lines))))
-    from metaeval.command import run_experiment  # slow to import: not for --help
+    from metaeval.cli.run import run_experiment  # slow to import: not for --help
 
     sys.exit(run_experiment(words, VERBS))
 

@@ -1,0 +1,1 @@
+"""The command `metaeval`: its verbs, and the run of an experiment."""
