@@ -146,6 +146,7 @@ def test_a_metric_that_depends_on_its_batch_is_named() -> None:
 def test_a_corpus_score_is_no_mean_where_counts_add_up() -> None:
     scored = metaeval.score(CAPTIONS, REFERENCES, metrics=["bleu", "cider"])
     assert scored.aggregates == {**{f"BLEU-{n}": "corpus" for n in range(1, 5)}, "CIDEr": "mean"}
+    assert f"<td>{scored.corpus['BLEU-1']:.4f}</td>" in scored._repr_html_()
     # by hand: 3 of 4, 5 of 5 and 3 of 3 words are in the references; 12 words against 5 + 8 + 3
     mean = scored.table.mean(numeric_only=True)
     assert scored.corpus["BLEU-1"] == pytest.approx(11 / 12 * np.exp(1 - 16 / 12))
@@ -300,6 +301,7 @@ def test_a_run_is_the_commands(folder: Path) -> None:
     assert both[0] == both[1]
     cell = run.show(height=300)._repr_html_()
     assert cell.startswith("<iframe srcdoc=")
+    assert "ROUGE-L" in run._repr_html_()
     assert [text for text in ("height:300px", "&lt;html") if text not in cell] == []
 
 
