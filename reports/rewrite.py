@@ -27,7 +27,8 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     A directory that is not a run's is a sweep's, with runs at any depth. The options are those
     that the run's configuration has for its report.
     """
-    if not any((directory / name).is_file() for name in (files.RUN, files.STATISTICS)):
+    is_run = any((directory / name).is_file() for name in (files.RUN, files.STATISTICS))
+    if directory.is_dir() and not is_run:
         return write_sweep, frozenset()
     known = frozenset(OPTIONS) & (_report_of(directory) or dict.fromkeys(OPTIONS)).keys()
     return write_report, known
