@@ -24,11 +24,11 @@ OPTIONS = ("figures", "explanations", "photos")  # of this command
 def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     """What writes the page of this directory, and its options of this command.
 
-    A directory that is not a run's is a sweep's, with runs at any depth. The options are those
-    that the run's configuration has for its report.
+    A directory without statistics.json that holds runs, at any depth, is a sweep's. The options are
+    those that the run's configuration has for its report.
     """
-    is_run = any((directory / name).is_file() for name in (files.RUN, files.STATISTICS))
-    if directory.is_dir() and not is_run:
+    has_runs = any(path.parent != directory for path in directory.rglob(files.RUN))
+    if has_runs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
     known = frozenset(OPTIONS) & (_report_of(directory) or dict.fromkeys(OPTIONS)).keys()
     return write_report, known
