@@ -20,7 +20,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import installation
 from metaeval.choices import listed
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import parse_json
 
 # texts that Hydra's grammar reads as such without quotes
 _UNQUOTED = re.compile(r"(?:[A-Za-z_/]|\$\{[\w.]+\})(?:[\w./-]|\$\{[\w.]+\})*", re.ASCII)
@@ -98,7 +99,7 @@ def importable(made: Any) -> tuple[str, str]:
     module, name = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
     if not name or module == "__main__" or "<" in name:
         raise ConfigError(
-            f"metrics: the process of the run cannot import {name or repr(made):.60}; write it "
+            f"the process of the run cannot import {name or repr(made):.60}; write it "
             "at the top of a module and import it from there, or use metaeval.score"
         )
     return module, name
@@ -215,11 +216,11 @@ def outside_the_grammar(overrides: Iterable[str]) -> tuple[list[str], dict[str, 
 
 def _read(value: str) -> Any:
     """A mapping or list in JSON or YAML; ValueError and YAML's own errors for other texts."""
-    with suppress(ValueError):
-        return json.loads(value)
+    with suppress(InputError):
+        return parse_json(value, None)
     read = OmegaConf.to_container(OmegaConf.create(value))
-    if isinstance(read, dict) and any(v is None and ":" in str(k) for k, v in read.items()):
-        raise ValueError("no blank after a colon")
+    if isinstance(read, dict) and None in read.values() and "null" not in value:
+        raise ValueError("a key without a value, as of {A>B:first} without a blank")
     return read
 
 
