@@ -5,7 +5,7 @@
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 The items of the second reading were drawn and the sheets were written by
-`python -m metaeval audit draw`, on seeds that were not used to fix anything before. The reader is a
+`python -m metaeval.audit draw`, on seeds that were not used to fix anything before. The reader is a
 developer. Its verdicts are in `second_reading.csv`:
 
 | round | seed | read |
@@ -27,7 +27,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.corruption_audit.examples import write_examples
-from metaeval.audit.sheets import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
+from metaeval.audit.__main__ import BOUND, VERDICTS, ErrorRate, error_rate, error_rates
 from metaeval.config import component, compose_config
 from metaeval.experiments.sensitivity.combinations import suite
 

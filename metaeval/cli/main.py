@@ -146,19 +146,6 @@ VERBS = {
             _argument("--seed", type=int, default=0, help="(%(default)s)"),
         ),
     ),
-    "audit": Verb(
-        "metaeval.audit.sheets:main",
-        "let your own annotators read the corruptions",
-        (
-            _argument("action", choices=["draw", "score"], help="write a sheet; read filled ones"),
-            _argument("words", nargs="*", help="draw: dataset=NAME …; score: sheets"),
-            _argument("--sheet", type=Path, help="draw: the sheet to write (CSV)"),
-            _argument("--key", type=Path, required=True, help="its key, not for annotators (CSV)"),
-            _argument("--each", type=int, default=36, help="items per corruption (%(default)s)"),
-            _argument("--seed", type=int, default=1, help="of images and places (%(default)s)"),
-            _argument("--corruptions", nargs="+", default=["all"], help="names, kinds, or all"),
-        ),
-    ),
     "diversity": Verb(
         "metaeval.metrics.ngram.diversity:main",
         "how varied captions are: words, n-grams, self-CIDEr",

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from metaeval.audit.sheets import (
+from metaeval.audit.__main__ import (
     KEY,
     SHEET,
     SheetItem,
     cohens_kappa,
     error_rate,
+    main,
     write_sheet,
 )
-from metaeval.cli.main import run_verb
 
 DRAW = ["draw", "--each", "3", "--seed", "5", "--corruptions", "attributes", "harmless", "random"]
 
@@ -24,7 +24,7 @@ DRAW = ["draw", "--each", "3", "--seed", "5", "--corruptions", "attributes", "ha
 def drawn(folder: Path) -> tuple[Path, Path]:
     sheet, key = folder / "sheet.csv", folder / "key.csv"
     arguments = ["--sheet", str(sheet), "--key", str(key), "--", "dataset=scenes", "dataset.n=60"]
-    assert run_verb(["audit", *DRAW, *arguments]) == 0
+    assert main([*DRAW, *arguments]) == 0
     return sheet, key
 
 
@@ -32,7 +32,7 @@ def test_overrides_may_follow_the_names_of_corruptions(tmp_path: Path) -> None:
     sheet, _ = drawn(tmp_path)
     files = ["--sheet", str(tmp_path / "other.csv"), "--key", str(tmp_path / "other_key.csv")]
     draw, *options = DRAW
-    assert run_verb(["audit", draw, *files, *options, "dataset=scenes", "dataset.n=60"]) == 0
+    assert main([draw, *files, *options, "dataset=scenes", "dataset.n=60"]) == 0
     assert (tmp_path / "other.csv").read_bytes() == sheet.read_bytes()
 
 
@@ -73,15 +73,7 @@ def test_scores_of_two_annotators(tmp_path: Path, capsys: pytest.CaptureFixture[
     fill(sheet, tmp_path / "bert.csv", lambda n, row: "x" if n == 0 else expected[row["item"]])
     capsys.readouterr()
     assert (
-        run_verb(
-            [
-                "audit",
-                "score",
-                "--key",
-                str(key),
-                *(str(tmp_path / f"{n}.csv") for n in ("anna", "bert")),
-            ]
-        )
+        main(["score", "--key", str(key), *(str(tmp_path / f"{n}.csv") for n in ("anna", "bert"))])
         == 0
     )
     out = capsys.readouterr().out
@@ -108,7 +100,7 @@ def test_a_bad_sheet_is_refused(edit, message, tmp_path: Path, capsys) -> None:
 
     sheet, key = drawn(tmp_path)
     fill(sheet, sheet, edit)
-    assert run_verb(["audit", "score", "--key", str(key), str(sheet)]) == 2
+    assert main(["score", "--key", str(key), str(sheet)]) == 2
     assert re.search(message, capsys.readouterr().err)
 
 
@@ -146,15 +138,12 @@ def test_a_filled_sheet_is_not_overwritten(tmp_path: Path, capsys) -> None:
     before = sheet.read_bytes(), key.read_bytes()
     new = str(tmp_path / "new.csv")
     for files, option in (((str(sheet), new), "--sheet"), ((new, str(key)), "--key")):
-        assert (
-            run_verb(["audit", *DRAW, "--sheet", files[0], "--key", files[1], "dataset=scenes"])
-            == 2
-        )
+        assert main([*DRAW, "--sheet", files[0], "--key", files[1], "dataset=scenes"]) == 2
         assert re.search(rf"{option}: '.*' exists; give another name", capsys.readouterr().err)
     assert (sheet.read_bytes(), key.read_bytes()) == before
     assert not Path(new).exists()
     same = ["--sheet", new, "--key", str(tmp_path / "x" / ".." / "new.csv")]
-    assert run_verb(["audit", *DRAW, *same, "dataset=scenes"]) == 2
+    assert main([*DRAW, *same, "dataset=scenes"]) == 2
 
 
 def test_no_cell_of_a_sheet_is_a_formula(tmp_path: Path) -> None:

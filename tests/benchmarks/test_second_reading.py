@@ -1,7 +1,7 @@
 """Corruptions that the second reading did not confirm are marked, and no others."""
 
 from benchmarks.corruption_audit.__main__ import print_second, second_rates
-from metaeval.audit.sheets import BOUND
+from metaeval.audit.__main__ import BOUND
 from metaeval.corruptions.base import Corruption
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.combinations import suite

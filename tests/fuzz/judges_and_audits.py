@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Any, cast
 
-from metaeval.audit.sheets import read_key, read_verdicts
+from metaeval.audit.__main__ import read_key, read_verdicts
 from metaeval.errors import InputError
 from metaeval.metrics.judge.reply import BadReply, ReplayFiles, import_batch, read_answer
 from metaeval.metrics.judge.requests import Cost, Ledger, Prompt, Request, usage_of

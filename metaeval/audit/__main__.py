@@ -1,4 +1,4 @@
-"""`metaeval audit draw|score`: have your own annotators read the corruptions.
+"""`python -m metaeval.audit draw|score`: have your own annotators read the corruptions.
 
 `draw` writes a sheet of corrupted captions (CSV, without a hint at what was done) and its key.
 Annotators write l, s or x into the column `verdict` of a copy each, by the rules in
@@ -6,8 +6,8 @@ docs/corruptions.md. `score` reads their sheets and prints, per corruption, how 
 differs from the declared effect with its 95 % Wilson interval, and Cohen's κ of every two
 annotators and of each annotator with the declaration.
 
-    metaeval audit draw --sheet sheet.csv --key key.csv dataset=coco_val2017
-    metaeval audit score --key key.csv anna.csv bert.csv
+    python -m metaeval.audit draw --sheet sheet.csv --key key.csv dataset=coco_val2017
+    python -m metaeval.audit score --key key.csv anna.csv bert.csv
 """
 
 import argparse
@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 from metaeval.config import compose_config, load_dataset
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, ends_with_status
 from metaeval.experiments.sensitivity.combinations import suite
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
@@ -241,16 +241,34 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def main(given: argparse.Namespace) -> None:
-    """Draw a sheet, or compare filled ones with the key."""
-    if given.action == "draw":
-        if given.sheet is None:
-            raise ConfigError("--sheet: a value is missing; give --sheet FILE.csv")
+@ends_with_status()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command; 2 for bad input."""
+    given = _parser().parse_args(arguments)
+    if given.command == "draw":
         _draw(given)
-    elif not given.words:
-        raise ConfigError("no sheet is given; write metaeval audit score --key KEY.csv SHEET.csv …")
     else:
-        _score(given.key, list(map(Path, given.words)))
+        _score(given.key, given.sheets)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m metaeval.audit",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("draw", help="write a sheet and its key")
+    one.add_argument("--sheet", type=Path, required=True, help="the sheet to write (CSV)")
+    one.add_argument("--key", type=Path, required=True, help="its key, not for annotators (CSV)")
+    one.add_argument("--each", type=int, default=36, help="items per corruption (%(default)s)")
+    one.add_argument("--seed", type=int, default=1, help="of images and places (%(default)s)")
+    one.add_argument("--corruptions", nargs="+", default=["all"], help="names, kinds, or all")
+    one.add_argument("overrides", nargs="*", help="dataset=NAME, dataset.limit=N, paths.data=DIR")
+    other = commands.add_parser("score", help="compare filled sheets with the key")
+    other.add_argument("--key", type=Path, required=True)
+    other.add_argument("sheets", type=Path, nargs="+")
+    return parser
 
 
 def _draw(given: argparse.Namespace) -> None:
@@ -263,7 +281,7 @@ def _draw(given: argparse.Namespace) -> None:
             raise ConfigError(f"{option}: '{path}' exists; give another name, or remove it")
     # --corruptions takes all words behind it, overrides included
     names = [name for name in given.corruptions if "=" not in name]
-    overrides = [*given.words, *(word for word in given.corruptions if "=" in word)]
+    overrides = [*given.overrides, *(word for word in given.corruptions if "=" in word)]
     dataset = load_dataset(compose_config(overrides))
     items = draw(dataset, suite(dataset, names or ["all"]), given.each, given.seed)
     if not items:
@@ -302,3 +320,7 @@ def _print_rates(name: str, key: dict[str, dict[str, str]], verdicts: dict[str, 
     total = error_rate(sum(r.errors for r in rates.values()), sum(r.n for r in rates.values()))
     interval = f"{100 * total.low:.1f} to {100 * total.high:.1f} %"
     print(f"| all | {total.errors} | {total.n} | {interval} | |\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
