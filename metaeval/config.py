@@ -101,16 +101,16 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
 
 @lru_cache(maxsize=64)
 def _compose(overrides: tuple[str, ...], _stamp: tuple[Any, ...]) -> DictConfig:
-    own, *others = installation.config_folders()
-    more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in others)}]"] if others else []
+    own, *added = installation.config_folders()
+    more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in added)}]"] if added else []
     state = Singleton.get_state()
     GlobalHydra.instance().clear()
     choices.register()
     try:
         with initialize_config_dir(str(own), version_base="1.3"):
             composed, others = outside_the_grammar(overrides)
-            added = metric_overrides(overrides)
-            config = compose("config", overrides=[*composed, *added, *more])
+            metrics = metric_overrides(overrides)
+            config = compose("config", overrides=[*composed, *metrics, *more])
             merge(config, others)
             return config
     except COMPOSING as error:

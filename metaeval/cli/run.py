@@ -158,7 +158,8 @@ def _merge(config: DictConfig, others: Mapping[str, Any]) -> None:
         from metaeval.config import no_config  # slow to import: not for --help
 
         raise no_config(error, sys.argv[1:]) from None
-    with read_write(HydraConfig.get().overrides) as overrides:
+    overrides: Any = HydraConfig.get().overrides
+    with read_write(overrides):
         overrides.task += [f"{key}={override_value(value)}" for key, value in others.items()]
 
 
@@ -166,7 +167,7 @@ def _in_sweep() -> bool:
     return bool(HydraConfig.get().mode is RunMode.MULTIRUN)
 
 
-def _require_unicode(arguments: list[str]) -> None:
+def _require_unicode(arguments: Sequence[str]) -> None:
     for argument in arguments:
         try:
             argument.encode()
