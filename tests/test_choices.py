@@ -10,7 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import metaeval
 from metaeval import installation
-from metaeval.cli.main import VERBS, run_verb
+from metaeval.cli.main import VERBS, import_from_here, run_verb
 from metaeval.cli.run import _with_experiment
 from metaeval.config import compose_config, metric_names, selected
 from metaeval.errors import ConfigError
@@ -153,6 +153,16 @@ def test_the_help_has_thirty_lines_and_examples_first(capsys: pytest.CaptureFixt
         assert f"usage: metaeval {name}" in capsys.readouterr().out
         module, _, function = verb.function.partition(":")
         assert callable(getattr(import_module(module), function))
+
+
+def test_the_script_finds_modules_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`metaeval` in bin/, unlike `python -m metaeval`, did not have it in sys.path."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["/usr/bin"])
+    import_from_here()
+    assert sys.path == [str(tmp_path), "/usr/bin"]
 
 
 @pytest.mark.parametrize(

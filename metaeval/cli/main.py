@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import codecs
 import io
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -157,6 +158,7 @@ VERBS = {
 def main() -> None:
     """Entry point: a verb, or the run of an experiment."""
     spell_out_what_cannot_be_printed()
+    import_from_here()
     if sys.argv[1:2] and sys.argv[1] in VERBS:
         if hasattr(signal, "SIGPIPE"):  # metaeval list options | head
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -170,6 +172,12 @@ def main() -> None:
     from metaeval.cli.run import run_experiment  # slow to import: not for --help
 
     sys.exit(run_experiment(words, VERBS))
+
+
+def import_from_here() -> None:
+    """Find modules in the current folder, as `python -m metaeval` does and a script does not."""
+    if os.getcwd() not in sys.path and not sys.flags.safe_path:
+        sys.path.insert(0, os.getcwd())
 
 
 @ends_with_status()
