@@ -1,4 +1,4 @@
-"""`python -m metaeval.report RUN_DIR`: write the report of a finished run or sweep again."""
+"""`python -m metaeval.report DIR`: write the report of a finished run again, or that of a sweep."""
 
 from metaeval.reports.__main__ import main
 

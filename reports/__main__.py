@@ -1,4 +1,8 @@
-"""`python -m metaeval.report RUN_DIR`: write the report of a run or of a sweep once more."""
+"""`python -m metaeval.report DIR`: write the report of a run once more, or of the runs below DIR.
+
+Runs are gathered at any time: while jobs of a sweep are still running, after some have failed,
+wherever they ran, and where no sweep started them.
+"""
 
 import argparse
 import traceback
@@ -24,11 +28,11 @@ OPTIONS = ("figures", "explanations", "photos")  # of this command
 def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     """What writes the page of this directory, and its options of this command.
 
-    A directory without statistics.json that holds those of jobs is a sweep's. The options are those
-    that the run's configuration has for its report.
+    A directory without statistics.json that holds runs, at any depth, is a sweep's. The options are
+    those that the run's configuration has for its report.
     """
-    jobs = list(directory.glob(f"*/{files.RUN}"))
-    if jobs and not (directory / files.STATISTICS).is_file():
+    has_runs = any(path.parent != directory for path in directory.rglob(files.RUN))
+    if has_runs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
     known = frozenset(OPTIONS) & (_report_of(directory) or dict.fromkeys(OPTIONS)).keys()
     return write_report, known
@@ -38,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m metaeval.report", description=__doc__, argument_default=argparse.SUPPRESS
     )
-    parser.add_argument("run_dir", type=Path, help="directory of a finished run or of a sweep")
+    parser.add_argument("run_dir", type=Path, help="a finished run, or a folder with runs")
     parser.add_argument(
         "--no-figures", dest="figures", action="store_false", help="do not write the SVG files"
     )

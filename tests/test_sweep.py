@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import load_dataset
-from metaeval.gather.__main__ import main as gather
+from metaeval.reports.__main__ import main as report
 from metaeval.runs import files
 from tests.forked import run_command
 
@@ -36,9 +36,9 @@ def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     assert "Of 540 scores 240 were looked up (44.4%), 300 computed." in done.stdout
     assert [*tmp_path.glob("S/*/report.html"), *tmp_path.glob("S/*/figures")] == []
     page = (tmp_path / "S" / "sweep.html").read_text()
-    assert "Dose and response" in page
+    assert "By what was varied" in page
     (tmp_path / "S" / "sweep.html").unlink()
-    assert gather([str(tmp_path / "S")]) == 0
+    assert report([str(tmp_path / "S")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "S" / "sweep.html")
     assert (tmp_path / "S" / "sweep.html").read_text() == page
     asked = sweep(
@@ -67,7 +67,7 @@ def test_a_sweep_over_judgement_datasets_has_values(tmp_path: Path) -> None:
     page = (tmp_path / "S" / "sweep.html").read_text()
     assert "2 of 2 jobs finished" in page
     assert "dataset.file=t1.csv" in page
-    assert (tmp_path / "S" / "sweep.pdf").is_file()
+    assert (tmp_path / "S" / "figures" / "curves.pdf").is_file()
 
 
 def test_a_sweep_loads_its_dataset_once() -> None:
