@@ -93,7 +93,7 @@ def test_a_folder_that_never_held_a_run_is_refused(tmp_path: Path) -> None:
     ("record", "experiment", "problem"),
     [
         ({"status": "finished", "experiment": {"name": "judgments"}}, "replace",
-         "holds a finished run of experiment=judgments, which this run would replace; give another"),
+         "holds a finished run of experiment=judgments, which this run would replace; give"),
         ({"status": "finished", "experiment": {"name": "replace"}}, "replace", None),
         ({"status": "failed", "experiment": {"name": "judgments"}}, "replace", None),
         ({"status": "finished", "experiment": 7}, "replace", None),
