@@ -442,15 +442,16 @@ def _notes(
 
 
 def _copied(systems: Sequence[Row], dataset: CaptionDataset, least: float = 0.0) -> str:
-    """The systems of whose captions more than the share `least` are references, and more than of
-    people's captions; empty where there are none."""
+    """The systems of whose captions some are references, next to people's own rate; with `least`,
+    those of which a greater share is, and a greater one than of people's captions."""
     people = dict(zip(dataset.image_ids, dataset.human, strict=True))
     given = sum(map(bool, dataset.human))
     n = n_references(people, dataset)
+    bound = max(least, n / max(given, 1)) if least else 0.0
     copied = [
         f"{row['system']}, {row['n_references']:,} of {row['n']:,}"
         for row in systems
-        if row["n_references"] > row["n"] * max(least, n / max(given, 1))
+        if row["n_references"] > row["n"] * bound
     ]
     if not copied:
         return ""
