@@ -62,7 +62,7 @@ def _leader(order: Sequence[str], comparisons: Comparisons | None, lowest: bool)
     """What `_leaders` says, without the value, for a list of settings."""
     best, *others = order
     if not others:
-        return f"{best}, the only metric,"
+        return f"only {best} has a value"
     if comparisons is None or not comparisons.is_tested:
         return f"{best} has the {'lowest' if lowest else 'highest'} value (no test)"
     if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):

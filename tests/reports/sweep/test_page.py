@@ -202,6 +202,7 @@ CLEAR, OPEN = 0.01, 0.5
          "x leads in r=1; z leads, not separated from y, in r=2", ["x", "yz"]),
         ([job(B, p=OPEN)], "no test separates z from any other in all jobs", ["xyz"]),
         ([job(B)], "z has the highest value (no test) in all jobs", [""]),
+        ([job({"x": 0.5})], "only x has a value in all jobs", [""]),
         # a control leads no metric
         ([job({"c": 1.0, "x": 0.1, "y": 0.2}, p=CLEAR, controls="c")], "y leads in all jobs",
          ["y"]),
