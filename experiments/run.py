@@ -79,7 +79,7 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> Outcome:
     """
     experiment, config = experiment.hand_over(config)
     with lock(out) as folder:
-        folder.require_own(_texts(OmegaConf.to_container(config, resolve=True)))
+        folder.require_own(_texts(OmegaConf.to_container(config, resolve=True)), experiment.name)
         if isinstance(experiment, MetricExperiment):
             return _measure(experiment, config, folder)
         if isinstance(experiment, Streaming):

@@ -4,12 +4,12 @@
 other experiment has `default_blocks`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -25,7 +25,6 @@ from metaeval.reports.shared.provenance import language_date_and_version
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.measured import Extra
 from metaeval.runs import files
-from metaeval.runs.files import csv_text
 from metaeval.runs.print_style import style
 
 ROOMS = {"replace": "graded", "shuffle": "graded"}  # experiments that share a page
@@ -85,16 +84,24 @@ def write_report(
     if unknown := [name for name in style().highlight if name not in known]:
         problem = f"'{unknown[0]}' is not one of {', '.join(sorted(known))}"
         raise ConfigError(f"report.highlight: {problem}")
-    blocks = joined(b for b in blocks_of(run.result.experiment)(run, options) if b.html)
+    blocks = blocks_of(run.result.experiment)(run, options)
+    return write_blocks(run, blocks, files.REPORT, figures=figures)
+
+
+def write_blocks(
+    run: LoadedRun, given: Iterable[Block], name: str, *, figures: bool = True
+) -> Path:
+    """Write the page `name` of these blocks, and their tables, data and figures."""
+    blocks = joined(block for block in given if block.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
     for block in blocks:
-        for name, text in block.data.items():
-            path = run.directory / files.TABLES / name
+        for file, text in block.data.items():
+            path = run.directory / files.TABLES / file
             files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
         for stem, figure in block.figures.items() if figures else ():
             title = f"{run.title}: {block.title}"
             write_figure(figure, run.directory / files.FIGURES, stem, title)
-    return page.write_page(run.directory / files.REPORT, html_of(run, blocks))
+    return page.write_page(run.directory / name, html_of(run, blocks))
 
 
 def html_of(run: LoadedRun, blocks: Sequence[Block]) -> str:
@@ -195,62 +202,3 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
         [*facts, *language_date_and_version(run.info)],
         fallback=run.dataset.fallback,
     )
-
-
-CHANGE = "change in sd within an image"
-RHO = "ρ against the human caption"
-NOTE = (
-    "Left, how far scores are from those of the human captions, in standard deviations within an "
-    "image; right, the rank-order ρ of the captions at a rate and the human ones. Bands are "
-    "intervals over images, bars standard deviations over seeds, dashed are controls. A "
-    "score of which lower is better is negated."
-)
-POINTS = "dose-points.csv"
-Records = Sequence[Mapping[str, Any]]
-
-
-def dose_blocks(points: Records, summary: Records) -> list[Block]:
-    """The curves, and the table below them with every point as a CSV file.
-
-    `points` and `summary` are rows of the extras "dose_points" and "dose", with the corruption that
-    they are of; several corruptions have panels of their own.
-    """
-    if not any(point["n_images"] for point in points):
-        return []
-    corruptions = list(dict.fromkeys(point["corruption"] for point in points))
-    curves = []
-    for corruption in corruptions:
-        for key, title in (("change", CHANGE), ("rho", RHO)):
-            curves += [
-                {
-                    "panel": title if len(corruptions) == 1 else f"{corruption}: {title}",
-                    "line": point["metric"],
-                    "x": 100 * point["dose"],
-                    "y": point[key],
-                    "low": point[f"{key}_ci_low"],
-                    "high": point[f"{key}_ci_high"],
-                    "sd": point[f"{key}_seed_sd"],
-                    "control": point["control"],
-                    "x_title": f"{corruption}: requested share of words, %",
-                }
-                for point in points
-                if point["corruption"] == corruption and point[key] is not None
-            ]
-    columns = list(points[0])
-    rows = [[point[column] for column in columns] for point in points]
-    made = [
-        charts.curves(Extra.of("dose", "Dose and response", curves), NOTE)._replace(
-            key="dose", data={POINTS: csv_text([columns, *rows])}
-        )
-    ]
-    for corruption in corruptions:
-        table = Extra.of(
-            "dose" if len(corruptions) == 1 else f"dose-{corruption.lower()}",
-            f"{corruption}, at the greatest rate: change from the human caption, in standard "
-            "deviations within an image; the rate of half of the effect; whether scores get worse "
-            "at every step; Page's trend test; ρ against the human captions",
-            [row for row in summary if row["corruption"] == corruption],
-            folded=True,
-        )
-        made.append(tables.extra_table(None, table, f"Dose in numbers: {corruption}"))
-    return made

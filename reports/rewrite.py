@@ -1,4 +1,8 @@
-"""`metaeval report RUN_DIR`: write the report of a run or of a sweep once more."""
+"""`metaeval report DIR`: write the report of a run once more, or of the runs below DIR.
+
+Runs are gathered at any time: while jobs of a sweep are still running, after some have failed,
+wherever they ran, and where no sweep started them.
+"""
 
 import argparse
 import traceback

@@ -166,8 +166,14 @@ def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
     assert sorted(set(table["job"])) == [0, 2]
     page = (tmp_path / "SWEEP" / "sweep.html").read_text()
     assert "did not finish: seed: -1 is not in [0" in page
-    # the same folder again: its facts are those of this sweep
-    assert metaeval("-m", *arguments, "seed=0,1", cwd=tmp_path).returncode == 0
+    # another sweep in the folder would take job 2 for its own; the same one runs again
+    other = metaeval("-m", *arguments, "seed=0,1", cwd=tmp_path)
+    assert (other.returncode, other.stderr) == (
+        2,
+        "metaeval: SWEEP: holds runs that this sweep would count as its jobs; give another folder: "
+        "hydra.sweep.dir=FOLDER\n",
+    )
+    assert metaeval("-m", *arguments, "seed=0,-1,1", cwd=tmp_path).returncode == 2
 
 
 @pytest.mark.slow

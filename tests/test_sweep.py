@@ -36,7 +36,7 @@ def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     assert "Of 540 scores 240 were looked up (44.4%), 300 computed." in done.stdout
     assert [*tmp_path.glob("S/*/report.html"), *tmp_path.glob("S/*/figures")] == []
     page = (tmp_path / "S" / "sweep.html").read_text()
-    assert "Dose and response" in page
+    assert "By what was varied" in page
     (tmp_path / "S" / "sweep.html").unlink()
     assert run_verb(["report", str(tmp_path / "S")]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "S" / "sweep.html")
@@ -67,7 +67,7 @@ def test_a_sweep_over_judgement_datasets_has_values(tmp_path: Path) -> None:
     page = (tmp_path / "S" / "sweep.html").read_text()
     assert "2 of 2 jobs finished" in page
     assert "dataset.file=t1.csv" in page
-    assert (tmp_path / "S" / "sweep.pdf").is_file()
+    assert (tmp_path / "S" / "figures" / "curves.pdf").is_file()
 
 
 def test_a_sweep_loads_its_dataset_once() -> None:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
-from metaeval.data.tidy import count_captions
+from metaeval.data.tidy import count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.captioners.agreement import (
@@ -69,6 +69,11 @@ MISSING = (
     "{system} has no caption of {n_missing:,} images; comparisons use the images that both systems "
     "have."
 )
+REFERENCES = (
+    "Captions that are a reference of their image, word for word: {systems}; people's captions, "
+    "{people}."
+)
+COPIED = 0.1  # the share of a system's captions that are references, from which the page says so
 NO_SCORE = "{}: {:,} of {:,} captions have no score."
 log = logging.getLogger(__name__)
 
@@ -272,10 +277,11 @@ class Captioners(
         )
         systems = _rankings(ranked, heads, settings)
         of_systems = [
-            _system(system, data.dataset, int((machines[SET] == system.name).sum()))
+            _system(system, data.everyone, int((machines[SET] == system.name).sum()))
             | length.systems[system.name]
             for system in data.systems
         ]
+        caveats = [c for c in (_copied(of_systems, data.dataset, COPIED), length.caveat) if c]
         defined = by_image["disagreement"].dropna()
         return MeasuredResult(
             experiment=self.name,
@@ -324,8 +330,8 @@ class Captioners(
                     kind="data",
                 ),
             ),
-            notes=tuple(_notes(of_systems, ranked)),
-            caveat=length.caveat,
+            notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
+            caveat="".join(caveats[:1]),
         )
 
 
@@ -419,8 +425,12 @@ def _signatures(scores: CaptionerScores) -> Iterator[Row]:
                 yield {"metric": column.name, "signature": signature}
 
 
-def _notes(systems: Sequence[Row], ranked: Sequence[ScoredSystems]) -> Iterator[str]:
-    """Missing captions and missing scores."""
+def _notes(
+    systems: Sequence[Row], dataset: CaptionDataset, ranked: Sequence[ScoredSystems]
+) -> Iterator[str]:
+    """Captions that are references, missing captions and missing scores."""
+    if copied := _copied(systems, dataset):
+        yield copied
     for row in systems:
         if row["n_missing"]:
             yield MISSING.format(**row)
@@ -429,6 +439,33 @@ def _notes(systems: Sequence[Row], ranked: Sequence[ScoredSystems]) -> Iterator[
         missing = int(np.isnan(score.scored.scores[:, score.place]).sum())
         if missing and score.aggregate == MEAN and score.column.part_of is None:
             yield NO_SCORE.format(score.column.name, missing, len(score.scored.scores))
+
+
+def _copied(systems: Sequence[Row], dataset: CaptionDataset, least: float = 0.0) -> str:
+    """The systems of whose captions some are references, next to people's own rate; with `least`,
+    those of which a greater share is, and a greater one than of people's captions."""
+    people = dict(zip(dataset.image_ids, dataset.human, strict=True))
+    given = sum(map(bool, dataset.human))
+    n = n_references(people, dataset)
+    bound = max(least, n / max(given, 1)) if least else 0.0
+    copied = [
+        f"{row['system']}, {row['n_references']:,} of {row['n']:,}"
+        for row in systems
+        if row["n_references"] > row["n"] * bound
+    ]
+    if not copied:
+        return ""
+    return REFERENCES.format(systems="; ".join(copied), people=f"{n:,} of {given:,}")
+
+
+def n_references(captions: Mapping[ImageId, str], dataset: CaptionDataset) -> int:
+    """How many captions are, by their letters and digits, one of the references of their image."""
+    references = dict(zip(dataset.image_ids, dataset.references, strict=True))
+    return sum(
+        letters_and_digits(caption) in map(letters_and_digits, references.get(image, ()))
+        for image, caption in captions.items()
+        if caption
+    )
 
 
 def _results_files(config: DictConfig) -> dict[str, Path]:
@@ -459,4 +496,5 @@ def _system(system: SystemCaptions, dataset: CaptionDataset, n: int) -> Row:
         "n_missing": len(dataset) - inside,
         "n_other_images": len(system.captions) - inside,
         "n_empty": sum(system.captions.get(i) == "" for i in dataset.image_ids),
+        "n_references": n_references(system.captions, dataset),
     }

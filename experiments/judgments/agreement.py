@@ -1,11 +1,13 @@
 """One column against people: correlations over rows, accuracy within images, systems, parts."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from metaeval.data.judgments.judged import JudgedCaption
 from metaeval.errors import InputError
 from metaeval.experiments.judgments.sample import (
     SYMBOL,
@@ -43,7 +45,7 @@ Estimates = dict[str, Estimate]  # by name
 LABELS = 100  # of which `label_efficiency` says how many they are worth
 _REPLICATES = 500  # of these intervals; logistic curves are fitted in the first 200
 _CURVES = 200
-MOST_GROUPS = 10  # with more different integers the range of the ratings is divided
+MOST_GROUPS = 10  # with more different ratings their range is divided
 DIVISIONS = 5
 _POINTS = 13  # of a drawn curve
 EPSILON = 0.2  # of the alt-test: the source's advice where raters are experts
@@ -111,16 +113,27 @@ def binary_agreement(
     }
 
 
+def ratings_of(judged: Sequence[JudgedCaption], dimension: str) -> Floats:
+    """The ratings of each caption, float64 [n, k]: k, at least 2, is the number of ratings that
+    most captions have, of several such numbers the greatest. NaN for a caption with another number;
+    [n, 0] where no caption has two ratings."""
+    given = [j.human.get(dimension) or () for j in judged]
+    sizes = Counter(len(ratings) for ratings in given if len(ratings) > 1)
+    k = max(sizes, key=lambda size: (sizes[size], size), default=0)
+    table = np.full((len(given), k), np.nan)
+    for row, ratings in zip(table, given, strict=True):
+        if len(ratings) == k:
+            row[:] = ratings
+    return table
+
+
 def _disattenuated(
     column: RankedScores, sample: Sample, dimension: str, given: Ratings, confidence: float
 ) -> Estimates:
-    """r free of the raters' noise, where every rated caption has the same number of ratings."""
-    judged = sample.judged.judged
-    sizes = {len(j.human[dimension]) for j in judged if j.human.get(dimension)}
-    if len(sizes) != 1 or (k := sizes.pop()) < 2:
+    """r free of the raters' noise, over the captions with the usual number of ratings."""
+    ratings = ratings_of(sample.judged.judged, dimension)
+    if ratings.shape[1] < 2:
         return {}
-    nothing = (np.nan,) * k
-    ratings = np.array([j.human.get(dimension) or nothing for j in judged], dtype=np.float64)
     made = disattenuated_correlation(
         column.scores, ratings, given.image, counts=sample.counts[:_REPLICATES],
         confidence=confidence,
@@ -250,24 +263,29 @@ def score_groups(
 def rating_groups(means: Floats) -> tuple[tuple[str, ...], np.ndarray]:
     """The names of the groups, and the group of each mean rating (−1 where it is NaN).
 
-    A mean rating belongs to the nearest integer, halves to the upper one. With more than
-    MOST_GROUPS integers, or one, the range of the ratings is cut into DIVISIONS equal parts.
+    Integers are groups of their own. Where some rating is not an integer, and with more than
+    MOST_GROUPS integers, the range of the ratings is cut into DIVISIONS equal parts, which are
+    named; each part but the last one is without its upper end.
 
-    >>> rating_groups(np.array([1.0, 1.4, 1.5, np.nan, 3.0]))
-    (('1', '2', '3'), array([ 0,  0,  1, -1,  2]))
+    >>> rating_groups(np.array([1.0, 2.0, np.nan, 5.0]))
+    (('1', '2', '5'), array([ 0,  1, -1,  2]))
+    >>> rating_groups(np.array([0.0, 0.45, np.nan, 1.0]))[1]
+    array([ 0,  2, -1,  4])
     """
-    known = means[~np.isnan(means)]
+    means = without_rounding(means)
+    is_known = ~np.isnan(means)
+    values = np.unique(means[is_known])
     group = np.full(len(means), -1, dtype=np.int64)
-    if not len(known) or known.min() == known.max():
+    if len(values) < 2:
         return (), group
-    rounded = np.floor(known + 0.5)
-    values = np.unique(rounded)
-    if 2 <= len(values) <= MOST_GROUPS:
-        group[~np.isnan(means)] = np.searchsorted(values, rounded)
+    if len(values) <= MOST_GROUPS and (values == np.round(values)).all():
+        group[is_known] = np.searchsorted(values, means[is_known])
         return tuple(f"{value:g}" for value in values), group
-    edges = np.linspace(known.min(), known.max(), DIVISIONS + 1)
-    group[~np.isnan(means)] = np.clip(np.searchsorted(edges, known, "right") - 1, 0, DIVISIONS - 1)
-    return tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)), group
+    edges = np.linspace(values[0], values[-1], DIVISIONS + 1)
+    place = np.searchsorted(edges, means[is_known], "right") - 1
+    group[is_known] = np.minimum(place, DIVISIONS - 1)
+    ends = next(e for d in range(3, 18) if len(set(e := [f"{x:.{d}g}" for x in edges])) == len(e))
+    return tuple(f"{a} to {b}" for a, b in pairwise(ends)), group
 
 
 def agreement_of(

@@ -18,6 +18,7 @@ from metaeval.experiments.judgments.agreement import (
     of_view,
     on_common_rows,
     pair_accuracy,
+    ratings_of,
     system_accuracy,
     system_means,
 )
@@ -432,6 +433,7 @@ class PeopleAgreement(NamedTuple):
     estimate: Estimate
     raters: int
     sorted_rows: bool
+    left_out: int
 
 
 def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | None:
@@ -441,19 +443,21 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     with them than one rating does, and so may a metric.
 
     The others are separate rows, or their mean, according to the protocol. The files do not say
-    who gave a rating, so raters are exchangeable (`rater_agreement`). `None` unless all rated
-    captions have the same number of ratings, at least two.
+    who gave a rating, so raters are exchangeable (`rater_agreement`). The captions are those of
+    `ratings_of`; `None` where no caption has two ratings.
     """
-    given = [j.human[dimension] for j in judged.judged if j.human.get(dimension)]
-    n = len(given[0]) if given else 0
-    if n < 2 or any(len(ratings) != n for ratings in given):
+    table = ratings_of(judged.judged, dimension)
+    if not table.shape[1]:
         return None
-    table = np.array(given, dtype=np.float64)
+    rated = sum(bool(j.human.get(dimension)) for j in judged.judged)
+    table = table[~np.isnan(table[:, 0])]
     agreement = rater_agreement(
         table, judged.protocol.statistic, averaged=judged.protocol.ratings == "mean"
     )
-    estimate = Estimate(value=agreement.value, n=len(given))
-    return PeopleAgreement(estimate, n, sorted_rows(table).are_sorted)
+    estimate = Estimate(value=agreement.value, n=len(table))
+    return PeopleAgreement(
+        estimate, table.shape[1], sorted_rows(table).are_sorted, rated - len(table)
+    )
 
 
 def published(
@@ -569,6 +573,7 @@ def _notes(
     people = [
         f"{name}: one rating with the {each.raters - 1} others of {each.estimate.n:,} captions"
         + (", whose ratings are sorted" if each.sorted_rows else "")
+        + (f"; {each.left_out:,} with another number of ratings left out" if each.left_out else "")
         for name, each in rated.items()
         if each is not None
     ]

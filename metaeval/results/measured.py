@@ -17,6 +17,7 @@ from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.run import SCHEMA, Measure
 
 SETS, EXAMPLES = "sets", "examples"  # extras of several experiments that other modules read
+SWEEP = "sweep"  # the experiment of a result that has the measures of several runs, by settings
 
 
 class Extra(Model):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.comparison import Comparisons
-from metaeval.results.measured import MeasuredResult, SystemRanking, ranked
+from metaeval.results.measured import SWEEP, MeasuredResult, SystemRanking, ranked
 from metaeval.results.run import Measure
 
 MOST_NAMES = 6  # of a group that a sentence lists
@@ -20,6 +20,9 @@ def sentences(result: MeasuredResult) -> list[str]:
     answers = []
     if result.systems:
         answers = [leading_systems(result), against_baseline(result)]
+    elif result.experiment == SWEEP:
+        made = ((group, leading(result, of)) for group, of in result.groups().items())
+        answers = [f"By {group}: {text}." for group, text in made if text][:2]
     elif result.declared:
         answers = [leaders(result), above_control(result)]
     return [s for s in (*answers, result.caveat) if s]
@@ -40,6 +43,36 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     comparisons = result.comparisons.get(measure.key)
     noun = _noun(result)
     return _leaders([m.name for m in order], value, comparisons, word, noun, after)
+
+
+def leading(result: MeasuredResult, measures: Sequence[Measure]) -> str:
+    """Who leads by which of several measures, by their titles: "A leads in x=1 and x=2; no test
+    separates B from any other in x=3"; empty where no value is better."""
+    titles: dict[str, list[str]] = {}
+    for measure in measures:
+        order = [m.name for m in ranked(ranked_metrics(result), measure)]
+        if order and measure.best != "neither":
+            comparisons = result.comparisons.get(measure.key)
+            text = _leader(order, comparisons, measure.best == "lowest")
+            titles.setdefault(text, []).append(measure.title)
+    return "; ".join(f"{text} in {names(of)}" for text, of in titles.items())
+
+
+def _leader(order: Sequence[str], comparisons: Comparisons | None, lowest: bool) -> str:
+    """What `_leaders` says, without the value, for a list of settings."""
+    best, *others = order
+    if not others:
+        return f"only {best} has a value"
+    if comparisons is None or not comparisons.is_tested:
+        return f"{best} has the {'lowest' if lowest else 'highest'} value (no test)"
+    if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):
+        return f"whether {best} leads cannot be decided"
+    equal = comparisons.not_below(best, others, lowest=lowest)
+    if not equal:
+        return f"{best} leads"
+    if len(equal) == len(others):
+        return f"no test separates {best} from any other"
+    return f"{best} leads, not separated from {names(equal)},"
 
 
 def leading_systems(result: MeasuredResult) -> str:

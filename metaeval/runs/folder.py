@@ -8,13 +8,15 @@ a stale lock cannot remain. A file system without locks leaves the folder unlock
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import read_json
+from metaeval.readers.yaml_text import read_yaml
 
 try:
     import fcntl
@@ -24,6 +26,7 @@ except ImportError:  # Windows
 RUN = "run.json"
 FILES = "files"  # its field
 LOCK = ".lock"
+MULTIRUN = "multirun.yaml"  # in which Hydra keeps the configuration of a sweep
 _AROUND = frozenset({"metaeval.log", "exit_code.json"})  # written by the command around a run
 # inputs of a run that are in its folder: paid answers, and records given to `metaeval.run`
 _LASTING = frozenset({"answers.parquet", "dataset.jsonl"})
@@ -65,9 +68,17 @@ class RunFolder:
         names = sorted(self._before | self._written)
         return tuple(name for name in names if (self.path / name).is_file())
 
-    def require_own(self, texts: Iterable[str] = ()) -> None:
+    def require_own(self, texts: Iterable[str] = (), experiment: str | None = None) -> None:
         """Raise ConfigError for a folder with files and without a `run.json` that lists its files,
-        and where one of `texts`, of the configuration, names files that `clear` removes."""
+        where one of `texts`, of the configuration, names files that `clear` removes, and for a
+        folder with the finished run of another experiment than this one."""
+        info = _info(self.path)
+        there = info["experiment"] if isinstance(info.get("experiment"), dict) else {}
+        is_other = there.get("name", experiment) != experiment
+        if experiment and is_other and info.get("status") == "finished":
+            name = there["name"]
+            problem = f"holds a finished run of experiment={name}, which this run would replace"
+            raise ConfigError(f"{self.path}: {problem}; {_OTHER}")
         if self._listed is None:
             known = {*_AROUND, *(name.partition("/")[0] for name in self._before)}
             for path in sorted(self.path.iterdir()):
@@ -198,13 +209,29 @@ def _lock(path: Path) -> int:
         raise InputError(f"cannot be written ({error.strerror})", file=path) from None
 
 
+def require_same_sweep(folder: Path, overrides: Sequence[str]) -> None:
+    """Raise ConfigError for a sweep's folder with runs, unless the same sweep made them: they would
+    count as jobs of this one."""
+    config, theirs = folder / MULTIRUN, None
+    if config.is_file():
+        with contextlib.suppress(InputError, AttributeError):  # not written by Hydra
+            theirs = read_yaml(config).get("hydra", {}).get("overrides", {}).get("task")
+    if theirs != list(overrides) and any(folder.rglob(RUN)):
+        problem = "holds runs that this sweep would count as its jobs"
+        raise ConfigError(f"{folder}: {problem}; give another folder: hydra.sweep.dir=FOLDER")
+
+
+def _info(folder: Path) -> dict[str, Any]:
+    """The content of `run.json`; empty where it is not there or not a record."""
+    with contextlib.suppress(InputError):
+        content = read_json(folder / RUN)[0]
+        return content if isinstance(content, dict) else {}
+    return {}
+
+
 def _listed(folder: Path) -> set[str] | None:
     """The files that `run.json` lists; `None` where it is not there, or lists none."""
-    try:
-        content = read_json(folder / RUN)[0]
-    except InputError:
-        return None
-    names = content.get(FILES) if isinstance(content, dict) else None
+    names = _info(folder).get(FILES)
     return {str(name) for name in names} if isinstance(names, list) else None
 
 

@@ -3,6 +3,7 @@
 The jobs may run in processes or on machines of their own.
 """
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,17 +12,28 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import OmegaConf, read_write
 
-from metaeval.errors import InputError
+from metaeval.errors import ConfigError, InputError
 
 
 class NewFolder(Callback):
-    """Makes the folder, and names it in the configuration and in that of a sweep's jobs."""
+    """Makes the folder, and names it in the configuration and in that of a sweep's jobs.
+
+    A sweep whose folder holds runs of another one ends here, with exit code 2.
+    """
 
     def on_run_start(self, config: Any, **_: Any) -> None:
         _make(config, "run")
 
     def on_multirun_start(self, config: Any, **_: Any) -> None:
+        from metaeval.runs.folder import require_same_sweep  # slow to import: not for --help
+
         _make(config, "sweep")
+        overrides: Any = OmegaConf.to_container(config.hydra.overrides.task, resolve=False)
+        try:
+            require_same_sweep(Path(config.hydra.sweep.dir), overrides)
+        except ConfigError as error:  # Hydra would go on after an exception of a callback
+            print(f"metaeval: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)
 
 
 def _make(config: Any, mode: str) -> None:

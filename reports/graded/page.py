@@ -6,13 +6,14 @@ from typing import Any
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block
 from metaeval.reports.graded.browser import examples_block, histogram_table
-from metaeval.reports.measured import PageOptions, closing_blocks, dose_blocks, extra_block
+from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared import figure_style
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.graded import CEILING, rows_of
 from metaeval.results.measured import SETS, Extra, ranked
 from metaeval.runs import files
+from metaeval.runs.files import csv_text
 
 FOLDED = ("sets", "steps", "applied", "degrees", "seeds")  # extras that are shown as they are
 
@@ -110,15 +111,57 @@ def _shown(run: LoadedRun) -> list[MetricResult]:
     return [*ranked(metrics, first), *ranked(controls, first)]
 
 
+CHANGE = "change in sd within an image"
+RHO = "ρ against the human caption"
+NOTE = (
+    "Left, how far scores are from those of the human captions, in standard deviations within an "
+    "image; right, the rank-order ρ of the captions at a rate and the human ones. Bands are "
+    "intervals over images, bars standard deviations over seeds, dashed are controls. A "
+    "score of which lower is better is negated."
+)
+POINTS = "dose-points.csv"
+OF_DOSE = (
+    "{}, at the greatest rate: change from the human caption, in standard deviations within an "
+    "image; the rate of half of the effect; whether scores get worse at every step; Page's trend "
+    "test; ρ against the human captions"
+)
+
+
 def _dose(run: LoadedRun) -> list[Block]:
-    """The curves of a run with several rates."""
+    """The curves of a run with several rates, and the table below them with every point as a CSV
+    file."""
     if not (summary := rows_of(run.result, "dose")):
         return []
     names = [metric.name for metric in _shown(run)]
-    points = run.result.extra("dose_points").records
+    records = run.result.extra("dose_points").records
+    points = [point for point in records if point["metric"] in names]
+    if not any(point["n_images"] for point in points):
+        return []
     corruption = run.result.extra(SETS).records[-2]["set"]
     corruption = corruption.rpartition(" ")[0] or corruption
-    return dose_blocks(
-        [{"corruption": corruption, **point} for point in points if point["metric"] in names],
-        [{"corruption": corruption, **row} for name, row in summary.items() if name in names],
-    )
+    curves = [
+        {
+            "panel": title,
+            "line": point["metric"],
+            "x": 100 * point["dose"],
+            "y": point[key],
+            "low": point[f"{key}_ci_low"],
+            "high": point[f"{key}_ci_high"],
+            "sd": point[f"{key}_seed_sd"],
+            "control": point["control"],
+            "x_title": f"{corruption}: requested share of words, %",
+        }
+        for key, title in (("change", CHANGE), ("rho", RHO))
+        for point in points
+        if point[key] is not None
+    ]
+    columns = ["corruption", *points[0]]
+    rows = [[corruption, *point.values()] for point in points]
+    of_dose = [{"corruption": corruption, **row} for name, row in summary.items() if name in names]
+    table = Extra.of("dose", OF_DOSE.format(corruption), of_dose, folded=True)
+    return [
+        charts.curves(Extra.of("dose", "Dose and response", curves), NOTE)._replace(
+            key="dose", data={POINTS: csv_text([columns, *rows])}
+        ),
+        tables.extra_table(None, table, f"Dose in numbers: {corruption}"),
+    ]

@@ -28,5 +28,5 @@ class SweepReport(Callback):
         except MetaevalError as error:
             log.warning("the sweep could not be gathered: %s", error)
         else:
-            print(saved_scores(read_jobs(directory)))
+            print(saved_scores(read_jobs(directory).finished))
             print(path)

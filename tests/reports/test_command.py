@@ -16,13 +16,15 @@ def test_a_run_gets_its_report_and_a_sweep_is_gathered(
 ) -> None:
     for k in range(2):
         write_run(tmp_path / str(k), seed=k)
+    write_run(tmp_path / "deep" / "er" / "0", IMAGES[:4])
     assert run_verb(["report", str(tmp_path / "0"), "--no-figures", "--photos", "2"]) == 0
     assert not (tmp_path / "0" / "figures").exists()
     assert run_verb(["report", str(tmp_path / "1"), "--explanations", "0"]) == 0
     drawn = {path.name for path in (tmp_path / "1" / "figures").iterdir()}
     assert drawn == {f"{n}.{form}" for n in ("ranking", "histograms") for form in ("svg", "pdf")}
-    assert run_verb(["report", str(tmp_path)]) == 0
-    pages = [tmp_path / "0/report.html", tmp_path / "1/report.html", tmp_path / "sweep.html"]
+    assert run_verb(["report", str(tmp_path)]) == run_verb(["report", str(tmp_path / "deep")]) == 0
+    names = ("0/report.html", "1/report.html", "sweep.html", "deep/sweep.html")
+    pages = [tmp_path / name for name in names]
     assert capsys.readouterr().out.split() == [str(page) for page in pages]
     assert all(page.is_file() for page in pages)
 

@@ -10,7 +10,7 @@ import pytest
 import metaeval
 from metaeval.errors import ConfigError, InputError
 from metaeval.runs import files
-from metaeval.runs.folder import LOCK, lock, new_folder
+from metaeval.runs.folder import LOCK, lock, new_folder, require_same_sweep
 from tests.forked import run_command
 
 SMALL = (
@@ -87,6 +87,53 @@ def test_a_folder_that_never_held_a_run_is_refused(tmp_path: Path) -> None:
             held.require_own()
         name = files.RUN if record else "tables"
         assert f"holds '{name}', and no run.json that lists what a run wrote" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("record", "experiment", "problem"),
+    [
+        ({"status": "finished", "experiment": {"name": "judgments"}}, "replace",
+         "holds a finished run of experiment=judgments, which this run would replace; give"),
+        ({"status": "finished", "experiment": {"name": "replace"}}, "replace", None),
+        ({"status": "failed", "experiment": {"name": "judgments"}}, "replace", None),
+        ({"status": "finished", "experiment": 7}, "replace", None),
+        ({"status": "finished"}, "replace", None),
+    ],
+)  # fmt: skip
+def test_a_finished_run_of_another_experiment_is_not_replaced(
+    tmp_path: Path, record: dict[str, object], experiment: str, problem: str | None
+) -> None:
+    (tmp_path / files.RUN).write_text(json.dumps({**record, "files": []}))
+    with lock(tmp_path) as held:
+        if problem is None:
+            held.require_own((), experiment)
+        else:
+            with pytest.raises(ConfigError, match=problem):
+                held.require_own((), experiment)
+
+
+@pytest.mark.parametrize(
+    ("multirun", "is_refused"),
+    [
+        ("hydra: {overrides: {task: [seed=0]}}", False),
+        ("hydra: {overrides: {task: ['seed=0,1']}}", True),
+        ("hydra: 3", True),
+        (None, True),
+    ],
+)
+def test_a_sweep_does_not_take_jobs_of_another_one(
+    tmp_path: Path, multirun: str | None, is_refused: bool
+) -> None:
+    require_same_sweep(tmp_path, ["seed=0"])  # a folder without runs
+    if multirun is not None:
+        (tmp_path / "multirun.yaml").write_text(multirun)
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2" / files.RUN).write_text("{}")
+    if not is_refused:
+        require_same_sweep(tmp_path, ["seed=0"])
+        return
+    with pytest.raises(ConfigError, match="would count as its jobs; give another folder"):
+        require_same_sweep(tmp_path, ["seed=0"])
 
 
 def test_only_what_is_listed_and_inside_is_removed(tmp_path: Path) -> None:

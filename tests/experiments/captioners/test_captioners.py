@@ -287,6 +287,12 @@ def test_names_are_given_and_images_outside_the_run_left_aside(
     systems = captions_of(out)
     assert systems["Best"]["n_other_images"] == 2
     assert (systems["mute"]["n_missing"], systems["mute"]["n_empty"]) == (0, 1)
+    # "Best" repeats the second of each image's references; people's own captions repeat none
+    assert (systems["Best"]["n_references"], systems["mute"]["n_references"]) == (4, 0)
+    assert read_result(out / results.STATISTICS).caveat == (
+        "Captions that are a reference of their image, word for word: Best, 4 of 4; people's "
+        "captions, 0 of 4."
+    )
     assert numbers(out, "mean rank").scores["Best"].value == 1
     best = numbers(out, "BLEU-1 (corpus)")
     # word for word a reference; the constants of BLEU leave some 1e-10 to 1

@@ -142,14 +142,31 @@ def test_means_and_steps_are_those_of_the_captions_rated_alike() -> None:
     assert "step_1" not in groups
 
 
-def test_halves_go_up_and_many_values_are_divided() -> None:
-    labels, group = rating_groups(np.array([1.0, 1.49, 1.5, np.nan, 2.5]))
-    assert (labels, group.tolist()) == (("1", "2", "3"), [0, 0, 1, -1, 2])
+@pytest.mark.parametrize(
+    ("means", "labels", "groups"),
+    [
+        ([2.0, 1.0, np.nan, 5.0, 1.0], ("1", "2", "5"), [1, 0, -1, 2, 0]),
+        # not integers: five parts of the range, by hand
+        ([0.0, 0.2, 0.39, 0.5, np.nan, 1.0],
+         ("0 to 0.2", "0.2 to 0.4", "0.4 to 0.6", "0.6 to 0.8", "0.8 to 1"), [0, 1, 1, 2, -1, 4]),
+        ([1.0, 1.5, 2.0], ("1 to 1.2", "1.2 to 1.4", "1.4 to 1.6", "1.6 to 1.8", "1.8 to 2"),
+         [0, 2, 4]),
+        # three digits would give one name to several parts
+        ([1000.1, 1000.2], ("1000.1 to 1000.12", "1000.12 to 1000.14", "1000.14 to 1000.16",
+                            "1000.16 to 1000.18", "1000.18 to 1000.2"), [0, 4]),
+        ([0.1 + 0.2, 0.3], (), [-1, -1]),  # equal but for rounding
+    ],
+)  # fmt: skip
+def test_groups_are_named_after_the_ratings_in_them(
+    means: list[float], labels: tuple[str, ...], groups: list[int]
+) -> None:
+    made, group = rating_groups(np.array(means))
+    assert (made, group.tolist()) == (labels, groups)
+
+
+def test_many_integers_are_divided() -> None:
     labels, group = rating_groups(np.linspace(0, 100, 101))
     assert (labels[0], np.bincount(group).tolist()) == ("0 to 20", [20, 20, 20, 20, 21])
-    # one integer: divided, too
-    assert len(rating_groups(np.linspace(0.1, 0.4, 30))[0]) == 5
-    assert rating_groups(np.array([2.0, 2.0]))[0] == ()
 
 
 FAST = ("stats.replicates=50", "task.permutations=50", "task.fitted=false")

@@ -259,7 +259,13 @@ def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
     expected = stats.pearsonr(np.concatenate(x), np.concatenate(y)).statistic
     assert people.estimate.value == pytest.approx(expected, abs=1e-12)
     assert (people.raters, people.estimate.n, people.sorted_rows) == (3, 36, False)
-    lines[0]["human"] = 3
+    # captions with another number of ratings leave, and are counted
+    lines += [{**lines[0], "candidate": f"one more {k}", "human": [1, 2][:k]} for k in (1, 2)]
+    judged = with_lines(tmp_path, lines, ratings=ratings, statistic="pearson")
+    more = people_agreement(judged, "human")
+    assert more == people._replace(left_out=2)
+    for line in lines:
+        line["human"] = 3
     assert people_agreement(with_lines(tmp_path, lines), "human") is None
 
 

@@ -1,35 +1,28 @@
-"""Sweeps gathered from their jobs' files."""
+"""Sweeps gathered from their jobs' files: a result with the measures of the jobs by settings."""
 
 import csv
 import html as markup
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy.stats import kendalltau
 
 from metaeval.errors import InputError
 from metaeval.reports.blocks.charts import set_scale
-from metaeval.reports.sweep.jobs import (
-    JobGroup,
-    SweepJob,
-    Value,
-    as_number,
-    constant,
-    dose_records,
-    groups,
-    read_jobs,
-    spread,
-    swept,
-)
-from metaeval.reports.sweep.page import chart_points, overview, read_sweep, write_sweep
-from metaeval.results.base import Measured
+from metaeval.reports.sweep.jobs import Jobs, SweepJob, as_number, read_jobs, settings_of, swept
+from metaeval.reports.sweep.page import write_sweep
+from metaeval.reports.sweep.result import sweep_result
+from metaeval.results.base import Estimate, Measured, MetricResult, Test
+from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import read_info, read_result, write_info
+from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure, RunInfo
+from metaeval.results.sentences import bold_names, sentences
 from metaeval.runs import files as results
-from tests.reports.graded_results import graded_metric, graded_result
+from metaeval.runs.records import ScoreColumn
 from tests.reports.run_files import IMAGES, write_run
 
 
@@ -78,11 +71,12 @@ def test_csv_has_every_job_and_metric(sweep: Path) -> None:
 def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
     html = (sweep / "sweep.html").read_text()
     assert "corruption.rates ([0.1], [0.4]); seed (2 values)" in markup.unescape(html)
+    means, spreads = html.split('id="metrics"', 1)[1], html.split("deviation over seeds", 1)[1]
     for pair in ((0, 1), (2, 3)):
         rho = [numbers_of_job(sweep / str(k), "chrF").value("rank_order_rho") for k in pair]
-        assert f"{np.mean(rho):.3f} ± {np.std(rho, ddof=1):.3f}" in html
+        assert f"{np.mean(rho):.3f}" in means.split("</table>")[0]
+        assert f"{np.std(rho, ddof=1):.3f}" in spreads
     assert "x=&lt;b&gt;" in html
-    assert "<b>" not in html.split('id="sweep-rank_order_rho"')[1]
     assert 'href="0/report.html"' in html
     assert 'href="1/report.html"' not in html  # it has no page
 
@@ -90,7 +84,7 @@ def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
 def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path, tmp_path: Path) -> None:
     html = markup.unescape((sweep / "sweep.html").read_text())
     assert "Without statistics: job 4, 5." in html
-    assert "did not finish: seed is <no> number" in html
+    assert "did not finish: seed is <no> number (seed=2)" in html
     assert "did not finish: it has no files" in html
     assert "4 of 6 jobs finished" in html
     for k in (0, 1):
@@ -102,7 +96,7 @@ def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path, tmp_p
 
 
 def test_same_files_same_bytes(sweep: Path) -> None:
-    names = ("sweep.html", "sweep.svg", "sweep.pdf", "tables/sweep-rank_order_rho.tex")
+    names = ("sweep.html", "sweep.json", "figures/curves.svg", "tables/measures.tex")
     before = [(sweep / name).read_bytes() for name in names]
     write_sweep(sweep)
     assert [(sweep / name).read_bytes() for name in names] == before
@@ -123,8 +117,9 @@ def test_runs_of_anybody_are_gathered_at_any_depth(tmp_path: Path) -> None:
     for name in ("a/first", "a/second", "b"):
         write_run(tmp_path / name, IMAGES[:4])
         overrides(tmp_path / name, f"dataset.limit={len(name)}")
-    assert [job.name for job in read_jobs(tmp_path)] == ["a/first", "a/second", "b"]
-    assert read_sweep(tmp_path).parameters == ["dataset.limit"]
+    assert [job.name for job in read_jobs(tmp_path).finished] == ["a/first", "a/second", "b"]
+    write_sweep(tmp_path)
+    assert read_result(tmp_path / "sweep.json").facts["Varied"] == "dataset.limit (1, 7, 8)"
 
 
 def test_what_was_swept() -> None:
@@ -133,129 +128,144 @@ def test_what_was_swept() -> None:
     # an axis comes first, whatever the number of categories
     assert swept([{"n": n, "c": c} for n in "12" for c in "xyz"]) == ["n", "c"]
     assert [as_number(v) for v in ("0.1", "[0.1]", "[0.1,0.2]", "abc")] == [0.1, 0.1, None, None]
-    assert constant([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}]) == {"a": "1"}
 
 
-def job(rho: Mapping[str, float], **given: str) -> SweepJob:
-    """A graded job whose metrics have these ρ; a name that begins with "c" is a control's."""
-    metrics = [
-        graded_metric({"metric": m, "control": m.startswith("c"), "rank_order_rho": v,
-                       "rank_order_rho_ci": [v - 0.1, v + 0.1]})
-        for m, v in rho.items()
+ACCURACY = Measure("accuracy", "accuracy")
+MISSED = Measure("missed", "sets missed", unit="count", best="lowest")
+
+
+def job(
+    values: Mapping[str, float],
+    *,
+    measure: Measure = ACCURACY,
+    p: Mapping[str, float] | float | None = None,
+    controls: Sequence[str] = (),
+    **given: str,
+) -> SweepJob:
+    """A job with these values of its metrics, intervals of ± 0.1, and p-values of the pairs that
+    are named "ab"; a number is the p-value of every pair."""
+    names = [name for name in values if name not in controls]
+    pairs = [(a, b) for k, a in enumerate(names) for b in names[k + 1 :]]
+    of_pairs = {a + b: p for a, b in pairs} if not isinstance(p, Mapping) else p
+    made = [
+        Comparison(
+            a=a, b=b, measure=measure.key, difference=Estimate(value=values[a] - values[b]),
+            tests=(Test(p=of_pairs[a + b], p_adjusted=of_pairs[a + b], method="bootstrap"),),
+        )
+        for a, b in pairs
+        if of_pairs.get(a + b) is not None
     ]  # fmt: skip
-    return SweepJob("0", given, graded_result(metrics))
+    entries = [
+        MetricResult(
+            column=ScoreColumn(name, control=name in controls),
+            family=name,
+            statistics=Measured(values={measure.key: Estimate(value=x, low=x - 0.1, high=x + 0.1)}),
+        )
+        for name, x in values.items()
+    ]
+    comparisons = Comparisons(measure=measure.key, alpha=0.05, pairs=tuple(made))
+    result = MeasuredResult(
+        experiment="retrieval", dataset="own", metrics=tuple(entries), declared=(measure,),
+        comparisons={measure.key: comparisons},
+    )  # fmt: skip
+    info = RunInfo(status="finished", overrides=tuple(f"{k}={v}" for k, v in given.items()))
+    return SweepJob("0", info, result)
 
 
-RHO = Measure("rank_order_rho", "rank-order ρ")
+def result_of(*jobs: SweepJob) -> MeasuredResult:
+    return sweep_result(Jobs(list(jobs), {}))
 
 
-def overview_of(*jobs: SweepJob) -> dict[str, str | None]:
-    """What the overview says of ρ."""
-    return overview(groups(jobs, swept([j.overrides for j in jobs])), RHO, frozenset({"c"}))
-
-
-def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
-    made = groups([job({"m": v}, r=r) for r, v in (("10", 0.5), ("9", 0.2), ("9", 0.4))], ["r"])
-    assert [(g.label, g.jobs) for g in made] == [("r=9", 2), ("r=10", 1)]
-    nine = made[0].values[RHO]["m"]
-    assert nine.mean == pytest.approx(0.3)
-    assert nine.sd == pytest.approx(np.std([0.2, 0.4], ddof=1))
-    assert nine.ci == pytest.approx((0.2, 0.4))
-    assert made[1].values[RHO]["m"].sd is None
-    assert spread([Value(1.0, (0.0, 2.0)), Value(2.0)]).ci is None  # not of all
+def test_settings_are_ordered_by_number_and_average_their_seeds() -> None:
+    jobs = [job({"m": v}, r=r) for r, v in (("10", 0.5), ("9", 0.2), ("9", 0.4))]
+    assert [s.label for s in settings_of(jobs, ["r"])] == ["r=9 (2 jobs)", "r=10"]
+    numbers = result_of(*jobs).metric("m").numbers
+    nine, ten = numbers["accuracy, r=9 (2 jobs)"], numbers["accuracy, r=10"]
+    assert (nine.value, nine.interval) == (pytest.approx(0.3), pytest.approx((0.2, 0.4)))
+    assert numbers.value("accuracy, r=9 (2 jobs), sd") == pytest.approx(np.std([0.2, 0.4], ddof=1))
+    assert (ten.value, numbers.value("accuracy, r=10, sd")) == (0.5, None)
+    # an axis ascends, categories stand as they came, those of the first parameter together
+    given = [{"c": c, "r": r} for c in ("y", "x") for r in ("10", "9")]
+    settings = settings_of([job({"m": 1}, **each) for each in given], ["c", "r"])
+    assert [s.label for s in settings] == ["c=y, r=9", "c=y, r=10", "c=x, r=9", "c=x, r=10"]
 
 
 A, B = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
+CLEAR, OPEN = 0.01, 0.5
 
 
 @pytest.mark.parametrize(
-    ("jobs", "highest", "apart"),
+    ("jobs", "answer", "bold"),
     [
-        ([job(A, r="1"), job(A, r="2")], "x in r=1 and r=2", "2 of 2"),
-        ([job(A, r="1"), job(B, r="2")], "x in r=1; z in r=2", "1 of 2"),  # ± 0.1: z, y overlap
-        ([job(A)], "x in all jobs", "1 of 1"),
-        ([job(B)], "z in all jobs", "0 of 1"),
+        ([job(A, p=CLEAR, r="1"), job(A, p=CLEAR, r="2")], "x leads in r=1 and r=2", ["x", "x"]),
+        ([job(A, p=CLEAR, r="1"), job(B, p={"xy": CLEAR, "xz": CLEAR, "yz": OPEN}, r="2")],
+         "x leads in r=1; z leads, not separated from y, in r=2", ["x", "yz"]),
+        ([job(B, p=OPEN)], "no test separates z from any other in all jobs", ["xyz"]),
+        ([job(B)], "z has the highest value (no test) in all jobs", [""]),
+        ([job({"x": 0.5})], "only x has a value in all jobs", [""]),
         # a control leads no metric
-        ([job({"c": 1.0, "x": 0.1, "y": 0.2})], "y in all jobs", "0 of 1"),
+        ([job({"c": 1.0, "x": 0.1, "y": 0.2}, p=CLEAR, controls="c")], "y leads in all jobs",
+         ["y"]),
+        # "sets missed": 2 is better than 40
+        ([job({"good": 2.0, "bad": 40.0}, measure=MISSED, p=CLEAR)], "good leads in all jobs",
+         ["good"]),
+        # of two seeds: each must separate them, in one direction
+        ([job(A, p=CLEAR, seed="0"), job(A, p=CLEAR, seed="1")], "x leads in all jobs (2 jobs)",
+         ["x"]),
+        ([job(A, p=CLEAR, seed="0"), job(A, p=OPEN, seed="1")],
+         "no test separates x from any other in all jobs (2 jobs)", ["xyz"]),
+        ([job(A, p=CLEAR, seed="0"), job(B, p=CLEAR, seed="1")],
+         "no test separates x from any other in all jobs (2 jobs)", ["xyz"]),
     ],
-)
-def test_who_leads(jobs: list[SweepJob], highest: str, apart: str) -> None:
-    made = overview_of(*jobs)
-    assert (made["highest value"], made["interval apart"]) == (highest, apart)
+)  # fmt: skip
+def test_who_leads_by_the_tests_of_the_jobs(
+    jobs: list[SweepJob], answer: str, bold: list[str]
+) -> None:
+    result = result_of(*jobs)
+    (sentence,) = sentences(result)
+    assert sentence == f"By {jobs[0].result.declared[0].title}: {answer}."
+    shown = [measure for measure in result.declared if measure.shown]
+    assert ["".join(sorted(bold_names(result, measure))) for measure in shown] == bold
+
+
+def test_what_is_not_finished_is_the_caveat() -> None:
+    result = sweep_result(Jobs([job(A, p=CLEAR)], {"4": "gone", "5": "killed"}))
+    assert sentences(result)[-1] == "Without statistics: job 4, 5."
+    assert result.facts["Jobs"] == "1 of 3 jobs finished"
 
 
 @pytest.mark.parametrize(
-    ("jobs", "tau"),
+    ("jobs", "orders"),
     [
-        ([job(A, r="1"), job(A, r="2")], "1.00 (r=1 and r=2)"),
-        ([job(A, r="1"), job(B, r="2")], "−1.00 (r=1 and r=2)"),
-        ([job(A, r="1"), job(A | {"w": 0.3}, r="2")], "1.00 (r=1 and r=2)"),
+        ([job(A, r="1"), job(A, r="2")], "τ 1.00 (r=1 and r=2)"),
+        ([job(A, r="1"), job(B, r="2")], "τ −1.00 (r=1 and r=2)"),
+        ([job(A, r="1"), job(A | {"w": 0.3}, r="2")], "τ 1.00 (r=1 and r=2)"),
         # two metrics have no orders worth comparing
         ([job({"x": 0.9, "y": 0.5}, r="1"), job({"x": 0.9, "y": 0.5}, r="2")], None),
     ],
 )
-def test_whether_the_order_stays(jobs: list[SweepJob], tau: str | None) -> None:
-    assert overview_of(*jobs)["least alike orders (τ)"] == tau
+def test_whether_the_order_stays(jobs: list[SweepJob], orders: str | None) -> None:
+    assert kendalltau([0.9, 0.5, 0.1], [0.2, 0.5, 0.7])[0] == pytest.approx(-1)
+    line = f"The least alike orders of the metrics by the first measure: {orders}."
+    assert result_of(*jobs).notes == (() if orders is None else (line,))
 
 
-def test_what_seeds_do() -> None:
-    def said(*values: float, key: str = "seed") -> str | None:
-        jobs = [job({"x": value}, **{key: str(k)}) for k, value in enumerate(values)]
-        return overview_of(*jobs)["greatest sd over seeds"]
-
-    assert (said(0.5, 0.7), said(0.5, 0.5)) == ("0.1414 (x, all jobs)", "0.0000 (x, all jobs)")
-    assert said(0.5, 0.7, key="r") is None
-
-
-def test_a_job_without_files_says_so(tmp_path: Path) -> None:
-    """Numbers that are left out, and folders without run.json; a finished job has no error."""
+def test_a_job_without_files_says_so_and_a_damaged_one_leaves_the_others(tmp_path: Path) -> None:
+    """Numbers that are left out, and folders without run.json."""
     (tmp_path / "0").mkdir()
     write_run(tmp_path / "2", IMAGES[:4])
-    errors = {j.name: j.error for j in read_jobs(tmp_path)}
-    assert errors == {
-        "0": "ended before it wrote anything", "1": "it has no files", "2": "",
-    }  # fmt: skip
-
-
-def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
-    """Three jobs of a rate each and two seeds give what one run with three rates would."""
-    images = IMAGES[:5]
-    rng = np.random.default_rng(0)
-    table = {0: rng.normal(size=(5, 5)), 1: rng.normal(size=(5, 5))}
-    for seed, values in table.items():
-        values[:, 0] = table[0][:, 0]  # Human is the same whatever the seed
-        for k, rate in enumerate((0.1, 0.2, 0.4), start=1):
-            folder = tmp_path / str(3 * seed + k - 1)
-            sets = (("Random", 0, None, 4), (f"Replace {100 * rate:g}%", 1, rate, k),
-                    ("Human", 2, None, 0))  # fmt: skip
-            captions = pd.DataFrame([
-                {"image_id": image, "set": name, "level": level, "caption": f"{name} {image}",
-                 "source_caption": "s", "applied": True, "expected": "lower",
-                 "requested_rate": asked, "realised_rate": asked, "effect": None, "harm": None,
-                 "severity": None, "edits": []}
-                for name, level, asked, _ in sets for image, _, _ in images
-            ])  # fmt: skip
-            scores = {"m": np.concatenate([values[:, place] for *_, place in sets])}
-            scores["unlike"] = np.repeat([0.0, rate, 2.0 + rate], 5)  # Human differs by job
-            scores["ceiling"] = np.repeat([0.0, 1.0, 2.0], 5)
-            write_run(folder, images, captions=captions, scores=scores, run={"seed": seed})
-            overrides(folder, f"corruption.rates=[{rate}]", f"seed={seed}")
-    points, (row,) = dose_records(tmp_path, read_jobs(tmp_path))
-    assert (row["corruption"], row["metric"], row["seeds"]) == ("Replace", "m", 2)
-    assert row["change_to_floor"] is not None
-    assert [point["dose"] for point in points] == [0.0, 0.1, 0.2, 0.4]
-    by_hand = np.mean(
-        [(t[:, 1:4] - t[:, :1]) / t.std(axis=1, keepdims=True) for t in table.values()], axis=(0, 1)
-    )
-    np.testing.assert_allclose([point["change"] for point in points], [0.0, *by_hand])
-    page = write_sweep(tmp_path).read_text()
-    assert "Dose and response" in page
-    names = ("figures/dose.pdf", "tables/dose.tex", "tables/dose-points.csv")
-    assert all((tmp_path / name).is_file() for name in names)
+    write_run(tmp_path / "3", IMAGES[:4])
+    (tmp_path / "3" / results.STATISTICS).write_text("{")
+    jobs = read_jobs(tmp_path)
+    assert [job.name for job in jobs.finished] == ["2"]
+    assert list(jobs.unfinished) == ["0", "1", "3"]
+    assert jobs.unfinished["0"] == "ended before it wrote anything"
+    assert jobs.unfinished["1"] == "it has no files"
+    assert "statistics.json" in jobs.unfinished["3"]
 
 
 def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
-    svg = (sweep / "sweep.svg").read_bytes()
+    svg = (sweep / "figures" / "curves.svg").read_bytes()
     for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order"):
         assert text in svg
     assert "capped bars" in (sweep / "sweep.html").read_text()
@@ -274,18 +284,17 @@ def test_values_far_apart_have_a_logarithmic_axis(values: tuple[int, ...], scale
 
 
 def test_numbers_make_an_axis_and_categories_are_points() -> None:
-    def members(*values: str) -> list[JobGroup]:
-        of_seeds = spread([Value(0.5, (0.4, 0.6)), Value(0.7, (0.6, 0.8))])
-        return [JobGroup((("a", v), ("b", "x")), 2, {RHO: {"m": of_seeds}}) for v in values]
+    def points(*values: str) -> list[dict[str, object]]:
+        jobs = [job({"m": 0.5}, a=v, b=b) for v in values for b in ("x", "y")]
+        return result_of(*jobs).extra("curves").records
 
-    numbers = chart_points(members("[0.1]", "0.2"), [RHO], frozenset())
-    assert [point["x"] for point in numbers] == [0.1, 0.2]
-    assert (numbers[0]["low"], numbers[0]["high"]) == pytest.approx((0.5, 0.7))
-    assert numbers[0]["sd"] == pytest.approx(np.std([0.5, 0.7], ddof=1))
-    assert numbers[0]["panel"] == "rank-order ρ, b=x"
-    texts = chart_points(members("scenes", "coco"), [RHO], frozenset({"m"}))
-    assert [(point["x"], point["control"]) for point in texts] == [
-        ("scenes", True),
-        ("coco", True),
+    numbers = points("[0.1]", "0.2")
+    assert [(point["x"], point["panel"]) for point in numbers] == [
+        (x, f"accuracy, b={b}") for x in (0.1, 0.2) for b in "xy"
     ]
-    assert chart_points([JobGroup((), 1, {})], [RHO], frozenset()) == []
+    assert (numbers[0]["low"], numbers[0]["high"]) == pytest.approx((0.4, 0.6))
+    assert [point["x"] for point in points("scenes", "coco")] == [*["scenes"] * 2, *["coco"] * 2]
+    seeds = [job({"m": v, "c": 0.1}, controls="c", seed=str(k)) for k, v in enumerate((0.5, 0.7))]
+    line, control = result_of(*seeds).extra("curves").records
+    assert (line["sd"], line["control"]) == (pytest.approx(np.std([0.5, 0.7], ddof=1)), False)
+    assert (control["x"], control["control"]) == ("all jobs", True)

@@ -1,0 +1,558 @@
+"""What a reader sees: cells, bold, colours, signs and letters of a page, against the numbers of
+`statistics.json`. The right texts are worked out here from these numbers."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+
+from metaeval.reports.blocks import charts, tables, texts
+from metaeval.reports.measured import write_report
+from metaeval.reports.paper.figures import BLUE, INK, RED
+from metaeval.reports.shared.figure_style import GREY
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.base import Estimate, Measured, MetricResult, Test, TrainingRecord
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons, Power
+from metaeval.results.files import write_info, write_result
+from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
+from metaeval.results.run import DatasetInfo, Measure, RunInfo
+from metaeval.runs import files
+from metaeval.runs.print_style import PrintStyle, print_style
+from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally
+
+ACCURACY = Measure("accuracy", "accuracy", unit="share")
+ERRORS = Measure("errors", "errors", unit="count", best="lowest")
+R = Measure("r", "r × 100", unit="percent")
+TIES = Measure("ties", "ties", best="neither")
+P = Measure("p", "trend", False, unit="p", group="Further, folded")
+ALPHA = 0.05
+
+# metric → accuracy with its interval, errors, r, ties, p; "–" on the page where there is None
+NUMBERS: Mapping[str, tuple[Any, ...]] = {
+    "C": ((0.30, 0.21, 0.39), 1200, None, 0.25, 0.5),
+    "A": ((0.62, 0.55, 0.70), 40, -12.34, -0.0004, 0.0004),
+    "A-part": ((0.10, 0.05, 0.15), None, 1.0, 0.5, None),
+    "B": ((0.60, 0.52, 0.66), 2, 55.55, 0.125, 0.03),
+    "L": ((0.90, 0.85, 0.93), 1, 60.0, 0.0, 0.2),
+    "Random": ((0.20, 0.10, 0.30), 99, 0.0, 0.0, 0.9),
+    "Length": ((0.45, 0.40, 0.50), 30, 10.0, 0.0, 0.8),
+    "U": ((0.05, None, None), 7, 5.0, 0.0, 0.7),
+}
+COLUMNS: Mapping[str, dict[str, Any]] = {
+    "A-part": {"part_of": "A"}, "Random": {"control": True}, "Length": {"control": True},
+    "U": {"untrained": True}, "B": {"batch_dependent": True},
+}  # fmt: skip
+ROWS = ["A", "A-part", "B", "C", "L", "Length", "Random", "U"]  # each group best first
+# difference a − b with its interval, p-values after Holm of the bootstrap and of the permutation
+PAIRS = {
+    ("A", "B"): (0.02, -0.03, 0.07, 0.3, 0.01),
+    ("C", "A"): (-0.32, -0.40, -0.20, 0.01, 0.02),
+    ("B", "C"): (0.30, 0.10, 0.40, 0.04, 0.6),
+}
+COUNTS = {("A", "B"): (38, 0.001), ("A", "C"): (-1160, 0.2), ("B", "C"): (-1198, 0.002)}
+
+
+def _estimate(value: Any) -> Estimate:
+    low, high = value[1:] if isinstance(value, tuple) else (None, None)
+    return Estimate(value=value[0] if isinstance(value, tuple) else value, low=low, high=high)
+
+
+def _test(p: float, method: str = "bootstrap") -> Test:
+    return Test(p=p / 2, p_adjusted=p, method=method)
+
+
+def _control(name: str, difference: float, p: float) -> Comparison:
+    return Comparison(
+        a=name, b="Length", measure="accuracy", difference=Estimate(value=difference),
+        tests=(_test(p),),
+    )  # fmt: skip
+
+
+def _comparisons() -> dict[str, Comparisons]:
+    powers = {
+        ("A", "B"): Power(effect=0.25, detectable=0.061, images_needed=1234.2),
+        ("C", "A"): Power(effect=-1.5, detectable=0.05, images_needed=12.3),
+        ("B", "C"): Power(effect=0.9, detectable=0.04, images_needed=55.0),
+    }
+    by_accuracy = [
+        Comparison(
+            a=a, b=b, measure="accuracy", difference=Estimate(value=d, low=low, high=high),
+            tests=(_test(p), _test(other, "permutation")), n=1500, power=powers[a, b],
+        )
+        for (a, b), (d, low, high, p, other) in PAIRS.items()
+    ]  # fmt: skip
+    by_errors = [
+        Comparison(a=a, b=b, measure="errors", difference=Estimate(value=d), tests=(_test(p),))
+        for (a, b), (d, p) in COUNTS.items()
+    ]
+    made = {"accuracy": by_accuracy, "errors": by_errors}
+    return {
+        key: Comparisons(measure=key, alpha=ALPHA, pairs=tuple(pairs))
+        for key, pairs in made.items()
+    }
+
+
+EXTRAS = (
+    Extra.of("more", "More of it", [
+        {"metric_name": "A", "share": Estimate(value=0.5, low=0.4, high=0.6), "is_so": True,
+         "n": 12345, "text": "x", "none": None},
+        {"metric_name": "B", "share": Estimate(value=-0.25), "is_so": False, "n": 1, "text": "y",
+         "none": None},
+    ]),
+    Extra.of("grid", "The grid", [
+        {"metric": "A", "low_one": -1.0, "high_one": 0.0},
+        {"metric": "B", "low_one": 3.0, "high_one": None},
+    ], kind="matrix"),
+    Extra.of("cards", "The cards", [
+        {"image_id": 7, "a_caption": "a <b>dog</b>", "score": 0.12345, "is_so": True, "none": None},
+        {"image_id": 8, "a_caption": "x" * 3000, "score": -1.0, "is_so": False, "none": 3},
+    ], kind="examples", folded=True),
+)  # fmt: skip
+
+
+def result_of() -> MeasuredResult:
+    """Every kind of metric, in an order that is not that of the page."""
+    keys = [measure.key for measure in (ACCURACY, ERRORS, R, TIES, P)]
+    metrics = [
+        MetricResult(
+            column=ScoreColumn(name, **COLUMNS.get(name, {})),
+            family=name.lower(),
+            signature=f"{name}|v:1",
+            training=TrainingRecord(chosen_on=("retrieval",)) if name == "L" else None,
+            counts=(Tally("captions cut", "captions", 3, 10),) if name == "A" else (),
+            statistics=Measured(
+                values={
+                    key: _estimate(value)
+                    for key, value in zip(keys, values, strict=True)
+                    if value is not None
+                }
+            ),
+        )
+        for name, values in NUMBERS.items()
+    ]
+    absent: MetricResult = MetricResult(
+        column=ScoreColumn("S"), family="s", status="skipped", reason="no <Java>", remedy="get it"
+    )
+    control = AgainstControl(
+        control="Length", control_value=0.45, best="A", best_value=0.62, shows="something",
+        comparisons=tuple(
+            _control(*each) for each in (("A", 0.17, 0.01), ("B", 0.15, 0.2), ("C", -0.15, 0.01))
+        ),
+    )  # fmt: skip
+    return MeasuredResult(
+        experiment="retrieval", dataset="own", title="Own & data",
+        metrics=(absent, *metrics), declared=(ACCURACY, ERRORS, R, TIES, P),
+        settings={"confidence": 0.9}, comparisons=_comparisons(), controls={"accuracy": control},
+        people={"accuracy": Estimate(value=0.95, low=0.9, high=0.99)},
+        published=(
+            PublishedValues(source="Paper", values={"A": {"accuracy": 0.611}, "L": {"r": 61.0}}),
+            PublishedValues(source="Other", values={"B": {"accuracy": 0.1}}, why_not="other data"),
+        ),
+        extras=EXTRAS, notes=tuple(f"Note {k}." for k in range(9)),
+    )  # fmt: skip
+
+
+class Cell(NamedTuple):
+    text: str
+    is_bold: bool
+    attributes: Mapping[str, str]
+
+
+class Row(NamedTuple):
+    attributes: Mapping[str, str]
+    cells: list[Cell]
+
+
+class _Tables(HTMLParser):
+    """The rows of the tables in a part of a page; `<small>` and `<sup>` are part of the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Row] = []
+        self._bold = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        if tag == "tr":
+            self.rows.append(Row(attributes, []))
+        elif tag in ("td", "th"):
+            self.rows[-1].cells.append(Cell("", False, attributes))
+        self._bold |= tag == "b"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._bold &= tag != "b"
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1].cells and data.strip():
+            *_, last = self.rows[-1].cells
+            changed = Cell(last.text + data.strip(), last.is_bold | self._bold, last.attributes)
+            self.rows[-1].cells[-1] = changed
+
+
+def section_of(html: str, key: str) -> str:
+    (section,) = re.findall(rf'<section id="{key}".*?</section>', html, flags=re.S)
+    return str(section)
+
+
+def rows_of(html: str, table: int = 0) -> list[Row]:
+    parser = _Tables()
+    parser.feed(re.findall(r"<table.*?</table>", html, flags=re.S)[table])
+    return parser.rows
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedRun]:
+    """The run, whose page is written."""
+    folder = tmp_path_factory.mktemp("cells")
+    write_result(folder / files.STATISTICS, result_of())
+    info = RunInfo(status="finished", dataset=DatasetInfo(name="own", notes=("of the data",)))
+    write_info(folder / files.RUN, info)
+    with print_style(PrintStyle(highlight=["B"])):
+        write_report(folder)
+        yield load_run_files(folder)
+
+
+@pytest.fixture(scope="module")
+def html(run: LoadedRun) -> str:
+    return (run.directory / files.REPORT).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def statistics(run: LoadedRun) -> dict[str, dict[str, Any]]:
+    """Metric → measure → its estimate, from the file."""
+    data = json.loads((run.directory / files.STATISTICS).read_text())
+    return {
+        m["column"]["name"]: m["statistics"]["values"] for m in data["metrics"] if m["statistics"]
+    }
+
+
+def minus(text: str) -> str:
+    """A number as pages print it: with a minus sign, and none before zeros."""
+    return text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−")
+
+
+def shown(estimate: Mapping[str, Any] | None, unit: str) -> str:
+    if estimate is None:
+        return "–"
+    forms = {
+        "share": lambda v: f"{100 * v:.1f}", "percent": lambda v: f"{v:.1f}",
+        "count": lambda v: f"{v:,.0f}", "score": lambda v: f"{v:.3f}",
+        "p": lambda v: "<0.001" if v < 0.001 else f"{v:.3f}",
+    }  # fmt: skip
+    value, low, high = (
+        None if (v := estimate[k]) is None else minus(forms[unit](v))
+        for k in ("value", "low", "high")
+    )
+    return f"{value}" if low is None else f"{value} [{low}, {high}]"
+
+
+def test_cells_are_the_numbers_of_the_statistics(
+    html: str, statistics: dict[str, dict[str, Any]]
+) -> None:
+    heads, *rows = rows_of(section_of(html, "table"))
+    assert [cell.text for cell in heads.cells] == [
+        "Metric", "accuracy", "accuracy, published", "errors", "r × 100", "r × 100, published",
+        "ties",
+    ]  # fmt: skip
+    assert [row.attributes.get("data-metric") for row in rows] == [*ROWS, "People", "S"]
+    for row in rows[:-2]:
+        of = statistics[row.attributes["data-metric"]]
+        places = {
+            1: ("accuracy", "share"),
+            3: ("errors", "count"),
+            4: ("r", "percent"),
+            6: ("ties", "score"),
+        }
+        for place, (key, unit) in places.items():
+            cell, estimate = row.cells[place], of.get(key)
+            assert cell.text.rstrip("†") == shown(estimate, unit)
+            assert cell.attributes.get("data-v") == (estimate and str(float(estimate["value"])))
+    printed = {
+        row.attributes["data-metric"]: (row.cells[2].text, row.cells[5].text) for row in rows[:-1]
+    }
+    assert printed == dict.fromkeys([*ROWS, "People"], ("–", "–")) | {
+        "A": ("61.1", "–"), "L": ("–", "61.0"),
+    }  # fmt: skip
+    assert [cell.text for cell in rows[-2].cells] == [
+        "People", "95.0 [90.0, 99.0]", "–", "–", "–", "–", "–"
+    ]  # fmt: skip
+
+
+def test_rows_say_what_they_are(html: str) -> None:
+    rows = {row.attributes["data-metric"]: row for row in rows_of(section_of(html, "table"))[1:]}
+    classes = {name: row.attributes["class"].split() for name, row in rows.items()}
+    assert classes == {
+        "A": ["result"], "A-part": ["part"], "B": ["result", "highlight"], "C": ["result"],
+        "L": ["result"], "Length": ["control"], "Random": ["control"], "U": ["random"],
+        "People": [], "S": ["absent"],
+    }  # fmt: skip
+    names = {name: row.cells[0].text for name, row in rows.items()}
+    assert names["A-part"] == "– A-part"
+    assert names["B"] == f"B{BATCH_DEPENDENT}"
+    assert names["L"] == "La"  # the footnote on its training
+    assert names["Length"] == "Lengthcontrol: not a metric"
+    assert names["U"] == "Urandom weights: not a result"
+    assert rows["A"].cells[0].attributes["title"] == "A|v:1"
+    assert [cell.text for cell in rows["S"].cells] == ["S", "skipped: no <Java>get it"]
+    assert rows["S"].cells[1].attributes["colspan"] == "6"
+    assert "Chosen on this experiment" in section_of(html, "table")
+
+
+def test_bold_and_daggers_are_tests_of_the_column(html: str) -> None:
+    """By accuracy A leads, and B is not separated (p .3); errors are better when low: B leads, and
+    both others are significantly higher or not (C: p .002, A: p .001). Ties have no best value."""
+    heads, *rows = rows_of(section_of(html, "table"))
+    bold = {
+        head.text: [
+            row.attributes["data-metric"]
+            for row in rows
+            if len(row.cells) > k and row.cells[k].is_bold
+        ]
+        for k, head in enumerate(heads.cells)
+    }
+    assert {head: names for head, names in bold.items() if names} == {
+        "accuracy": ["A", "B"], "errors": ["B"],
+    }  # fmt: skip
+    daggers = [
+        row.attributes["data-metric"] for row in rows if "†" in "".join(c.text for c in row.cells)
+    ]
+    assert daggers == ["B", "C"]  # B: p .2; C is below the control; L is not compared
+    section = section_of(html, "table")
+    assert "<b>†</b> not significantly above the best control" in section
+    (caption,) = re.findall(r'<p class="counts">(Own.*?)</p>', section)
+    assert caption == (
+        "Own &amp; data: accuracy per cent; r × 100 times 100; 90% intervals in brackets; bold: "
+        "the best, and those not separated from it at 0.05 (paired bootstrap, Holm over 3 pairs)."
+    )
+
+
+def test_a_folded_group_is_a_table_of_its_own(
+    html: str, statistics: dict[str, dict[str, Any]]
+) -> None:
+    (section,) = re.findall(r'<section id="table-further[^"]*".*?</section>', html, flags=re.S)
+    assert "<details><summary><h2" in section
+    assert ">Further</h2>" in section
+    heads, *rows = rows_of(section)
+    assert [cell.text for cell in heads.cells] == ["Metric", "trend"]
+    cells = {row.attributes["data-metric"]: row.cells[1].text for row in rows}
+    assert cells == {name: shown(of.get("p"), "p") for name, of in statistics.items()}
+    assert (cells["A"], cells["A-part"]) == ("<0.001", "–")
+
+
+def test_who_beats_whom(html: str) -> None:
+    """Row minus column, times 100; the first test decides, letters are all significant tests."""
+    section = section_of(html, "differences")
+    heads, *rows = rows_of(section)
+    assert [cell.text for cell in heads.cells] == ["", "A", "B", "C", "beats"]
+    cells = [[(c.text, c.attributes["class"]) for c in row.cells[1:]] for row in rows]
+    assert [row.cells[0].text for row in rows] == ["A", "B", "C"]  # best first
+    # A–B: bootstrap p .3, permutation p .01; A–C: .01 and .02; B–C: .04 and .6
+    assert cells == [
+        [("", "self"), ("+2.0P", "mixed"), ("+32.0BP", "better"), ("1", "n")],
+        [("−2.0P", "mixed"), ("", "self"), ("+30.0B", "better"), ("1", "n")],
+        [("−32.0BP", "worse"), ("−30.0B", "worse"), ("", "self"), ("0", "n")],
+    ]
+    assert rows[0].cells[2].attributes["title"] == (
+        "A − B: +2.00; interval −3.00 to 7.00; bootstrap p 0.1500, after Holm 0.3000; permutation "
+        "p 0.0050, after Holm 0.0100; n = 1,500; effect +0.25 sd of an image; detectable 6.10"
+    )
+    assert "effect −0.25" in rows[1].cells[1].attributes["title"]
+    assert [c.attributes.get("class") for c in heads.cells] == [
+        "self",
+        "n",
+        "n highlight",
+        "n",
+        "n",
+    ]
+    assert "times 100; p-values after Holm over 3 pairs" in section
+    table = rows_of(section, 1)
+    assert [[cell.text for cell in row.cells] for row in table] == [
+        ["A", "B", "A − B", "p after Holm", "n", "effect, sd", "detectable", "images needed"],
+        ["A", "B", "2.0 [−3.0, 7.0]", "0.3000 0.0100", "1,500", "0.250", "0.061", "–"],
+        [
+            *("C", "A", "−32.0 [−40.0, −20.0]", "0.0100 0.0200", "1,500", "−1.500", "0.050", "13"),
+        ],
+        ["B", "C", "30.0 [10.0, 40.0]", "0.0400 0.6000", "1,500", "0.900", "0.040", "55"],
+    ]
+
+
+def test_undefined_and_untested_differences() -> None:
+    pairs = (
+        Comparison(
+            a="A", b="B", measure="m", difference=Estimate(value=None), tests=(_test(0.01),)
+        ),
+        Comparison(a="A", b="C", measure="m", difference=Estimate(value=0.5)),
+    )
+    comparisons = Comparisons(measure="m", alpha=ALPHA, pairs=pairs)
+    first, second, third = tables.comparison_matrix(comparisons, ["A", "D", "B", "C"])
+    assert [row.metric for row in (first, second, third)] == ["A", "B", "C"]  # D was not compared
+    assert [(cell.text, cell.kind) for cell in first.cells[1:]] == [
+        ("–", "even"),
+        ("+50.0", "even"),
+    ]
+    assert (second.cells[2].text, second.cells[2].title) == ("–", "not defined")
+    assert third.cells[0].text == "−50.0"
+    # images needed only where the interval leaves out 0
+    power = Power(effect=0.5, detectable=0.1, images_needed=99.2)
+    pair = Comparison(
+        a="A", b="B", measure="m", difference=Estimate(value=0.2, low=0.1, high=0.3),
+        tests=(_test(0.2),), power=power,
+    )  # fmt: skip
+    row, _ = tables.comparison_matrix(pair_of(pair), ["A", "B"])
+    assert row.cells[1].kind == "even"
+    assert row.cells[1].title.endswith("images needed 99")
+
+
+def pair_of(pair: Comparison) -> Comparisons:
+    return Comparisons(measure="m", alpha=ALPHA, pairs=(pair,))
+
+
+def test_cells_of_extras(html: str) -> None:
+    table = rows_of(section_of(html, "extra-more"))
+    assert [[cell.text for cell in row.cells] for row in table] == [
+        ["Metric name", "Share", "Is so", "N", "Text", "None"],
+        ["A", "0.500 [0.400, 0.600]", "yes", "12,345", "x", "–"],
+        ["B", "−0.250", "no", "1", "y", "–"],
+    ]
+    assert [row.attributes.get("class") for row in table] == [None, None, "highlight"]
+    heads, *rows = rows_of(section_of(html, "extra-grid"))
+    assert [cell.text for cell in heads.cells] == ["Metric", "low_one", "high_one"]
+    # from −1 to 3: a quarter of the way to 0; what is not a number has no colour
+    assert [[(c.text, c.attributes["style"]) for c in row.cells[1:]] for row in rows] == [
+        [("−1.000", "--s:0%"), ("0.000", "--s:25%")],
+        [("3.000", "--s:100%"), ("–", "--s:0%")],
+    ]
+
+
+def test_cards_and_notes(html: str, run: LoadedRun) -> None:
+    cards = re.findall(
+        r'<article class="card">(.*?)</article>', section_of(html, "extra-cards"), re.S
+    )
+    first = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", cards[0])
+    assert '<p class="id">7</p>' in cards[0]
+    assert first == [
+        ("a caption", "a &lt;b&gt;dog&lt;/b&gt;"), ("score", "0.123"), ("is so", "yes"),
+    ]  # fmt: skip
+    second = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", cards[1]))
+    assert (second["score"], second["is so"], second["none"]) == ("−1.000", "no", "3")
+    assert second["a caption"] == "x" * 2000 + " … (cut: 3,000 characters)"
+    assert '<details><summary><h2 id="extra-cards-h">' in html
+    block = texts.examples(EXTRAS[2], {"7": "data:x"}, "Cards", shown=1, names=["a_caption"])
+    assert 'data-shown="1"' in block.html
+    assert "<dt>a_caption</dt>" in block.html
+    assert block.html.count('<img src="data:x"') == 1
+    notes = re.findall(r"<li>(.*?)</li>", section_of(html, "notes"))
+    assert notes == [f"Note {k}." for k in range(8)]
+    few = run.result.model_copy(update={"notes": ("Note.",)})
+    made = texts.notes(LoadedRun(run.directory, few, run.info, ""))
+    assert re.findall(r"<li>(.*?)</li>", made.html) == [
+        "Note.", "A: 3 of 10 captions cut (30.0%)", "Other: not comparable: other data",
+        "of the data",
+    ]  # fmt: skip
+    assert (made.folded, made.title) == (True, "Notes")
+
+
+def _lines(axes: Axes, marker: str) -> list[Any]:
+    return [line for line in axes.lines if line.get_marker() == marker]
+
+
+def test_the_ranking_is_drawn_from_the_same_numbers(
+    run: LoadedRun, statistics: dict[str, dict[str, Any]]
+) -> None:
+    block = charts.ranking(run)
+    (axes,) = block.figures["ranking"].axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["L", "A", "B", "C", "Length"]  # best first, then the control
+    assert axes.yaxis_inverted()
+    points = [line.get_xdata()[0] for line in _lines(axes, "o")]
+    of = [statistics[name]["accuracy"] for name in names]
+    assert points == pytest.approx([100 * each["value"] for each in of])
+    spans = [
+        line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 3
+    ]
+    assert [sorted(line.get_xdata()) for line in spans] == [
+        pytest.approx([100 * each["low"], 100 * each["high"]]) for each in of
+    ]
+    colours = [to_hex(line.get_color()) for line in spans]
+    assert colours == [GREY, BLUE, BLUE, BLUE, GREY]  # what has learned, and the control
+    (diamond,) = _lines(axes, "D")
+    assert (diamond.get_xdata()[0], diamond.get_ydata()[0]) == (pytest.approx(61.1), 1)
+    (band,) = axes.patches
+    assert np.ravel(band.get_extents().get_points()[:, 0]) == pytest.approx(
+        axes.transData.transform([(40, 0), (50, 0)])[:, 0]
+    )
+    (people,) = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert (people.get_xdata()[0], to_hex(people.get_color())) == (95, INK)
+    bold = [t.get_text() for t in axes.get_yticklabels() if t.get_fontweight() == "bold"]
+    assert bold == ["B"]
+    assert to_hex(axes.get_yticklabels()[2].get_color()) == RED
+    assert axes.get_xlabel() == "accuracy, per cent"
+    assert (
+        "Interval of each metric; band: the best control, Length; grey: learned from captions like "
+        "these; diamond: the printed value; dotted: people."
+    ) in block.html
+    by_errors = charts.ranking(run, ERRORS).figures["ranking"].axes[0]
+    assert [t.get_text() for t in by_errors.get_yticklabels()] == ["L", "B", "A", "C", "Length"]
+    assert by_errors.get_xlabel() == "errors"
+
+
+def curves_of(records: Sequence[Mapping[str, Any]]) -> list[Axes]:
+    block = charts.curves(Extra.of("c", "Curves", records, kind="curves"))
+    return [axes for axes in block.figures["c"].axes if axes.get_visible()]
+
+
+def test_curves_are_drawn_from_their_rows() -> None:
+    rows = [
+        {"panel": panel, "line": line, "x": x, "y": y, "low": y - 1, "high": y + 2, "sd": 0.5,
+         "control": line == "c", "printed": y + 5, "x_title": "rate"}
+        for panel in ("one", "two")
+        for line, ys in (("A", (3.0, 4.0)), ("B", (6.0, 7.0)), ("c", (1.0, 0.0)))
+        for x, y in zip((10, 20), ys, strict=True)
+    ]  # fmt: skip
+    with print_style(PrintStyle(highlight=["B"])):
+        one, two = curves_of(rows)
+    assert [axes.get_title() for axes in (one, two)] == ["one", "two"]
+    assert one.get_xlabel() == "rate"
+    lines = {line.get_label(): line for line in one.lines if not line.get_label().startswith("_")}
+    assert list(lines) == ["A", "B", "c"]
+    assert list(lines["B"].get_xdata()) == [10, 20]
+    assert list(lines["B"].get_ydata()) == [6, 7]
+    assert [line.get_linestyle() for line in lines.values()] == ["-", "-", "--"]
+    assert lines["B"].get_linewidth() > lines["A"].get_linewidth()
+    assert to_hex(lines["c"].get_color()) == GREY
+    assert len({to_hex(line.get_color()) for line in lines.values()}) == 3
+    crosses = [list(line.get_ydata()) for line in one.lines if line.get_marker() == "x"]
+    assert crosses == [[8, 9], [11, 12], [6, 5]]
+    bands = [
+        c
+        for c in one.collections
+        if type(c).__name__ in ("PolyCollection", "FillBetweenPolyCollection")
+    ]
+    ends = [
+        (c.get_paths()[0].vertices[:, 1].min(), c.get_paths()[0].vertices[:, 1].max())
+        for c in bands
+    ]
+    assert ends == [(2, 6), (5, 9), (-1, 3)]
+    bars = [c for c in one.collections if type(c).__name__ == "LineCollection"]
+    assert [s[:, 1].tolist() for s in bars[0].get_segments()] == [[2.5, 3.5], [3.5, 4.5]]
+    assert [t.get_text() for t in one.get_xticklabels()] == ["10", "20"]
+
+
+def test_categories_are_points_with_thin_lines() -> None:
+    rows = [
+        {"line": "A", "x": x, "y": 1.0, "low": 0.5, "high": high}
+        for x, high in (("p", 2.0), ("q", 3.0))
+    ]
+    (axes,) = curves_of(rows)
+    (line,) = axes.lines
+    assert line.get_linestyle() == "None"
+    (thin,) = axes.collections
+    assert [s[:, 1].tolist() for s in thin.get_segments()] == [[0.5, 2], [0.5, 3]]
+    (without,) = curves_of([{**rows[0], "low": None}, rows[1]])
+    assert len(without.collections) == 0  # an interval of every point, or none
