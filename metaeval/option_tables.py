@@ -61,7 +61,8 @@ def options(name: str, prefix: str | None = None) -> dict[str, Option]:
 
     Those of a file that it builds on come first (`scan@_here_`).
     """
-    text = _file(name).read_text(encoding="utf-8")
+    path = _file(name)
+    text = path.read_text(encoding="utf-8")
     group, _, choice = name.partition("/")
     prefix = PREFIX.get(group, f"{group}.").format(choice) if prefix is None else prefix
     found: dict[str, Option] = {}

@@ -105,6 +105,7 @@ SIGNED = {"task.losses.anchor"}
 # `null` means something there, though it is not the default
 NULLABLE = {
     "paths.data",
+    "task.preset",
     "metric.cider.data",
     "metric.cider.cache",
     "regions.cache",

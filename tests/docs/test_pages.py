@@ -157,7 +157,7 @@ def test_a_metric_that_no_page_names_gets_one(
     monkeypatch.setattr(generated, "CONF", conf)
     monkeypatch.setattr(installation, "_CONF", conf)
     generated.main([str(tmp_path / "pages")])
-    (page,) = (tmp_path / "pages").iterdir()
+    (page,) = (tmp_path / "pages/metrics").iterdir()
     text = page.read_text(encoding="utf-8")
     assert (page.name, headings(page)[0]) == ("newcomer.md", "newcomer")
     assert "counts the words." in text
