@@ -295,7 +295,7 @@ def test_near_names_and_short_lists(tmp_path: Path) -> None:
         ),
         (
             ["experiment=replce"],
-            "did you mean 'replace' or 'reproduce'? choose from those of",
+            "did you mean 'replace' or 'reproduce'? choose from ",
         ),
     ):
         done = command("metaeval", *arguments, cwd=tmp_path, code=2)
