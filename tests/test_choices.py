@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 import metaeval
 from metaeval import choices, installation
 from metaeval.config import compose_config, metric_names, selected
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
 
 
@@ -143,3 +144,35 @@ def test_usage_lines_name_modules_that_a_user_can_run() -> None:
     named = {m for text in sources for m in re.findall(r'prog="python -m ([\w.]+)', text)}
     assert {"metaeval.doctor", "metaeval.report"} <= named
     assert [m for m in named if m.partition(".")[0] != "metaeval" or find_spec(m) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("dataset=../../evil", "unknown dataset '../../evil'"),
+        ("dataset=${oc.env:HOME}", "unknown dataset"),
+        ("dataset=scenes,valse", "unknown dataset"),
+        ("metric=[bleu,../evil]", "unknown metric '../evil'"),
+        ("report=../x", "unknown report '../x'"),
+        ("dataset._target_=os.system", "could run code"),
+        ("dataset.x={_target_: os.system}", "could run code"),
+        ("dataset.file=${oc.decode:x}", "could run code"),
+        ("corruption.function=os.system", "could run code"),
+        ("metric={callable: {function: os.system}}", "could run code"),
+        ("metric@metric.y=../x", "could run code"),
+        ("+dataset=scenes", "could run code"),
+        ("~dataset", "could run code"),
+        ("hydra.searchpath=[file:///x]", "could run code"),
+        ("hydra/launcher=x", "could run code"),
+        ("/dataset=x", "is not KEY=VALUE"),
+        ("x", "is not KEY=VALUE"),
+        ("dataset=scenes", ""),
+        ("metric=[bleu,cider]", ""),
+        ("task.corruptions=[objects,people]", ""),
+        ("dataset.file=${paths.data}/x", ""),
+    ],
+)
+def test_overrides_of_a_file_name_listed_choices_and_no_code(override: str, problem: str) -> None:
+    refused = pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext()
+    with refused:
+        choices.require_listed([override], Path("battery.yaml"), "items.x")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from metaeval.choices import require_listed
+from metaeval.config import override_texts
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
@@ -132,6 +134,12 @@ class Reproduce(
             )
         if not chosen:
             raise ConfigError(f"reproduce.papers: the files of {self.folder} have no items")
+        for paper, item in chosen:
+            texts = override_texts(item.run)
+            if item.example is not None:
+                texts = [f"metric=[{','.join(item.example.metrics)}]"]
+                texts += override_texts(item.example.options)
+            require_listed(texts, self.folder, f"{paper.paper}/{item.item}")
         return chosen
 
 
