@@ -34,6 +34,7 @@ from metaeval.data.own.given import given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.function import metric_from
+from metaeval.metrics.adapters.own import OwnMetric
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.readers.files import one_line, user_path
 from metaeval.readers.yaml_text import read_yaml
@@ -112,8 +113,8 @@ def score(
     """Score captions with any metrics.
 
     Raises InputError for candidates and references that do not fit together, ConfigError for an
-    unknown metric or option, and for two columns of one name. A metric that cannot run is in
-    `skipped`.
+    unknown metric or option, and for two columns of one name, StrictError for a metric of yours
+    that fails. Another metric that cannot run is in `skipped`.
 
     Parameters
     ----------
@@ -168,6 +169,8 @@ def score(
         scored = family.scored
         if scored.scores is None:
             remedy = f"; {scored.remedy}" if scored.remedy else ""
+            if scored.status == "failed" and _is_of_user(chosen[name]):
+                raise StrictError(f"metric '{name}' failed: {scored.reason}{remedy}")
             skipped[name] = f"{scored.status}: {scored.reason}{remedy}"
             continue
         together = family.corpus_score()
@@ -209,7 +212,8 @@ def corrupt(
 ) -> pd.DataFrame:
     """Corrupt captions as an experiment does.
 
-    Raises ConfigError for an unknown corruption or a rate outside (0, 1].
+    Raises ConfigError for an unknown corruption or a rate outside (0, 1], InputError for captions
+    that are not texts.
 
     Parameters
     ----------
@@ -244,6 +248,9 @@ def corrupt(
     >>> bool(corrupted["applied"][0])
     True
     """
+    for name, texts in (("captions", captions), ("corpus", corpus)):
+        if isinstance(texts, str | bytes):
+            raise InputError(f"{name} is one text, not a list; write [{texts!r:.40}]")
     node: dict[str, object] = OmegaConf.to_container(  # type: ignore[assignment]
         compose_config([f"corruption={corruption}"]).corruption, resolve=True
     )
@@ -261,8 +268,8 @@ def corrupt(
         raise InputError("no caption to corrupt")
     tidy = Tidy()
     ids = tuple(sorted(given))
-    human = tuple(tidy(given[i]) for i in ids)
-    others = tuple(tidy(text) for text in corpus or ())
+    human = tuple(_tidied(tidy, given[i], f"caption {i!r}") for i in ids)
+    others = tuple(_tidied(tidy, t, f"text {k} of the corpus") for k, t in enumerate(corpus or ()))
     pool, pool_ids = human + others, ids + tuple(f"corpus {k}" for k in range(len(others)))
     dataset = CaptionDataset("given", ids, human, ((),) * len(ids), pool_ids, pool)
     if (absent := spoiler.missing(dataset)) is not None:
@@ -637,6 +644,15 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
                 raise ConfigError(f"two metrics are called '{metric.name}'")
             chosen[metric.name] = metric
     return chosen
+
+
+def _is_of_user(metric: Metric) -> bool:
+    """Whether code that is not metaeval's computes a metric."""
+    return isinstance(metric, OwnMetric) or type(metric).__module__.partition(".")[0] != "metaeval"
+
+
+def _tidied(tidy: Tidy, text: object, record: str) -> str:
+    return tidy.read(text, file=None, record=record, field="caption")
 
 
 def _family(

@@ -28,7 +28,7 @@ def scores_metric(file: Path, entry: BankEntry, data: str | Path | None = None) 
         entry.fields,
         top / entry.captions if top and entry.captions else None,
         higher_is_better=entry.higher_is_better,
-        answers=entry.answers,
+        answers=entry.scale if entry.answers else None,
     )
 
 
@@ -107,7 +107,7 @@ class BankScorer(Scorer):
     def __init__(self, columns: Sequence[ScoreColumn], files: dict[str, list[FileScorer]]) -> None:
         self.files = [files[column.name] for column in columns]
         read = [scorer.settings["file"] for scorers in self.files for scorer in scorers]
-        super().__init__(columns, {"files": "+".join(map(str, read)), "v": 1})
+        super().__init__(columns, {"files": "+".join(map(str, read)), "v": 2})
 
     def context(self, index: int) -> bytes:
         contexts = (s.context(index) for scorers in self.files for s in scorers)

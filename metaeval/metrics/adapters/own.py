@@ -354,7 +354,7 @@ class ScoresFileMetric(OwnMetric):
     bounds, higher_is_better
         See `OwnMetric`.
     answers
-        Whether the scores are at the beginning of a model's answers.
+        The scale where the scores are at the beginning of a model's answers.
     """
 
     def __init__(
@@ -366,7 +366,7 @@ class ScoresFileMetric(OwnMetric):
         label: str | None = None,
         bounds: Sequence[float] | None = None,
         higher_is_better: bool = True,
-        answers: bool = False,
+        answers: tuple[float, float] | None = None,
     ) -> None:
         if not file:
             raise ConfigError("give the file of scores: metric.scores.file=FILE")
@@ -403,7 +403,7 @@ class FileScorer(Scorer):
     batch_size = 50_000
 
     def __init__(self, metric: ScoresFileMetric, dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, {"file": metric.scores.sha256[:12], "v": 2})
+        super().__init__(metric.columns, {"file": metric.scores.sha256[:12], "v": 3})
         self.dataset, self.files = dataset, metric.scores
         self._ids = self.files.ids_of([str(image_id) for image_id in dataset.image_ids])
         self.counted = {
