@@ -106,7 +106,7 @@ def test_a_metric_of_the_user_that_fails_raises() -> None:
 
 @pytest.mark.parametrize("captions", ["a dog runs", b"a dog", [7]])
 def test_what_is_not_a_list_of_captions_is_not_corrupted(captions: Any) -> None:
-    with pytest.raises(InputError, match="is one text, not a list|is a number, not a string"):
+    with pytest.raises(InputError, match=r"is one text, not a list|is a number, not a string"):
         metaeval.corrupt(captions, "shuffle", rate=0.5)
 
 

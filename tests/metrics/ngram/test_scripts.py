@@ -1,4 +1,4 @@
-"""ROUGE-1 and ROUGE-2 of other scripts than Latin, by hand, and of Latin ones by rouge-score's rule."""
+"""ROUGE-1 and ROUGE-2: other scripts than Latin by hand, Latin ones by rouge-score's rule."""
 
 import re
 from collections import Counter
