@@ -54,16 +54,16 @@ def is_contradicted(text: str, start: int, end: int, highest: float) -> bool:
     >>> [is_contradicted(text, 0, 1, 5) for text in ("4/5", "4/10", "4,5", "3-4", "4, as a dog")]
     [False, True, True, True, False]
     """
-    if _BEFORE.search(text[:start]):
+    begins_line = not text[:start].rpartition("\n")[2].strip()
+    first_item = begins_line and float(text[start:end]) == 1 and _LIST_ITEM.match(text, end)
+    if first_item or _BEFORE.search(text[:start]):
         return True
     if denominator := _DENOMINATOR.match(text, end):
         of = 100.0 if denominator["percent"] else float(denominator["of"] or math.nan)
         if of != highest:
             return True
         end = denominator.end()
-    begins_line = not text[:start].rpartition("\n")[2].strip()
-    begins_list = begins_line and float(text[start:end]) == 1 and _LIST_ITEM.match(text, end)
-    return bool(begins_list or _CONTINUED.match(text, end))
+    return _CONTINUED.match(text, end) is not None
 
 
 def leading_number(answer: str, lowest: float, highest: float) -> float:

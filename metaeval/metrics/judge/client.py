@@ -329,8 +329,10 @@ def _no_connection(url: str, error: BaseException) -> str | None:
     """What the system says why there is no connection: "Connection refused"; `None` for nothing."""
     causes: list[BaseException | None] = [error]
     for cause in causes:
-        if isinstance(cause, OSError) and cause.strerror:
-            return f"no connection to {urlsplit(url).netloc} ({cause.strerror})"
+        if isinstance(cause, OSError) and cause.errno:
+            # asyncio writes addresses into `strerror`; names that do not resolve have no errno > 0
+            reason = os.strerror(cause.errno) if cause.errno > 0 else cause.strerror
+            return f"no connection to {urlsplit(url).netloc} ({reason})"
         if cause is not None:
             causes += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
     return None
