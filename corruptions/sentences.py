@@ -11,20 +11,30 @@ from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
 from metaeval.corruptions.graded.random import FromOtherImage
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.runs.records import MISSING_WORDS, OTHER_CAPTION, WRONG_PLACES, Edit
-from metaeval.text.language import sentence_starts
+from metaeval.text.language import (
+    GRAPHEME,
+    MARKED_SCRIPTS,
+    UNSPACED_SCRIPTS,
+    sentence_starts,
+)
 
 # Split a caption into the words that a corruption changes, and join it again.
 #
-# A caption is split into tokens at white space, or into characters where its script has no spaces.
+# A caption is split into tokens at white space, or into characters where its script has no spaces
+# (`metaeval.text.language`): a letter with its marks, since most vowels of Thai or Khmer are marks.
 # A token's word is the token without the punctuation around it (ASCII, as in the paper's bag of
 # words); a token of nothing but punctuation holds no word and is never touched. Words are compared
 # regardless of case, as most metrics read them.
 
 # marks of scripts without spaces stand between words without a space of their own
-punctuation = ascii_punctuation + "。，、！？；：（）「」『』《》…—"
-_UNSPACED = "぀-ヿ㐀-䶿一-鿿"  # kana and Chinese characters
-_LETTER = re.compile(f"[{_UNSPACED}]")
-_TOKEN = re.compile(f"[{_UNSPACED}][{re.escape(punctuation)}]*|[^\\s{_UNSPACED}]+")
+punctuation = ascii_punctuation + "。，、！？；：（）「」『』《》…—។៕៖၊။"
+_LETTER = re.compile(f"[{UNSPACED_SCRIPTS}]")
+_MARKED = re.compile(f"[{MARKED_SCRIPTS}]")
+_BLANKS = " \N{ZERO WIDTH SPACE}"  # part phrases or words of the scripts with marks
+_TOKEN = re.compile(f"{GRAPHEME}[{re.escape(punctuation)}]*|[^\\s{UNSPACED_SCRIPTS}]+")
+_TOKEN_OR_BLANK = re.compile(
+    f"{GRAPHEME}[{re.escape(punctuation)}]*|[^{_BLANKS}{UNSPACED_SCRIPTS}]+|[{_BLANKS}]+"
+)
 
 
 def is_unspaced(text: str) -> bool:
@@ -39,20 +49,23 @@ def is_unspaced(text: str) -> bool:
 def split(text: str) -> list[str]:
     """The tokens of a caption: at white space, or characters where there is none.
 
-    >>> split("two dogs run."), split("两只狗跑。")
-    (['two', 'dogs', 'run.'], ['两', '只', '狗', '跑。'])
+    >>> split("two dogs run."), split("两只狗跑。"), split("ที่นี่ ดี")
+    (['two', 'dogs', 'run.'], ['两', '只', '狗', '跑。'], ['ที่', 'นี่', ' ', 'ดี'])
     """
-    return _TOKEN.findall(text) if is_unspaced(text) else text.split()
+    if not is_unspaced(text):
+        return text.split()
+    return (_TOKEN_OR_BLANK if _MARKED.search(text) else _TOKEN).findall(text)
 
 
 def join(tokens: Sequence[str], source: str) -> str:
     """The tokens as a caption again, with spaces where the source has them between words."""
-    return ("" if is_unspaced(source) else " ").join(tokens)
+    return " ".join("".join(tokens).split()) if is_unspaced(source) else " ".join(tokens)
 
 
 def words(tokens: Sequence[str]) -> dict[int, str]:
     """Position among the tokens → word, for the tokens that hold one."""
-    return {i: core for i, token in enumerate(tokens) if (core := token.strip(punctuation))}
+    cores = enumerate(token.strip(punctuation) for token in tokens)
+    return {i: core for i, core in cores if core.strip(_BLANKS)}
 
 
 def read(token: str) -> str:

@@ -27,6 +27,7 @@ from metaeval.data.own.given import given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.function import metric_from
+from metaeval.metrics.adapters.own import OwnMetric
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.overrides import importable, override_texts, override_value
 from metaeval.readers.files import one_line, user_path
@@ -120,8 +121,8 @@ def score(
     """Score captions with any metrics.
 
     Raises InputError for candidates and references that do not fit together, ConfigError for an
-    unknown metric or option, and for two columns of one name. A metric that cannot run is in
-    `skipped`.
+    unknown metric or option, and for two columns of one name, StrictError for a metric of yours
+    that fails. Another metric that cannot run is in `skipped`.
 
     Parameters
     ----------
@@ -179,6 +180,8 @@ def score(
             if name in given_themselves and scored.status == "failed":
                 raise InputError(f"metrics: {name} failed: {scored.reason}")
             remedy = f"; {scored.remedy}" if scored.remedy else ""
+            if scored.status == "failed" and _is_of_user(chosen[name]):
+                raise StrictError(f"metric '{name}' failed: {scored.reason}{remedy}")
             skipped[name] = f"{scored.status}: {scored.reason}{remedy}"
             continue
         together = family.corpus_score()
@@ -220,7 +223,8 @@ def corrupt(
 ) -> pd.DataFrame:
     """Corrupt captions as an experiment does.
 
-    Raises ConfigError for an unknown corruption or a rate outside (0, 1].
+    Raises ConfigError for an unknown corruption or a rate outside (0, 1], InputError for captions
+    that are not texts.
 
     Parameters
     ----------
@@ -255,6 +259,9 @@ def corrupt(
     >>> bool(corrupted["applied"][0])
     True
     """
+    for name, texts in (("captions", captions), ("corpus", corpus)):
+        if isinstance(texts, str | bytes):
+            raise InputError(f"{name} is one text, not a list; write [{texts!r:.40}]")
     node: dict[str, object] = OmegaConf.to_container(  # type: ignore[assignment]
         _composed({"corruption": corruption}).corruption, resolve=True
     )
@@ -274,8 +281,8 @@ def corrupt(
         raise InputError("no caption to corrupt")
     tidy = Tidy()
     ids = tuple(sorted(given))
-    human = tuple(tidy(given[i]) for i in ids)
-    others = tuple(tidy(text) for text in corpus or ())
+    human = tuple(_tidied(tidy, given[i], f"caption {i!r}") for i in ids)
+    others = tuple(_tidied(tidy, t, f"text {k} of the corpus") for k, t in enumerate(corpus or ()))
     pool, pool_ids = human + others, ids + tuple(f"corpus {k}" for k in range(len(others)))
     dataset = CaptionDataset("given", ids, human, ((),) * len(ids), pool_ids, pool)
     if (absent := spoiler.missing(dataset)) is not None:
@@ -649,6 +656,15 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
                 raise ConfigError(f"two metrics are called '{metric.name}'")
             chosen[metric.name] = metric
     return chosen
+
+
+def _is_of_user(metric: Metric) -> bool:
+    """Whether code that is not metaeval's computes a metric."""
+    return isinstance(metric, OwnMetric) or type(metric).__module__.partition(".")[0] != "metaeval"
+
+
+def _tidied(tidy: Tidy, text: object, record: str) -> str:
+    return tidy.read(text, file=None, record=record, field="caption")
 
 
 def _family(

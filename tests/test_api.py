@@ -4,6 +4,9 @@ import doctest
 import json
 import math
 import re
+import subprocess
+import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -82,6 +85,40 @@ def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
     assert scored.corpus["CIDEr"] == pytest.approx(corpus, abs=1e-9)
     each = Rouge().compute_score({i: tokenised[i] for i in RES}, RES)[1]
     np.testing.assert_allclose(by_list["ROUGE-L"], each, atol=1e-9)
+
+
+def test_a_metric_of_the_user_that_fails_raises() -> None:
+    def broken(captions: list[str]) -> list[float]:
+        raise KeyError("weights")
+
+    with pytest.raises(StrictError, match="metric 'broken' failed: KeyError: 'weights'"):
+        metaeval.score(CAPTIONS, REFERENCES, metrics=["rouge_l", broken])
+    # one that has no file, as from standard input
+    code = (
+        "import metaeval\n"
+        "def mine(captions): return [float(len(c)) for c in captions]\n"
+        "print(metaeval.score(['a dog', 'cat'], metrics=[mine]).table['mine'].tolist())\n"
+        "print(metaeval.score(['a dog', 'cat'], metrics=[lambda captions: [0.0]]))\n"
+    )
+    done = subprocess.run([sys.executable], input=code, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "[5.0, 3.0]\n"), done.stderr
+    assert "StrictError: metric '" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("captions", ["a dog runs", b"a dog", [7]])
+def test_what_is_not_a_list_of_captions_is_not_corrupted(captions: Any) -> None:
+    with pytest.raises(InputError, match=r"is one text, not a list|is a number, not a string"):
+        metaeval.corrupt(captions, "shuffle", rate=0.5)
+
+
+def test_a_caption_is_the_same_composed_and_decomposed() -> None:
+    """Unicode's canonical equivalence: é is one character, or e with an accent."""
+    text = "un café très crème"
+    apart = unicodedata.normalize("NFD", text)
+    result = metaeval.score([apart, "a"], [[text], ["a"]], metrics=["bleu", "rouge_l", "chrf"])
+    assert result.table["caption"][0] == text
+    assert result.table[["BLEU-1", "ROUGE-L", "chrF"]].iloc[0].tolist() == pytest.approx([1, 1, 100])
+    assert "Letters and marks of 1 caption were composed (Unicode NFC)." in result.notes
 
 
 def test_candidates_and_references_in_any_container() -> None:

@@ -249,14 +249,21 @@ def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> Measured
 
 def histogram(name: str, scores: Floats) -> list[Row]:
     """Counts of scores [n] in bins of equal width from the lowest to the highest; one bin of width
-    1 where all are equal. The last bin includes its upper edge."""
+    1 where all are equal, a single one where they differ by rounding alone. The last bin includes
+    its upper edge."""
     if not len(scores):
         return []
-    counts, edges = np.histogram(scores, bins=BINS if scores.max() > scores.min() else 1)
+    counts, edges = np.histogram(scores, bins=BINS if _differ(scores) else 1)
     return [
         {"metric": name, "from": low, "to": high, "count": int(n)}
         for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
+
+
+def _differ(scores: Floats) -> bool:
+    """Whether scores [n] differ by more than rounding (`without_rounding`), so that bins can."""
+    low, high = float(scores.min()), float(scores.max())
+    return high - low > 1e-12 * max(abs(low), abs(high))
 
 
 def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]:

@@ -318,6 +318,19 @@ def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
     return {image: list(counts.elements()) for image, counts in captions.items()}
 
 
+def no_text(captions: Mapping[ImageId, Sequence[str]]) -> Absent | None:
+    """What keeps a model of words from being learned from captions of other images, or `None`."""
+    n = sum(any(text.strip() for text in group) for group in captions.values())
+    if n > 1:
+        return None
+    return Absent(
+        "captions",
+        f"it learns from the references and human captions of other images, and {n} of the "
+        f"{len(captions):,} images {'has' if n == 1 else 'have'} any",
+        "give references",
+    )
+
+
 def photographs(
     ids: Sequence[ImageId], sources: Sequence[ImageSource | None] | None
 ) -> list[ImageId]:

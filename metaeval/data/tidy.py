@@ -5,8 +5,10 @@
 2. Runs of white space (blanks, tabs, newlines, U+0085, U+00A0, U+2028, …: what `str.split` takes
    for white space) become one space; white space at both ends goes.
 3. An unpaired surrogate is refused: it is not a character and cannot be written as UTF-8.
+4. Letters and their marks are composed (Unicode's normal form C): "é" as one character and as "e"
+   with an accent are the same caption.
 
-Nothing else changes: neither case nor punctuation nor Unicode normal form. The PTB tokeniser sees
+Nothing else changes: neither case nor punctuation. The PTB tokeniser sees
 the same tokens as before, since it takes any white space for the same; and a caption stays one
 line, without which line-based tools pair captions with the wrong images.
 """
@@ -31,6 +33,7 @@ GUESSES = (
 CHANGES = (
     "Control characters in {controls} became spaces.",
     "White space in {spaces} was collapsed to single spaces or stripped from the ends.",
+    "Letters and marks of {composed} were composed (Unicode NFC).",
 )
 SEPARATOR = "|||"  # of several captions in one cell
 
@@ -66,6 +69,7 @@ class Tidy:
     def __init__(self) -> None:
         self.spaces = 0
         self.controls = 0
+        self.composed = 0
         self.split_cells, self.unsplit_cells = 0, 0
 
     def __call__(self, caption: str) -> str:
@@ -79,7 +83,10 @@ class Tidy:
             cleaned = caption
         tidied = " ".join(cleaned.split())
         self.spaces += tidied != cleaned
-        return tidied
+        if tidied.isascii() or unicodedata.is_normalized("NFC", tidied):
+            return tidied
+        self.composed += 1
+        return unicodedata.normalize("NFC", tidied)
 
     def read(self, value: object, *, file: Path | None, record: str, field: str) -> str:
         """The tidied caption in a field of a record; InputError, naming it, where it holds none."""
@@ -128,6 +135,7 @@ class Tidy:
             CHANGES,
             controls=count_captions(self.controls) if self.controls else None,
             spaces=count_captions(self.spaces) if self.spaces else None,
+            composed=count_captions(self.composed) if self.composed else None,
         )
         return [*notes, *changes]
 

@@ -17,6 +17,7 @@ from metaeval.data.dataset import (
     ImageId,
     captions_by_image,
     captions_identity,
+    no_text,
     photographs,
 )
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
@@ -223,9 +224,7 @@ class BigramModel(Metric):
         if (absent := self.tokenizer.missing()) is not None:
             return absent
         captions = captions_by_image(dataset)
-        if len(captions) < 2:
-            return Absent("captions", "a language model needs captions of other images")
-        return BigramScorer(self, dataset, captions)
+        return no_text(captions) or BigramScorer(self, dataset, captions)
 
 
 class BigramScorer(Scorer):

@@ -12,6 +12,7 @@ from metaeval.results.measured import SWEEP, MeasuredResult, SystemRanking, rank
 from metaeval.results.run import Measure
 
 MOST_NAMES = 6  # of a group that a sentence lists
+KNOWN = " with a value"  # behind what a sentence ranks, where some have none
 AGAINST = "Against the baseline, {}, by {}: significantly better {}; significantly worse {}."
 
 
@@ -41,7 +42,7 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
         value = f"{measure.full_title}: {value}"
     word, after = ("lowest", "higher") if measure.best == "lowest" else ("highest", "lower")
     comparisons = result.comparisons.get(measure.key)
-    noun = _noun(result)
+    noun = _noun(result, measure)
     return _leaders([m.name for m in order], value, comparisons, word, noun, after)
 
 
@@ -108,10 +109,11 @@ def _leaders(
 ) -> str:
     """Who leads: `order` is best first, `value` that of the first one."""
     best, *others = order
+    kind, known, _ = noun.partition(KNOWN)
     if not others:
-        return f"{best}: {value}, the only {noun} with a value."
+        return f"{best}: {value}, the only {kind}{KNOWN}."
     if comparisons is None or not comparisons.is_tested:
-        return f"{best} has the {extreme} value ({value}); no test compares the {noun}s."
+        return f"{best} has the {extreme} value ({value}); no test compares the {kind}s{known}."
     if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):
         return f"Whether {best} ({value}) leads, cannot be decided with so few images or draws."
     equal = comparisons.not_below(best, others, lowest=extreme == "lowest")
@@ -134,13 +136,14 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
         return (
             f"Whether a metric is above {control}, cannot be decided with so few images or draws."
         )
-    metrics = {m.name for m in ranked_metrics(result)}
+    metrics = {m.name for m in ranked(ranked_metrics(result), measure)}
+    noun = _noun(result, measure)
     compared = [c.a for c in against.comparisons if c.a in metrics]
     above = [name for name in against.above if name in metrics]
     if not above:
-        return f"No {_noun(result)} is significantly above {control}."
+        return f"No {noun} is significantly above {control}."
     if len(above) == len(compared) > 1:
-        return f"Every {_noun(result)} is significantly above {control}."
+        return f"Every {noun} is significantly above {control}."
     return f"Significantly above {control}: {names(above)}."
 
 
@@ -183,10 +186,12 @@ def ranked_metrics(result: MeasuredResult) -> list[MetricResult]:
     ]
 
 
-def _noun(result: MeasuredResult) -> str:
+def _noun(result: MeasuredResult, measure: Measure) -> str:
     """What sentences call those that they rank, where a page shows others next to them."""
     shown = [m for m in result.metrics if m.ok and m.column.is_ranked]
-    return "metric" if len(shown) == len(ranked_metrics(result)) else "ranked metric"
+    metrics = ranked_metrics(result)
+    noun = "metric" if len(shown) == len(metrics) else "ranked metric"
+    return noun if len(ranked(metrics, measure)) == len(metrics) else noun + KNOWN
 
 
 def text_of(measure: Measure, estimate: Estimate) -> str:

@@ -157,6 +157,7 @@ class AnswerJournal:
         self._file: int | None = None
         self._sent: set[str] = set()  # the keys of the answers that this run has requested
         self.failed: Counter[str] = Counter()  # judge → its requests without an answer
+        self.repeated: Counter[str] = Counter()  # judge → attempts after the first of a request
 
     def get(self, key: str) -> Answer | None:
         """The recorded answer to a request."""
@@ -199,7 +200,7 @@ class AnswerJournal:
 
     def summary(self) -> list[str]:
         """A line for each judge: its answers and requests, their tokens and their price."""
-        by_judge: dict[str, list[Answer]] = {judge: [] for judge in self.failed}
+        by_judge: dict[str, list[Answer]] = {j: [] for j in (*self.failed, *self.repeated)}
         for answer in self.used:
             by_judge.setdefault(answer.judge, []).append(answer)
         lines = []
@@ -212,11 +213,12 @@ class AnswerJournal:
                 for keys in (self._sent, {a.key for a in answers})
             )
             priced = any(a.usd is not None for a in answers)
+            repeated = f", {n:,} attempts repeated" if (n := self.repeated[judge]) else ""
             price = f"{all_usd:,.2f} USD, {now:,.2f} of it now" if priced else "no price is known"
             lines.append(
                 f"{judge}: {len(answers):,} answers, {sent:,} requested now and "
-                f"{len(answers) - sent:,} recorded before; {self.failed[judge]:,} requests failed, "
-                f"{unparsed:,} answers cannot be parsed; {tokens:,} tokens, {price}"
+                f"{len(answers) - sent:,} recorded before; {self.failed[judge]:,} requests failed"
+                f"{repeated}, {unparsed:,} answers cannot be parsed; {tokens:,} tokens, {price}"
             )
         return lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -20,7 +21,18 @@ _WORDS = 40  # different words, below which Latin letters are too little to tell
 _LETTERS = 40  # of other scripts
 _ENGLISH = frozenset({"the", "of", "and", "with", "is", "are", "on", "at", "his", "their", "an"})
 _WORD = re.compile(r"[^\W\d_]+")
-_UNSPACED_LETTER = re.compile("[぀-ヿ㐀-䶿一-鿿฀-๿]")
+
+# Their scripts, as ranges of a character class: kana and Chinese characters; Thai, Lao, Burmese and
+# Khmer, which write vowels and tones as marks around a letter and part phrases by spaces.
+_CHARACTERS, MARKED_SCRIPTS = "぀-ヿ㐀-䶿一-鿿", "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+UNSPACED_SCRIPTS = _CHARACTERS + MARKED_SCRIPTS
+_CODES = (*range(0xE00, 0xF00), *range(0x1000, 0x10A0), *range(0x1780, 0x1800))
+_MARKS = "".join(c for c in map(chr, _CODES) if unicodedata.category(c)[0] == "M")
+# a letter with what is written around it: marks, the vowel am, joiners, stacked consonants
+GRAPHEME = (
+    f"[{UNSPACED_SCRIPTS}](?:[\u1039\u17d2][{MARKED_SCRIPTS}]|[{_MARKS}\u0e33\u0eb3\u200c\u200d])*"
+)
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED_SCRIPTS}]")
 
 
 def language_of(dataset: CaptionDataset) -> str | None:

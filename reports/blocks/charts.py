@@ -25,6 +25,7 @@ from metaeval.results.measured import Extra, ranked
 from metaeval.results.run import Measure
 from metaeval.results.sentences import with_interval
 from metaeval.runs import print_style
+from metaeval.stats.resampling.items import without_rounding
 
 WIDE, NARROW = 7.2, 3.4  # inches
 ROW = 0.23  # inches of one metric
@@ -250,8 +251,9 @@ def histograms(
         figure = Figure(layout="constrained")
         panels = figure.subplots(len(metrics), squeeze=False).flatten()
         for axes, metric in zip(panels, metrics, strict=True):
+            of_metric = table[table["metric"] == metric]
             seaborn.histplot(
-                table[table["metric"] == metric],
+                of_metric.assign(score=without_rounding(of_metric["score"])),
                 x="score",
                 hue="set",
                 weights="count" if "count" in table else None,
@@ -300,7 +302,7 @@ def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
         panels = figure.subplots(len(scores.columns), squeeze=False).flatten()
         for axes, metric in zip(panels, scores.columns, strict=True):
             known = ~np.isnan(ratings) & scores[metric].notna().to_numpy()
-            x, y = ratings[known], scores[metric].to_numpy()[known]
+            x, y = ratings[known], without_rounding(scores[metric][known])
             if len(levels) > MOST_LEVELS:
                 axes.hexbin(
                     x,

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from metaeval.data.dataset import CaptionDataset, captions_by_image
+from metaeval.data.dataset import Absent, CaptionDataset, captions_by_image
 from metaeval.metrics.controls import (
     BigramModel,
     Brevity,
@@ -43,6 +43,19 @@ def candidates(data: CaptionDataset) -> tuple[list[str], np.ndarray]:
     texts = [*data.human, *data.human[1:], data.human[0], *sentences(rng, n)]
     texts += ["", "zebra", "a zebra a zebra"]
     return texts, np.array([*range(n)] * 3 + [0, 1, 2], dtype=np.intp)
+
+
+def test_a_bigram_model_needs_text_of_other_images() -> None:
+    """Battles without references have documents of empty captions: nothing to count."""
+    for human, references in (("", ()), ("a dog", ()), ("", ("",))):
+        ids = (0, 1, 2)
+        texts = (human, "", "")
+        data = CaptionDataset("d", ids, texts, (references,) * 3, ids, texts)
+        absent = BigramModel().bind(data)
+        assert isinstance(absent, Absent)
+        assert absent.remedy == "give references"
+    data = CaptionDataset("d", ids, ("",) * 3, (("a dog",), ("a cat",), ()), ids, ("",) * 3)
+    assert not isinstance(BigramModel().bind(data), Absent)
 
 
 def plain_bigram(text: str, image: int, data: CaptionDataset, k: float) -> float:

@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from metaeval.errors import ConfigError
+from metaeval.experiments.score.parts import histogram
 from metaeval.reports.blocks import charts
 from metaeval.reports.measured import write_report
 from metaeval.results.base import Estimate, MetricResult
@@ -127,6 +129,19 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
     (stem,) = charts.histograms("scores-x/../../PWN", "S", table, {"x": "#1f4f8f"}).figures
     assert Path(stem).name == stem
+
+
+def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
+    """numpy cannot divide what lies between .3 and .1 + .2 into bins."""
+    scores = np.array([0.1 + 0.2, 0.3] * 8)
+    table = pd.DataFrame({"metric": "A", "set": "x", "score": scores})
+    block = charts.histograms("scores", "Scores", table, {"x": "#1f4f8f"})
+    assert [a.get_title() for a in block.figures["scores"].axes] == ["A"]
+    for levels in (2, 16):
+        ratings = np.arange(16) % levels
+        drawn = charts.by_rating(pd.DataFrame({"A": scores}), ratings.astype(float))
+        assert "by-rating" in drawn.figures
+    assert [row["count"] for row in histogram("A", scores)] == [16]
 
 
 def test_highlighted_metrics_stand_out_on_the_page_and_in_print(tmp_path: Path) -> None:

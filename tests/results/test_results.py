@@ -164,6 +164,11 @@ def test_names_share_a_letter_unless_a_test_separates_them() -> None:
         ),
         ({"A": 0.9, "B": None}, [], "A: 90.0, the only metric with a value."),
         ({"A": None}, [], "No metric has a value."),
+        (
+            {"A": 0.9, "B": 0.6, "C": None},
+            [("A", "B")],
+            "A leads (90.0): every other metric with a value is significantly lower.",
+        ),
     ],
 )
 def test_who_leads(
@@ -194,6 +199,15 @@ def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
     result = whole.model_copy(update={"metrics": (learned, *whole.metrics[1:])})
     assert leaders(result) == "B leads (80.0): every other ranked metric is significantly lower."
     assert above_control(result).startswith("Every ranked metric is significantly above the best")
+
+
+def test_a_metric_without_a_value_is_not_among_those_above_the_control() -> None:
+    result = measured_result(
+        {"A": 0.9, "B": 0.8, "C": None},
+        {"Length": 0.4},
+        controls={"accuracy": against("Length", 0.4, {"A": 0.01, "B": 0.01}, "something")},
+    )
+    assert above_control(result).startswith("Every metric with a value is significantly above")
 
 
 def test_nobody_leads_without_a_test() -> None:

@@ -58,6 +58,8 @@ class BankEntry(Model):
         systems, as `metaeval.data.own.score_files.read_scores` takes them.
     answers
         Whether the column has a model's answers, each of which begins with its score.
+    scale
+        The lowest and the highest score of such answers.
     """
 
     metric: Text
@@ -72,6 +74,7 @@ class BankEntry(Model):
     fields: dict[str, str] = Field(default_factory=dict)
     captions: DataFile | None = None
     answers: bool = False
+    scale: tuple[float, float] = (0.0, 100.0)
 
 
 def description_of(file: Path) -> Path | None:

@@ -15,6 +15,7 @@ from metaeval.data.own.tables import Table, TableRow, read_table, require_column
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import read_json, user_path
+from metaeval.readers.stated_numbers import leading_number, without_quotes
 from metaeval.readers.tables import check_name, read_number
 from metaeval.runs.files import MANIFEST
 from metaeval.runs.records import Version
@@ -33,8 +34,6 @@ _NOT_SCORES = frozenset(
 _NUMERIC = re.compile(
     r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
 )
-NUMBER = r"[-+]?\d+(?:\.\d+)?"  # in a model's answer
-LEADING = re.compile(rf"\A\s*({NUMBER})")  # "80 because …"
 # metrics whose columns are scores without being named, by letters and digits in lower case
 _PUBLISHED = frozenset(
     {
@@ -137,7 +136,7 @@ def read_scores(
     columns: Sequence[str] | None = None,
     fields: Mapping[str, str] | None = None,
     captions: str | Path | None = None,
-    answers: bool = False,
+    answers: tuple[float, float] | None = None,
 ) -> ScoreFiles:
     """Read tables of scores.
 
@@ -159,8 +158,8 @@ def read_scores(
         A table that says which caption each `system` has of each `image_id`, where the scores do
         not repeat the caption; one without `system` is of the only one.
     answers
-        Whether the cells are a model's answers, each of which begins with its score; another answer
-        scores NaN.
+        The scale where the cells are a model's answers, each of which begins with its score
+        (`leading_number`); another answer scores NaN.
 
     Raises InputError, naming file and record, for what is missing or no number, and for two
     different scores of one caption; ConfigError for options that make no sense.
@@ -217,7 +216,7 @@ class _Reader:
         named: Mapping[str, str],
         by_system: Mapping[tuple[str, str], str] | None,
         columns: Sequence[str] | None,
-        answers: bool,
+        answers: tuple[float, float] | None,
     ) -> None:
         self.named, self.by_system, self.columns = named, by_system, columns
         self.answers = answers
@@ -285,8 +284,8 @@ class _Reader:
             return
         self.names.setdefault(name)
         cell = row.fields.get(field)
-        if self.answers:
-            cell = float(found[1]) if (found := LEADING.search(str(cell))) else None
+        if self.answers is not None:
+            cell = leading_number(without_quotes(str(cell), [item[1]]), *self.answers)
         value = number_or_nan(cell, path, row.where, field)
         of_item = self.scores.setdefault(item, {})
         if name not in of_item:

@@ -28,7 +28,7 @@ def scores_metric(file: Path, entry: BankEntry, data: str | Path | None = None) 
         entry.fields,
         top / entry.captions if top and entry.captions else None,
         higher_is_better=entry.higher_is_better,
-        answers=entry.answers,
+        answers=entry.scale if entry.answers else None,
     )
 
 

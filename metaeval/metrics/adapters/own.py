@@ -358,7 +358,7 @@ class ScoresFileMetric(OwnMetric):
     bounds, higher_is_better
         See `OwnMetric`.
     answers
-        Whether the scores are at the beginning of a model's answers.
+        The scale where the scores are at the beginning of a model's answers.
     """
 
     def __init__(
@@ -370,7 +370,7 @@ class ScoresFileMetric(OwnMetric):
         label: str | None = None,
         bounds: Sequence[float] | None = None,
         higher_is_better: bool = True,
-        answers: bool = False,
+        answers: tuple[float, float] | None = None,
     ) -> None:
         if not file:
             raise ConfigError("give the file of scores: metric.scores.file=FILE")

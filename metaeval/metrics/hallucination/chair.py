@@ -300,6 +300,7 @@ class GoldLabels(Metric):
 
     name = "gold_labels"
     needs = frozenset({"objects"})
+    languages = frozenset({"en"})
 
     def __init__(
         self,

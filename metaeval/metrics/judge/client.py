@@ -108,6 +108,7 @@ class Endpoint:
     ledger: Ledger
     save: Callable[[Answer], None]
     failures: dict[str, str] = field(default_factory=dict)
+    repeated: int = 0  # attempts after the first of a request
     _not_before: float = 0.0
     _stop: MetaevalError | None = None
 
@@ -175,7 +176,10 @@ class Endpoint:
             try:
                 try:
                     answer = await self._answer(request, http)
-                except (RequestFailed, Retriable, InputError) as error:
+                except Retriable as error:
+                    attempts = self.limits.retries + 1
+                    self._fail(request, f"{error}" + f" ({attempts} attempts)" * (attempts > 1))
+                except (RequestFailed, InputError) as error:
                     self._fail(request, str(error))
                 else:
                     self.save(answer)
@@ -209,10 +213,14 @@ class Endpoint:
             error = state.outcome.exception() if state.outcome else None
             return max(backoff(state), getattr(error, "retry_after", None) or 0.0)
 
+        def count(_: RetryCallState) -> None:
+            self.repeated += 1
+
         attempts = AsyncRetrying(
             stop=stop_after_attempt(self.limits.retries + 1),
             retry=retry_if_exception_type(Retriable),
             wait=wait,
+            before_sleep=count,
             reraise=True,
         )
         return await attempts(self._attempt, request, http)
@@ -288,7 +296,9 @@ class Endpoint:
             problem, usage = f"no answer within {self.limits.timeout:g} s", UNKNOWN
         except httpx.HTTPError as error:
             problem = f"{type(error).__name__}: {one_line(self._redact(str(error)))}"
-            usage = NOTHING if isinstance(error, httpx.ConnectError) else UNKNOWN
+            usage = UNKNOWN
+            if isinstance(error, httpx.ConnectError):
+                problem, usage = _no_connection(self.base_url, error) or problem, NOTHING
         raise Retriable(problem, usage=usage)
 
     def _check_status(self, response: httpx.Response, body: bytes) -> None:
@@ -313,6 +323,19 @@ class Endpoint:
                 self._not_before = max(self._not_before, time.monotonic() + after)
             raise Retriable(reason, after)
         raise RequestFailed(reason)
+
+
+def _no_connection(url: str, error: BaseException) -> str | None:
+    """What the system says why there is no connection: "Connection refused"; `None` for nothing."""
+    causes: list[BaseException | None] = [error]
+    for cause in causes:
+        if isinstance(cause, OSError) and cause.errno:
+            # asyncio writes addresses into `strerror`; names that do not resolve have no errno > 0
+            reason = os.strerror(cause.errno) if cause.errno > 0 else cause.strerror
+            return f"no connection to {urlsplit(url).netloc} ({reason})"
+        if cause is not None:
+            causes += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
+    return None
 
 
 def key_from(variable: str) -> str | None:

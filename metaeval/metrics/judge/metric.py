@@ -84,6 +84,7 @@ class JudgeScorer(Scorer):
         self.metric, self.dataset, self.store = metric, dataset, store
         self._answers: dict[str, Answer] = {}
         self._counts: dict[tuple[str, int], tuple[bool, ...]] = {}
+        self._failures: dict[str, str] = {}  # key of a request → why it has no answer
 
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
@@ -132,7 +133,7 @@ class JudgeScorer(Scorer):
             if answer is None:
                 missing = True
                 continue
-            parsed = parser.parse(answer)
+            parsed = parser.read(answer)
             bad = any(map(math.isnan, parsed))
             unparsed |= bad
             cut |= answer.finish_reason == "length"
@@ -160,6 +161,17 @@ class JudgeScorer(Scorer):
     ) -> npt.NDArray[np.int64]:
         counts = [self._counts[c, i] for c, i in zip(captions, image_index.tolist(), strict=True)]
         return np.array(counts, dtype=np.int64).reshape(len(captions), len(self.counted))
+
+    def why_unscored(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> tuple[str, str]:
+        if not self._failures:
+            return "", ""
+        n = sum(self._counts[c, i][1] for c, i in zip(captions, image_index.tolist(), strict=True))
+        return (
+            f"{n:,} captions have no answer; the last request: {[*self._failures.values()][-1]}",
+            "the same command requests them again",
+        )
 
     def _requests(self, text: str, index: int) -> list[tuple[Request, bool]]:
         """The requests for a caption, or, pairwise, for a caption and its rival in both orders;
@@ -257,7 +269,7 @@ class JudgeScorer(Scorer):
         def save(answer: Answer) -> None:
             nonlocal unparsed
             self._save([answer])
-            unparsed += any(map(math.isnan, metric.answer_parser.parse(answer)))
+            unparsed += any(map(math.isnan, metric.answer_parser.read(answer)))
 
         endpoint = Endpoint(str(metric.base_url), key, limits, ledger, save)
         with progress.progress_bar(total=len(todo), desc=metric.name, unit=" calls") as bar:
@@ -271,6 +283,7 @@ class JudgeScorer(Scorer):
                     f"{done:,} of {len(todo):,} requests",
                     f"{len(answered):,} recorded before",
                 ]
+                facts += [f"{endpoint.repeated:,} repeated"] if endpoint.repeated else []
                 facts += [f"{len(endpoint.failures):,} failed", f"{unparsed:,} unparsed"]
                 facts.append(f"{spent.input + spent.output:,} tokens")
                 if (usd := spent.usd(metric.price)) is not None:
@@ -279,8 +292,12 @@ class JudgeScorer(Scorer):
                 line.report(done, len(todo), ", ".join(facts))
 
             endpoint.ask_all(todo, advance)
+        self._failures |= endpoint.failures
+        journal = current_journal()
+        if journal is not None and endpoint.repeated:
+            journal.repeated[self.columns[-1].name] += endpoint.repeated
         if endpoint.failures:
-            if (journal := current_journal()) is not None:
+            if journal is not None:
                 journal.failed[self.columns[-1].name] += len(endpoint.failures)
             reasons = list(endpoint.failures.values())
             log.warning(

@@ -15,17 +15,24 @@ import math
 import re
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from metaeval.data.fields import check_id
-from metaeval.data.own.score_files import LEADING, NUMBER
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.judge.requests import UNKNOWN, Request, Usage
 from metaeval.readers.files import parse_json, read_json_lines, read_text
+from metaeval.readers.stated_numbers import (
+    NUMBER,
+    is_contradicted,
+    leading_number,
+    without_quotes,
+)
 from metaeval.readers.tables import is_number
 from metaeval.runs import files
 from metaeval.runs.answers import Answer, add_answer, storable, token_count
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 24  # of a reply, unpacked
 SHORTEST_KEY = 8  # characters; a shorter one is a placeholder ("EMPTY", "0"), not a secret
 _LOGPROB_POSITIONS = 32
+_BRACE = re.compile("[{}]")
 
 
 class BadReply(Exception):
@@ -155,9 +163,6 @@ def _logprobs(value: Any) -> str | None:
     return json.dumps(rows, ensure_ascii=False)
 
 
-_OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
-
-
 class Parser(ABC):
     """Reads the scores in an answer.
 
@@ -183,13 +188,18 @@ class Parser(ABC):
         """The names of several scores in one answer; empty where there is one."""
         return ()
 
+    def read(self, answer: Answer) -> tuple[float, ...]:
+        """The scores in an answer, of which the captions that it quotes are no part."""
+        captions = (answer.caption, answer.rival or "")
+        return self.parse(replace(answer, answer=without_quotes(answer.answer, captions)))
+
     @abstractmethod
     def parse(self, answer: Answer) -> tuple[float, ...]:
         """One score, or one for each aspect; NaN where there is none within the scale."""
 
     def number(self, text: object) -> float:
         """A number within the scale; NaN for anything else."""
-        if isinstance(text, bool) or not isinstance(text, str | int | float):
+        if isinstance(text, bool) or not isinstance(text, str | int | float) or "_" in str(text):
             return math.nan
         try:
             value = float(text)
@@ -201,25 +211,34 @@ class Parser(ABC):
 class PatternParser(Parser):
     """The first group of the first match of a regular expression is a number."""
 
+    version = 2
     pattern: re.Pattern[str]
 
     def parse(self, answer: Answer) -> tuple[float, ...]:
         match = self.pattern.search(answer.answer)
-        return (self.number(match[1]) if match else math.nan,)
+        value = self.number(match[1]) if match else math.nan
+        if match is None or math.isnan(value):
+            return (math.nan,)
+        contradicted = is_contradicted(answer.answer, *match.span(1), self.high)
+        return (math.nan if contradicted else value,)
 
 
 class Number(PatternParser):
     """The whole answer is a number: " 70". Anything else cannot be parsed."""
 
     name = "number"
+    version = 1
     pattern = re.compile(rf"\A\s*({NUMBER})\s*\Z")
 
 
-class LeadingNumber(PatternParser):
-    """The answer begins with a number: "70/100", "80 because …"."""
+class LeadingNumber(Parser):
+    """The answer begins with a number that its context does not contradict: "80 because …"."""
 
     name = "leading_number"
-    pattern = LEADING
+    version = 2
+
+    def parse(self, answer: Answer) -> tuple[float, ...]:
+        return (leading_number(answer.answer, self.low, self.high),)
 
 
 class Regex(PatternParser):
@@ -245,12 +264,14 @@ class Regex(PatternParser):
 
 
 class Json(Parser):
-    """The first JSON object in the answer that has all fields, each a number.
+    """The last JSON object in the answer; all fields are numbers of it, or of the only object
+    within it that has them.
 
-    Without fields, its field "score".
+    Without fields, its field "score". A field that occurs twice in an object is ambiguous: NaN.
     """
 
     name = "json"
+    version = 2
 
     def __init__(self, low: float, high: float, fields: Sequence[str] = ()) -> None:
         super().__init__(low, high)
@@ -266,14 +287,45 @@ class Json(Parser):
 
     def parse(self, answer: Answer) -> tuple[float, ...]:
         wanted = self.fields or ("score",)
-        for text in _OBJECT.findall(answer.answer):
-            try:
-                value = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
+        having, within = [], [last_object(answer.answer)]
+        while within:
+            value = within.pop()
             if isinstance(value, dict) and all(name in value for name in wanted):
-                return tuple(self.number(value[name]) for name in wanted)
-        return (math.nan,) * len(wanted)
+                having.append(value)
+            elif isinstance(value, dict | list):
+                within += value.values() if isinstance(value, dict) else value
+        if len(having) != 1:
+            return (math.nan,) * len(wanted)
+        return tuple(self.number(having[0][name]) for name in wanted)
+
+
+def last_object(text: str) -> dict[str, object] | None:
+    """The last JSON object in a text; `None` without one. A field that it has twice is `None`.
+
+    What is within braces but not JSON is skipped as a whole, and nothing is read behind a brace
+    that is never closed.
+
+    >>> last_object('{"a": 1} or {"a": 2, "b": "{c}", "d": 3, "d": 4} {e}')
+    {'a': 2, 'b': '{c}', 'd': None}
+    """
+    decode = json.JSONDecoder(object_pairs_hook=_unambiguous).raw_decode
+    last, end = None, 0
+    while (start := text.find("{", end)) >= 0:
+        try:
+            last, end = decode(text, start)
+        except (ValueError, RecursionError):
+            depth, end = 0, len(text)
+            for brace in _BRACE.finditer(text, start):
+                depth += 1 if brace[0] == "{" else -1
+                if depth == 0:
+                    end = brace.end()
+                    break
+    return last
+
+
+def _unambiguous(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    names = Counter(name for name, _ in pairs)
+    return {name: value if names[name] == 1 else None for name, value in pairs}
 
 
 class Choice(Parser):
@@ -309,19 +361,26 @@ class Expected(Parser):
     """The mean of the numbers that the model might have said, weighted by their probabilities.
 
     Taken at the first token that is a number of the scale; its alternatives that are numbers of the
-    scale share the probability. A number of several tokens is cut after the first: use a scale
-    whose numbers are one token each.
+    scale share the probability. NaN where its context contradicts it, thus where the number has
+    several tokens: use a scale whose numbers are one token each.
     """
 
     name = "expected"
+    version = 2
 
     def parse(self, answer: Answer) -> tuple[float, ...]:
         if answer.logprobs is None:
             return (math.nan,)
-        for position in json.loads(answer.logprobs):
-            chosen = self.number(position[0][0].strip())
-            if math.isnan(chosen):
+        positions = json.loads(answer.logprobs)
+        text, end = "".join(position[0][0] for position in positions), 0
+        for position in positions:
+            token = position[0][0]
+            end += len(token)
+            if math.isnan(self.number(token.strip())):
                 continue
+            last = end - len(token) + len(token.rstrip())
+            if is_contradicted(text, last - len(token.strip()), last, self.high):
+                return (math.nan,)
             weights: dict[float, float] = {}
             for token, logprob in position[1:]:
                 value = self.number(token.strip())

@@ -36,6 +36,7 @@ from metaeval.data.dataset import (
     CaptionDataset,
     captions_by_image,
     captions_identity,
+    no_text,
     photographs,
 )
 from metaeval.errors import InputError
@@ -241,6 +242,7 @@ class ControlScorer(Scorer):
         self, metric: LanguageModelControl, dataset: CaptionDataset, model: TextModel, weights: str
     ) -> None:
         self._captions = captions_by_image(dataset)
+        self._learns = no_text(self._captions) is None  # without: no SLOR
         settings = {
             "model": model.name,
             "weights": weights[:12],
@@ -287,7 +289,9 @@ class ControlScorer(Scorer):
         for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
             if tokens := tokens_of[caption]:
                 log = logs[caption]
-                slor = (log - self._unigrams(tokens, image)) / len(tokens)
+                slor = np.nan
+                if self._learns:
+                    slor = (log - self._unigrams(tokens, image)) / len(tokens)
                 scores[row] = log, log / len(tokens), log / len(caption.split()), slor
         return scores
 

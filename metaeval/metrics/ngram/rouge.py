@@ -8,6 +8,7 @@ comparison on by one word of the candidate.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -22,9 +23,13 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.options import Positive, checked
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
+from metaeval.text.language import GRAPHEME, UNSPACED_SCRIPTS
 from metaeval.text.tokenizers import base as tokenizers
 
-_TOKEN = re.compile(r"[a-z0-9]+")  # after lower-casing; anything else parts words
+# After lower-casing and `_of_other_script`; anything else parts words. Other scripts than Latin: a
+# word is a run of letters, or one letter where the script has no spaces.
+_TOKEN = re.compile(f"{GRAPHEME}|(?:[a-z0-9]|[^\\x00-\u036f{UNSPACED_SCRIPTS}][\u0300-\u036f]*)+")
+_NO_OTHER_SCRIPT = re.compile("LATIN|MODIFIER|MATHEMATICAL")  # in the name of a letter
 
 
 class RougeL(Metric):
@@ -113,8 +118,9 @@ class RougeN(Metric):
     the two on its own, as in rouge-score's `score_multi`. 0 where nothing is in common or a side
     has no such n-gram. Not a number only where the image has no reference.
 
-    Words are runs of a–z and 0–9 in the lower-cased text, as there: a letter with an accent parts a
-    word in two.
+    Words are runs of a–z and 0–9 in the lower-cased text, as there: a Latin letter with an accent
+    parts a word in two. Letters of other scripts, which rouge-score leaves out, belong to words,
+    too; in scripts without spaces a letter with its marks is a word.
 
     Parameters
     ----------
@@ -135,7 +141,7 @@ class RougeN(Metric):
             "tok": "rouge-score",
             "stem": "porter" if self.stem else "no",
             "ref": "best",
-            "v": 1,
+            "v": 2,
         }
         return RougeNScorer(self, settings, dataset)
 
@@ -162,7 +168,10 @@ class RougeNScorer(ReferenceScorer):
 
     def _ngrams(self, text: str) -> tuple[Counter[Any], Counter[Any]]:
         """The words of a text and its pairs of words, with their counts."""
-        words = _TOKEN.findall(text.lower())
+        text = text.lower()
+        if not text.isascii():
+            text = "".join(c if c < "\u0370" or _of_other_script(c) else " " for c in text)
+        words = _TOKEN.findall(text)
         if self.metric.stem:
             words = [_stem(word) if len(word) > 3 else word for word in words]
         return Counter(words), Counter(pairwise(words))
@@ -173,6 +182,14 @@ def _f1(candidate: Counter[Any], reference: Counter[Any]) -> float:
     precision = matches / max(candidate.total(), 1)
     recall = matches / max(reference.total(), 1)
     return 2 * precision * recall / (precision + recall) if matches else 0.0
+
+
+@cache
+def _of_other_script(character: str) -> bool:
+    """Whether it is a letter, a mark or a digit of another script than Latin."""
+    kind = unicodedata.category(character)
+    name = unicodedata.name(character, "LATIN")
+    return (kind[0] in "LM" or kind == "Nd") and not _NO_OTHER_SCRIPT.search(name)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Scores computed elsewhere: joined by image and caption, in every file format."""
 
 import json
+import math
 import pickle
 from pathlib import Path
 
@@ -309,3 +310,15 @@ def test_fleurs_scores_of_pascal50s_join_whole(coco_root: Path) -> None:
     right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
     of_category = {c: int(right[np.array(pairs.category) == c].sum()) for c in ("HC", "HI")}
     assert of_category == {"HC": 613, "HI": 997}
+
+
+def test_answers_are_read_on_their_scale(tmp_path: Path) -> None:
+    """As a judge reads them: another denominator is not a score, a caption's number neither."""
+    path = tmp_path / "answers.csv"
+    path.write_text(
+        "image_id,caption,answer\n1,a dog,4/5\n2,a dog,8/10\n3,2 dogs run,2 dogs run: 4\n"
+    )
+    read = read_scores(path, ["answer"], answers=(0, 5))
+    assert [value for (value,) in read.scores.values()] == pytest.approx(
+        [4, math.nan, math.nan], nan_ok=True
+    )

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pickle
+import socket
 import threading
 import time
 from pathlib import Path
@@ -299,6 +300,33 @@ def test_requests_and_their_price_are_on_the_line_of_progress_and_in_the_summary
     ]
 
 
+def test_a_dead_server_is_named(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    result = scored(judge(f"http://127.0.0.1:{port}/v1", retries=1))
+    assert result.status == "failed"
+    problem = f"no connection to 127.0.0.1:{port} (Connection refused) (2 attempts)"
+    assert result.reason == f"4 captions have no answer; the last request: {problem}"
+
+
+def test_repeated_attempts_are_counted(
+    httpserver: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    details: list[str] = []
+    monkeypatch.setattr(
+        RunLine, "report", lambda self, done, total, detail="": details.append(detail)
+    )
+    # the first two attempts fail, then every one answers
+    served = Served(
+        httpserver, lambda body, n: Response("", 500) if n < 3 else length_score(body, n)
+    )
+    with record_answers(tmp_path) as journal:
+        assert scored(judge(served.url, concurrency=1)).status == "ok"
+    assert any("2 repeated, 0 failed" in detail for detail in details)
+    assert "0 requests failed, 2 attempts repeated, 0 answers" in journal.summary()[0]
+
+
 def test_samples_are_averaged_and_have_their_own_seeds(httpserver: HTTPServer) -> None:
     def reply(body: str, number: int) -> Any:
         return completion(str(10 * json.loads(body)["seed"]))
@@ -487,7 +515,7 @@ def expert() -> Judgments:
     [
         ("llava-1.5-13b_references", "number", 6.3, 0.8, 5379, 5),
         ("llava-1.5-13b_references", "leading_number", 47.6, 33.5, 0, 9),
-        ("llava-1.5-13b_visual_context", "leading_number", 42.4, 31.8, 78, 11),
+        ("llava-1.5-13b_visual_context", "leading_number", 42.4, 31.8, 78 + 9, 10),
         ("llava-1.5-7b_image_only", "leading_number", 40.7, 30.8, 0, 6),
         ("llava-1.6-7b_image_only", "leading_number", -20.5, -6.6, 3, 6),
     ],
@@ -503,7 +531,8 @@ def test_the_parser_decides(
 ) -> None:
     """Values that were computed from the same answers by other code, to a tenth.
 
-    They count an answer that cannot be parsed as 0, which metaeval leaves to its reader.
+    They count an answer that cannot be parsed as 0, which metaeval leaves to its reader, and the
+    "1." of nine lists ("1. People: The group of people … 2. Train: …") as the score 1.
     """
     rows, ratings = expert.rows("rating")
     metric = Judge(replay=str(FOLDER / f"{file}.parquet"), parser=parser)  # type: ignore[arg-type]

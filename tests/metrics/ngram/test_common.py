@@ -149,7 +149,7 @@ VERSION = sacrebleu.__version__
             "bleu-4|tok:whitespace|smooth:none|ref:closest|v:1",
         ),
         ("rouge_l", {}, 0, "rouge-l|tok:ptb-3.4.1|beta:1.2|v:1"),
-        ("rouge_n", {}, 1, "rouge-2|tok:rouge-score|stem:no|ref:best|v:1"),
+        ("rouge_n", {}, 1, "rouge-2|tok:rouge-score|stem:no|ref:best|v:2"),
         ("cider", {}, 0, "cider|tok:ptb-3.4.1|n:4|sigma:6|df:8-images-HASH|v:1"),
         ("cider_plain", {}, 0, "cider (not d)|tok:ptb-3.4.1|n:4|clip:no|df:8-images-HASH|v:1"),
         (
