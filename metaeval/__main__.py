@@ -1,9 +1,7 @@
 """The command: `python -m metaeval experiment=replace`."""
 
-import codecs
 import errno
 import gc
-import io
 import logging
 import os
 import signal
@@ -20,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import __version__, choices, installation
 from metaeval.compute.networks import keep_networks
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.errors import ConfigError, MetaevalError, spell_out_what_cannot_be_printed
 from metaeval.java.process import shared_java_services
 from metaeval.runs.hydra_hooks import ExitCodes, write_exit_code
 
@@ -142,32 +140,6 @@ def _require_unicode(arguments: list[str]) -> None:
 
 def _print_error(line: str) -> None:
     print(f"metaeval: {line}", file=sys.stderr)
-
-
-# what our tables and messages hold beyond ASCII, for terminals and logs of few characters
-_SPELLED = {
-    **{"ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta"},
-    **{"ε": "epsilon", "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "..."},
-    **{"’": "'", "·": "*", "→": "->", "²": "2"},
-}
-
-
-def spell_out_what_cannot_be_printed() -> None:
-    """Let stdout and stderr write "rho" where their encoding (ISO-8859-1, ASCII) has no "ρ".
-
-    What has no such name becomes a question mark.
-    """
-    codecs.register_error("spelled out", _spelled)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="spelled out")
-
-
-def _spelled(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    text = error.object[error.start : error.end]
-    return "".join(_SPELLED.get(letter, "?") for letter in text), error.end
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ has its metric in `metrics=[my_metric]` wherever it is installed. It is imported
 """
 
 import argparse
+import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -140,8 +141,9 @@ def _quoted(override: str, sweep: bool) -> str:
     Of a list, and of the values of a sweep, each one is quoted by itself.
     """
     key, is_assignment, value = override.partition("=")
-    if not is_assignment or (is_readable(override) and value != "nan"):  # no option is NaN
-        return override
+    is_file = "${" in value and os.path.exists(value)  # its name is text
+    if not is_assignment or (is_readable(override) and value != "nan" and not is_file):
+        return override  # no option is NaN
     from metaeval.config import override_value  # slow to import: not for --help
 
     listed = value[:1] == "[" and value[-1:] == "]"

@@ -1,6 +1,7 @@
 """From the configuration to objects: composing it, choosing metrics, building what it names."""
 
 import copy
+import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -110,6 +111,8 @@ def override_value(value: Any) -> str:
         return "{" + ",".join(entries) + "}"
     if isinstance(value, str | Path):
         text = str(value)
+        if "${" in text and os.path.exists(text):  # a file's name is text, not another key's value
+            text = text.replace("${", "\\${")
         if _UNQUOTED.fullmatch(text) and text.lower() not in _OF_OTHER_TYPES:
             return text
         # in quotes backslashes are escaped only in front of a quote

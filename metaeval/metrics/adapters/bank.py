@@ -76,6 +76,10 @@ class BankMetric(Metric):
         return tuple(made.values()) or (ScoreColumn("Score bank"),)
 
     @property
+    def reads_systems(self) -> bool:
+        return any(metric.reads_systems for metric in self.entries)
+
+    @property
     def reads(self) -> frozenset[str]:
         return frozenset(part for entry in self.entries.values() for part in entry.reads)
 
@@ -107,7 +111,7 @@ class BankScorer(Scorer):
     def __init__(self, columns: Sequence[ScoreColumn], files: dict[str, list[FileScorer]]) -> None:
         self.files = [files[column.name] for column in columns]
         read = [scorer.settings["file"] for scorers in self.files for scorer in scorers]
-        super().__init__(columns, {"files": "+".join(map(str, read)), "v": 1})
+        super().__init__(columns, {"files": "+".join(map(str, read)), "v": 2})
 
     def context(self, index: int) -> bytes:
         contexts = (s.context(index) for scorers in self.files for s in scorers)
