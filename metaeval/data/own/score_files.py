@@ -216,8 +216,8 @@ def read_scores(
     held = reader.collected(names)
     if held.averaged:
         log.warning(
-            "%s: %s have different scores: a caption has that of its system, where the system is "
-            "known on both sides, or else their mean.",
+            "%s: different scores of %s; that of the caption's system counts where both sides name "
+            "systems, else their mean.",
             tables[0].path.name,
             count_captions(len(held.averaged)),
         )
