@@ -20,7 +20,7 @@ from metaeval.experiments.record import items_of
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.readers.files import user_path
 from metaeval.runs import files
-from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET
+from metaeval.runs.records import CAPTION, IMAGE_ID, RIVAL, SET, SYSTEM
 from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
@@ -33,7 +33,8 @@ def score_all(
     """Every metric over every caption (columns `image_id`, `caption`), in the metrics' order.
 
     A column `item` says which item of the dataset each caption is compared with, where an image has
-    several. A column `rival` holds the other caption of its pair, for pairwise metrics.
+    several. A column `rival` holds the other caption of its pair, for pairwise metrics; a column
+    `system` what wrote the caption, for metrics that have scores of systems.
 
     All are looked up in the cache before the first is computed, so that the progress line can
     show how much is left. A metric that works in its own process runs in parallel with the others.
@@ -43,9 +44,10 @@ def score_all(
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
         items = distinct(texts, index)
-        rivals = captions[RIVAL].tolist() if "rival" in captions else None
+        rivals, systems = (captions[c].tolist() if c in captions else None for c in (RIVAL, SYSTEM))
         lookups = [
-            look_up(metric, dataset, texts, index, store, items, rivals) for metric in metrics
+            look_up(metric, dataset, texts, index, store, items, rivals, systems)
+            for metric in metrics
         ]
         refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
         parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")

@@ -3,6 +3,8 @@
 Anything that is not one of these is a bug in metaeval and keeps its traceback.
 """
 
+import codecs
+import io
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -69,11 +71,13 @@ class StrictError(MetaevalError):
 def ends_with_status(
     said_by: str = "metaeval",
 ) -> Callable[[Callable[Arguments, int | None]], Callable[Arguments, int]]:
-    """Of a command: an error is printed as a line, and its exit code is the command's."""
+    """Of a command: an error is printed as a line, and its exit code is the command's. What the
+    terminal has no character for is spelled out."""
 
     def decorated(main: Callable[Arguments, int | None]) -> Callable[Arguments, int]:
         @wraps(main)
         def run(*args: Arguments.args, **options: Arguments.kwargs) -> int:
+            spell_out_what_cannot_be_printed()
             try:
                 return main(*args, **options) or 0
             except MetaevalError as error:
@@ -83,3 +87,29 @@ def ends_with_status(
         return run
 
     return decorated
+
+
+# what our tables and messages hold beyond ASCII, for terminals and logs of few characters
+_SPELLED = {
+    **{"ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta"},
+    **{"ε": "epsilon", "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "..."},
+    **{"’": "'", "·": "*", "→": "->", "²": "2"},
+}
+
+
+def spell_out_what_cannot_be_printed() -> None:
+    """Let stdout and stderr write "rho" where their encoding (ISO-8859-1, ASCII) has no "ρ".
+
+    What has no such name becomes a question mark.
+    """
+    codecs.register_error("spelled out", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelled out")
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_SPELLED.get(letter, "?") for letter in text), error.end

@@ -5,6 +5,7 @@ overrides and merged into the configuration that Hydra has composed from the oth
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -89,6 +90,8 @@ def _in_grammar(value: Any) -> str:
         if not all(map(_KEY.fullmatch, value)):
             raise _OddKeyError
         return "{" + ",".join(f"{k}:{_in_grammar(v)}" for k, v in value.items()) + "}"
+    if "${" in value and os.path.exists(value):  # a file's name is text, not another key's value
+        value = value.replace("${", "\\${")
     if _UNQUOTED.fullmatch(value) and value.lower() not in _OF_OTHER_TYPES:
         return str(value)
     # in quotes backslashes are escaped only in front of a quote
@@ -187,8 +190,9 @@ def _quoted(override: str, sweep: bool) -> str:
     Of a list, and of the values of a sweep, each one is quoted by itself.
     """
     key, is_assignment, value = override.partition("=")
-    if not is_assignment or (is_readable(override) and value != "nan"):  # no option is NaN
-        return override
+    is_file = "${" in value and os.path.exists(value)  # its name is text
+    if not is_assignment or (is_readable(override) and value != "nan" and not is_file):
+        return override  # no option is NaN
     listed = value[:1] == "[" and value[-1:] == "]"
     inner = value[1:-1] if listed else value
     if (listed or sweep) and not set("[]{}'\"").intersection(inner):

@@ -326,17 +326,22 @@ def look_up(
     store: Store,
     items: DistinctItems | None = None,
     rivals: Sequence[str] | None = None,
+    systems: Sequence[str | None] | None = None,
 ) -> Lookup:
     """Bind a metric and read from the cache what is known of its scores; `complete` does the rest.
 
     Arguments as for `score_captions`; `items` are the `distinct` ones of the captions, for callers
-    that score several metrics. `rivals` are the captions that a pairwise metric compares them with.
+    that score several metrics. `rivals` are the captions that a pairwise metric compares them with,
+    `systems` what wrote them.
     """
     started = time.perf_counter()
     if metric.pairwise:
         if rivals is None:
             return Lookup(_without_rivals(metric), dataset)
         captions, items = [join_pair(c, r) for c, r in zip(captions, rivals, strict=True)], None
+    elif systems is not None and metric.reads_systems:
+        captions = [join_pair(c, s or "") for c, s in zip(captions, systems, strict=True)]
+        items = None
     lookup = Lookup(bind(metric, dataset, store, fetch=True), dataset)
     if (scorer := lookup.bound.scorer) is not None:
         try:

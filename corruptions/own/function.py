@@ -11,8 +11,8 @@ import numpy as np
 from metaeval.corruptions.base import SEVERITIES, Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.fields import rename_fields
-from metaeval.data.identity import ImageIdRegistry, image_key
-from metaeval.data.own.tables import TableRow, read_table, require_columns
+from metaeval.data.identity import image_key
+from metaeval.data.own.tables import TableRow, read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Rate, checked
@@ -210,27 +210,20 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     renamed = rename_fields(
         table.rows, None, ("image_id", "caption"), path, [], ("set", "level", "expected"), option=""
     )
-    rows = [TableRow(where, record) for where, record in renamed]
-    require_columns(
-        table._replace(rows=rows), ["image_id", "caption"], "a file of corrupted captions"
-    )
-    registry = ImageIdRegistry(path, "image_id")
     captions: dict[str, dict[str, str]] = {}
     levels: dict[str, float] = {}
     expected: dict[str, str] = {}
-    for row in rows:
+    for row in (TableRow(where, record) for where, record in renamed):
         where, fields = row
         name = _set_name(fields.get("set"), path, where)
         of_set = captions.setdefault(name, {})
         image = row.image_id(path)
         key = image_key(image)
-        registry.add(key, str(image), where)
         if key in of_set:
             raise InputError(
                 f"'{name}' has another caption of the image '{image}'", file=path, record=where
             )
-        text = row.cell("caption", path)
-        of_set[key] = tidy.read(text, file=path, record=where, field="caption")
+        of_set[key] = tidy.read(fields["caption"], file=path, record=where, field="caption")
         given = fields.get("level")
         if given not in (None, "") and given == given:
             level = read_number(given, path, where, "level")

@@ -19,7 +19,7 @@ from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import SystemRanking
-from metaeval.runs.records import IMAGE_ID, SET, ScoreColumn
+from metaeval.runs.records import IMAGE_ID, SET, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
@@ -61,7 +61,7 @@ def score_families(
     made of them, to the last bit what the metrics' `score` gives.
     """
     adapted = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
-    results = score_all(adapted, dataset, captions, config)
+    results = score_all(adapted, dataset, captions.assign(**{SYSTEM: captions[SET]}), config)
     return [system_scores(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
 
 

@@ -23,7 +23,7 @@ from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, ScoreColumn
+from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
@@ -113,7 +113,11 @@ def _captions(pairs: ForcedChoice, table: ScoringTable) -> pd.DataFrame:
     rivals = [texts[1 - s][p] for p, s in zip(table.pair, table.side, strict=True)]
     images = [pairs.image[p] for p in table.pair]
     columns = {IMAGE_ID: images, ITEM: table.items, CAPTION: table.captions, RIVAL: rivals}
-    return pd.DataFrame(columns)
+    captions = pd.DataFrame(columns)
+    if systems := getattr(pairs, "systems", ()):  # of battles
+        sides = zip(table.pair, table.side, strict=True)
+        captions[SYSTEM] = [systems[p][s] for p, s in sides]
+    return captions
 
 
 def _add_means(

@@ -36,7 +36,7 @@ from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import Draws, OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
-from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM
+from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, SYSTEM
 from metaeval.scoring import MetricScores
 
 DESCRIBED = (
@@ -134,7 +134,7 @@ class HumanCorrelation(
         return [ToScore(data.dataset, judged_captions(data))]
 
     def score(self, data: Judgments, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
-        captions = judged_captions(data)
+        captions = judged_captions(data).assign(**{SYSTEM: [j.system for j in data.judged]})
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         fitted = fitted_controls(data, self.fitted, record.config.stats.seed)
         write_scores(record.out, results, fitted.columns())

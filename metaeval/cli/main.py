@@ -7,8 +7,6 @@ Without a verb it runs an experiment (`metaeval.cli.run`): `metaeval replace dat
 from __future__ import annotations
 
 import argparse
-import codecs
-import io
 import os
 import signal
 import sys
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval import __version__, installation
-from metaeval.errors import ends_with_status
+from metaeval.errors import ends_with_status, spell_out_what_cannot_be_printed
 
 HELP = """metaeval: which image-captioning metric can you trust, and for what?
 
@@ -208,29 +206,3 @@ def corrupt(given: argparse.Namespace) -> None:
     options = dict(map(option_value, given.options))
     table = corrupted(captions, given.corruption, given.rate, given.seed, data.pool, **options)
     table.drop(columns="edits").to_csv(sys.stdout, index=False)
-
-
-# what our tables and messages hold beyond ASCII, for terminals and logs of few characters
-_SPELLED = {
-    **{"ρ": "rho", "τ": "tau", "λ": "lambda", "σ": "sigma", "Σ": "sum", "δ": "delta"},
-    **{"ε": "epsilon", "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "…": "..."},
-    **{"’": "'", "·": "*", "→": "->", "²": "2"},
-}
-
-
-def spell_out_what_cannot_be_printed() -> None:
-    """Let stdout and stderr write "rho" where their encoding (ISO-8859-1, ASCII) has no "ρ".
-
-    What has no such name becomes a question mark.
-    """
-    codecs.register_error("spelled out", _spelled)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="spelled out")
-
-
-def _spelled(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    text = error.object[error.start : error.end]
-    return "".join(_SPELLED.get(letter, "?") for letter in text), error.end

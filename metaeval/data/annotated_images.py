@@ -19,7 +19,7 @@ from metaeval.data.coco.files import search_bases
 from metaeval.data.coco.objects import CocoObjects, coco_objects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource, Objects, Part
 from metaeval.data.download import given_path
-from metaeval.data.identity import COCO, coco_number, sources_of
+from metaeval.data.identity import COCO, coco_number, composed, sources_of
 from metaeval.errors import InputError
 from metaeval.progress import progress_bar
 from metaeval.readers.files import read_bytes, user_path
@@ -62,9 +62,9 @@ class ImageFiles:
         self.folder = folder
         try:
             with os.scandir(folder) as entries:
-                present = {entry.name for entry in entries if entry.is_file()}
+                present = {composed(entry.name): entry.name for entry in entries if entry.is_file()}
         except (FileNotFoundError, NotADirectoryError):
-            present = set()
+            present = {}
         home = os.path.realpath(folder)
         self._files: dict[ImageId, str] = {}
         self.total = len(names)
@@ -76,8 +76,9 @@ class ImageFiles:
                 self._files[image_id] = str(relative)
                 continue
             for candidate in (relative.name, _PREFIX.sub("", relative.name)):
-                if candidate in present and self._inside(home, candidate):
-                    self._files[image_id] = candidate
+                there = present.get(composed(candidate))
+                if there is not None and self._inside(home, there):
+                    self._files[image_id] = there
                     break
 
     @staticmethod

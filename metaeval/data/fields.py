@@ -1,18 +1,25 @@
-"""Columns of a user's table under the names that a loader uses: `dataset.fields={human: stars}`."""
+"""Columns of a user's table under the names that a loader uses: `dataset.fields={human: stars}`.
+
+`rename_fields` is the one place in which every table's columns are found, its missing values become
+`None`, and its image ids are checked.
+"""
 
 import logging
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from metaeval.data.dataset import ImageId
+from metaeval.data.identity import ImageIdRegistry, composed
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import one_line
 
 log = logging.getLogger(__name__)
 
 Row = tuple[str, dict[str, Any]]
 Columns = str | tuple[str, ...]  # of a file that a field is read from
+Fields = Mapping[str, str | list[str] | tuple[str, ...] | None]  # a loader's name → the file's
 
 # what other people call a column, the preferred name first, as `_normal` writes it; a guess is made
 # only where one of these is there, and is reported
@@ -20,7 +27,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     "image_id": (
         *("imgid", "img_id", "imageid", "image", "cocoid", "filename", "file_name", "image_name"),
         *("image_path", "img", "img_name", "img_path", "image_file", "image_filename", "imagepath"),
-        *("video_id", "doc_id"),
+        *("video_id", "doc_id", "seg_id", "item_id", "id"),
     ),
     "candidate": (
         *("mt", "caption", "hyp", "hypothesis", "prediction", "pred", "generated", "cand"),
@@ -54,7 +61,7 @@ COMMON: dict[str, tuple[str, ...]] = {
     "first_system": ("source1", "system1", "system_1", "system_a", "model1", "model_1", "model_a"),
     "second_system": ("source2", "system2", "system_2", "system_b", "model2", "model_2", "model_b"),
     "image_path": ("file_name", "filename", "image_file", "image", "img", "img_path"),
-    "system": ("model", "sys", "captioner", "model_id"),
+    "system": ("model", "sys", "captioner", "model_id", "system_id", "model_name"),
     "kind": ("category", "subset", "type", "foil_type"),
     "category": ("kind", "cluster"),
     "subset": ("kind",),
@@ -67,6 +74,10 @@ _NUMBERED = {
     "captions": re.compile(r"(?:gt|refs?|references?|captions?)_?[0-9]+"),
 }
 _TEXTS = ("system", "image_path", "kind", "category", "subset")  # optional fields of a text
+_CAPTIONS = ("candidate", "caption", "true", "false", "first", "second")
+_SENTENCE_ID = re.compile(r"(?:\S+:)?sentid:[0-9]+")  # CxC: COCO_val2014:sentid:648388
+_ABSENT = object()
+_MOST_LISTED = 30  # columns in a message
 
 
 def _normal(column: object) -> str:
@@ -104,105 +115,209 @@ def numbered_columns(field: str, columns: Iterable[str]) -> list[str]:
 
 
 def check_fields(
-    given: Mapping[str, str | None] | None, known: Sequence[str], option: str = "dataset.fields"
-) -> dict[str, str]:
+    given: Fields | None, known: Sequence[str], option: str = "dataset.fields"
+) -> dict[str, Columns]:
     """The names that the user gives; ConfigError for one of a column that the loader does not have.
 
-    >>> check_fields({"candidate": "mt"}, ["image_id", "candidate"])
-    {'candidate': 'mt'}
+    >>> check_fields({"candidate": "mt", True: ["a", "b"]}, ["image_id", "candidate", "true"])
+    {'candidate': 'mt', 'true': ('a', 'b')}
     """
-    names = {str(key): str(value) for key, value in (given or {}).items() if value is not None}
+    names: dict[str, Columns] = {}
+    for key, value in (given or {}).items():
+        if value is None:
+            continue
+        # Hydra reads the keys true and false as truth values
+        name = str(key).lower() if isinstance(key, bool) else str(key)
+        names[name] = tuple(value) if isinstance(value, list | tuple) else str(value)
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"{option}: '{unknown[0]}' is not one of {', '.join(known)}")
     return names
 
 
+def fields_in(given: Fields | None, record: Mapping[str, Any]) -> dict[str, Columns]:
+    """The names that the user gives of columns that a record has."""
+    names = check_fields(given, [str(key) for key in given or {}] + ["true", "false"])
+    return {name: c for name, c in names.items() if all(has_column(record, x) for x in _each(c))}
+
+
+def has_column(record: Mapping[str, Any], column: str) -> bool:
+    """Whether a record has a column, or a value at a dotted path."""
+    return value_at(record, column) is not _ABSENT
+
+
+def _each(columns: Columns) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else columns
+
+
+def value_at(value: Any, path: str) -> Any:
+    """The value at a dotted path through objects and lists; `_ABSENT` where there is none.
+
+    A step goes into each object or list of a list, or to a place of a list.
+
+    >>> value_at({"people": [{"marks": {"fl": 3}}, {"marks": {"fl": 4}}]}, "people.marks.fl")
+    [3, 4]
+    >>> value_at({"scores": [[1, 5], [2, 6]]}, "scores.1"), value_at({"hyp": ["a dog"]}, "hyp.0")
+    ([5, 6], 'a dog')
+    """
+    head, _, rest = path.partition(".")
+    if isinstance(value, Mapping):
+        if path in value:
+            return value[path]
+        return value_at(value[head], rest) if head in value and rest else _ABSENT
+    if not isinstance(value, list):
+        return _ABSENT
+    if value and all(isinstance(one, list | dict) for one in value):
+        inside = [value_at(one, path) for one in value]
+        if all(one is not _ABSENT for one in inside):
+            return inside
+    place = int(head) if re.fullmatch("[0-9]{1,9}", head) else len(value)
+    if place >= len(value):
+        return _ABSENT
+    return value_at(value[place], rest) if rest else value[place]
+
+
+def flattened(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Column or dotted path → value, of two levels of objects at most.
+
+    >>> flattened({"a": 1, "scores": {"fluency": 3}, "people": [{"x": 1}]})
+    {'a': 1, 'scores.fluency': 3, 'people.x': [1]}
+    """
+    flat: dict[str, Any] = {}
+    for column, value in record.items():
+        one = value[0] if isinstance(value, list) and value else value
+        if not isinstance(one, Mapping) or not one:
+            flat[str(column)] = value
+            continue
+        inner = [
+            k if not isinstance(v, Mapping) else f"{k}.{key}"
+            for k, v in one.items()
+            for key in (v if isinstance(v, Mapping) else [k])
+        ]
+        flat |= {f"{column}.{path}": value_at(record, f"{column}.{path}") for path in inner}
+    return flat
+
+
 def rename_fields(
     rows: Iterable[Row],
-    given: Mapping[str, str | None] | None,
+    given: Fields | None,
     required: Sequence[str],
     path: Path,
     notes: list[str],
     optional: Sequence[str] = (),
     option: str = "dataset.fields",
     list_unused: bool = True,
+    hint: Callable[[Mapping[str, Any]], str] | None = None,
+    check_ids: bool = True,
 ) -> Iterator[Row]:
     """Rows with the loader's names next to those of the file.
+
+    A number that is NaN becomes `None`, a value that is missing. With `check_ids`, two written
+    forms of one image id are refused.
 
     Parameters
     ----------
     given
-        Loader's name → the file's. `scores.fluency` is `fluency` within the object `scores`, or
-        of each object in the list `scores`; `scores.0` is the first of a list, or of each list.
+        Loader's name → the file's, or a list of columns. `scores.fluency` is `fluency` within the
+        object `scores`, or of each object in the list `scores`; `scores.0` is the first of a list,
+        or of each list; two and more levels work alike.
     required, optional
         The loader's names. Those that the file does not have and the user does not give are looked
         for among common names; what is chosen is logged and appended to `notes`.
     list_unused
         Whether the columns that are not read are named in `notes`.
+    hint
+        Of a record's columns (`flattened`): what a message about a missing one adds.
+
+    Raises InputError for a record without a required field.
     """
     fields = (*required, *optional)
-    names: dict[str, Columns] = dict(check_fields(given, fields, option))
-    dotted = [name for name in (*map(str, names.values()), *required) if "." in name]
-    first = True
-    for where, each in rows:
-        record = {**each, **_nested(each, dotted)} if dotted else each
-        if first:
-            first = False
-            _check_given(names, record, path, where, option)
+    names = check_fields(given, fields, option)
+    registry = ImageIdRegistry(path, "image_id")
+    guesses: dict[str, Columns] | None = None
+    for where, record in rows:
+        if guesses is None:
+            told = f"; the columns are: {_listed(record)}{hint(flattened(record)) if hint else ''}"
+            _check_given(names, record, path, where, option, told)
             guesses = _guessed(names, record, fields, required, path, where, option)
+            missing = [f for f in required if f not in guesses and f not in names]
+            if missing := [f for f in missing if not has_column(record, f)]:
+                quoted = ", ".join(f"'{name}'" for name in missing)
+                problem = f"is missing{told}" + (f"; {option} maps names" if option else "")
+                raise InputError(problem, file=path, record=where, field=quoted.strip("'"))
             names |= guesses
-            notes += _column_notes(guesses, names, each, fields, path, option, list_unused)
-        renamed = dict(record)
-        for name, theirs in names.items():
-            if name in record and not (given or {}).get(name):
-                raise InputError(
-                    f"is there, but the first record has '{theirs}' in its place",
-                    file=path,
-                    record=where,
-                    field=name,
-                )
-            if isinstance(theirs, tuple):
-                renamed[name] = [record[c] for c in theirs if record.get(c) not in (None, "")]
-            elif theirs in record:
-                renamed[name] = record[theirs]
-            elif name in required:
-                raise InputError("is missing", file=path, record=where, field=theirs)
+            notes += _column_notes(guesses, names, record, fields, path, option, list_unused)
+        renamed = _renamed(record, names, fields, required, guesses, path, where)
+        if (
+            check_ids
+            and "image_id" in fields
+            and (image := renamed.get("image_id")) not in (None, "")
+        ):
+            registry.add(image, str(image), where)
         yield where, renamed
 
 
-def _nested(record: Mapping[str, Any], dotted: Iterable[str]) -> dict[str, Any]:
-    """The values at dotted paths, where the record has no column of that name."""
-    values = {}
-    for path in dotted:
-        column, _, key = path.partition(".")
-        inside: Any = record.get(column)
-        each = isinstance(inside, list) and all(isinstance(one, list | dict) for one in inside)
-        found = [value for one in (inside if each else [inside]) for value in _members(one, key)]
-        if path not in record and found and len(found) == (len(inside) if each else 1):
-            values[path] = found if each else found[0]
-    return values
+def _renamed(
+    record: Mapping[str, Any],
+    names: Mapping[str, Columns],
+    fields: Sequence[str],
+    required: Sequence[str],
+    guesses: Container[str],
+    path: Path,
+    where: str,
+) -> dict[str, Any]:
+    """A record with the loader's names."""
+    renamed = dict(record)
+    for name in fields:
+        theirs = names.get(name, name)
+        if name in guesses and name in record:
+            problem = f"is there, but the first record has '{theirs}' in its place"
+            raise InputError(problem, file=path, record=where, field=name)
+        if isinstance(theirs, tuple):
+            cells = [value_at(record, column) for column in theirs]
+            renamed[name] = [c for c in cells if not (c is _ABSENT or is_missing(c))]
+        elif theirs in record or has_column(record, theirs):
+            renamed[name] = value_at(record, theirs)
+        elif name in required:
+            raise InputError("is missing", file=path, record=where, field=theirs)
+        value = renamed.get(name)
+        if isinstance(value, float) and value != value:
+            renamed[name] = None
+        elif _is_sentence_id(name, value):
+            problem = f"'{value}' is the id of a sentence, not a caption; put the sentences there"
+            raise InputError(problem, file=path, record=where, field=str(theirs))
+    return renamed
 
 
-def _members(value: Any, key: str) -> list[Any]:
-    """What an object has under a key, or a list at a place, alone in a list; else an empty one."""
-    if isinstance(value, dict):
-        return [value[key]] if key in value else []
-    is_place = isinstance(value, list) and key.isascii() and key.isdecimal()
-    return value[int(key) : int(key) + 1] if is_place else []
+def _is_sentence_id(field: str, value: Any) -> bool:
+    """Whether a field of a caption has the id of a sentence in its place."""
+    return field in _CAPTIONS and isinstance(value, str) and bool(_SENTENCE_ID.fullmatch(value))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether there is no value: null, an empty cell, NaN."""
+    return value is None or value == "" or (isinstance(value, float) and value != value)
+
+
+def _listed(record: Mapping[str, Any]) -> str:
+    """The columns of a record, those in objects by their dotted paths."""
+    columns = list(flattened(record))
+    more = f", and {len(columns) - _MOST_LISTED:,} more" if len(columns) > _MOST_LISTED else ""
+    return ", ".join(repr(one_line(c, 60)) for c in columns[:_MOST_LISTED]) + more
 
 
 def _check_given(
-    names: Mapping[str, Columns], record: Mapping[str, Any], path: Path, where: str, option: str
+    names: Mapping[str, Columns],
+    record: Mapping[str, Any],
+    path: Path,
+    where: str,
+    option: str,
+    told: str,
 ) -> None:
-    columns = ", ".join(f"'{column}'" for column in record)
     for name, theirs in names.items():
-        if theirs not in record:
-            raise InputError(
-                f"is missing ({option}.{name}); the columns are: {columns}",
-                file=path,
-                record=where,
-                field=str(theirs),
-            )
+        for column in _each(theirs):
+            if not has_column(record, column):
+                problem = f"is missing ({option}.{name}){told}"
+                raise InputError(problem, file=path, record=where, field=column)
 
 
 def _guessed(
@@ -220,8 +335,10 @@ def _guessed(
         if name in record or name in given:
             continue
         others = required if name in required else fields  # an image's path may be its id, too
-        taken = {*map(str, (*given.values(), *guesses.values())), *others}
+        chosen = (column for each in (*given.values(), *guesses.values()) for column in _each(each))
+        taken = {*chosen, *others}
         columns = common_columns(name, record, taken - {name})
+        columns = [column for column in columns if not _is_sentence_id(name, record[column])]
         if name in _TEXTS and name not in required:
             columns = [column for column in columns if isinstance(record[column], str)]
         if len(columns) > 1 and _normal(columns[0]) == _normal(columns[1]):
@@ -247,13 +364,12 @@ def _column_notes(
     """What was recognised by its name and what is not read; logged where there is a guess."""
     notes = []
     if guesses:
-        written = {k: (c,) if isinstance(c, str) else c for k, c in guesses.items()}
-        listed = ", ".join(f"{k} is {', '.join(map(repr, c))}" for k, c in written.items())
+        listed = ", ".join(f"{k} is {', '.join(map(repr, _each(c)))}" for k, c in guesses.items())
         end = f" ({option})" if option else ""
         notes = [f"Columns of {path.name} by their common names: {listed}{end}."]
     used = {*fields}
     for theirs in (*names.values(), *(field for field in fields if "." in field)):
-        used |= {theirs, theirs.partition(".")[0]} if isinstance(theirs, str) else {*theirs}
+        used |= {part for c in _each(theirs) for part in (c, c.partition(".")[0])}
     notes += unused_columns(path, record, used) if list_unused else []
     for note in notes if guesses else ():
         log.warning("%s", note)
@@ -333,7 +449,7 @@ def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
 
 def check_id(value: Any, path: Path, where: str, field: str) -> ImageId:
     """The value, if it can be an id in tables: a whole number of 64 bits, or a printable string
-    that is not empty. Raises InputError otherwise."""
+    that is not empty, in Unicode's normal form C. Raises InputError otherwise."""
     if type(value) is int:
         good = -(2**63) <= value < 2**63
     else:
@@ -345,7 +461,7 @@ def check_id(value: Any, path: Path, where: str, field: str) -> ImageId:
             record=where,
             field=field,
         )
-    return cast(ImageId, value)
+    return composed(value) if isinstance(value, str) else cast(ImageId, value)
 
 
 def kind(value: Any) -> str:

@@ -13,6 +13,7 @@ text for all of them: "coco:391895". Other collections have sources of their own
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -52,50 +53,114 @@ become the same image 7; write each image's id in one form, and different images
 
     def __init__(self, file: Path, field: str | None = None) -> None:
         self._file, self._field = file, field
-        self._written: dict[ImageId, tuple[str, str]] = {}
+        self._written: dict[str, tuple[str, str]] = {}
 
     def add(self, image: ImageId, written: str, where: str) -> ImageId:
         """Register an id that several records may have; InputError for a second written form."""
-        known, place = self._written.setdefault(image, (written, where))
+        key = image_key(image)
+        known, place = self._written.setdefault(key, (written, where))
         if known != written:
-            self._refuse(image, written, known, place, where)
+            self._refuse(key, written, known, place, where)
         return image
 
     def add_once(self, image: ImageId, written: str, where: str) -> ImageId:
         """Register the id of a record that describes a whole image; InputError if it is known."""
-        known, place = self._written.setdefault(image, (written, where))
+        key = image_key(image)
+        known, place = self._written.setdefault(key, (written, where))
         if known != written or place != where:
-            self._refuse(image, written, known, place, where)
+            self._refuse(key, written, known, place, where)
         return image
 
-    def _refuse(self, image: ImageId, written: str, known: str, place: str, where: str) -> None:
-        this, other = one_line(repr(written), 80), one_line(repr(known), 80)
+    def _refuse(self, key: str, written: str, known: str, place: str, where: str) -> None:
+        same = composed(written) == composed(known)  # Unicode's forms look alike: escaped
+        this, other = (ascii(t) if same else one_line(repr(t), 80) for t in (written, known))
         if written == known:
             problem = f"the image {this} occurs twice: {place} has it too; remove one of them"
         else:
             problem = (
-                f"{this} and {other} ({place}) become the same image {image!r}; write each "
+                f"{this} and {other} ({place}) become the same image {key}; write each "
                 "image's id in one form, and different images' ids differently"
             )
         raise InputError(problem, file=self._file, record=where, field=self._field)
 
 
+def composed(text: str) -> str:
+    """A text in Unicode's normal form C: the same for "é" as one character and as two.
+
+    >>> composed("cafe\u0301") == "café"
+    True
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def image_key(value: object) -> str:
     """An image id in the form in which files are compared.
 
-    Folder, suffix of an image or array file, COCO 2014's prefix and leading zeros are removed; a
-    name that is not a number otherwise stays as it is.
+    Folder, suffix of an image or array file, COCO 2014's prefix and leading zeros are removed, and
+    Unicode's normal form is C; a name that is not a number otherwise stays as it is, and so does a
+    sentence.
 
     >>> [image_key(x) for x in (42, "000042", "COCO_val2014_000000000042.jpg", "imgs/dog_1.png")]
     ['42', '42', '42', 'dog_1']
+    >>> image_key("at 5 km/h")
+    'at 5 km/h'
     """
-    text = str(value.decode("utf-8", "replace") if isinstance(value, bytes) else value).strip()
+    written = str(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)
+    text = composed(written.strip())
+    if " " in text and not _SUFFIX.search(text[-5:]):
+        return text
     stem = text.replace("\\", "/").rsplit("/", 1)[-1]
     if match := _SUFFIX.search(stem, max(0, stem.rfind("."))):
         stem = stem[: match.start()] if match.end() == len(stem) else stem
     if coco := _COCO_STEM.fullmatch(stem):
         stem = coco[1]
     return (stem.lstrip("0") or "0") if stem.isascii() and stem.isdigit() else stem
+
+
+class IdJoin:
+    """Finds the ids that one side has of the images of another, where only one can be meant.
+
+    An equal id is the same image. Where there is none, it is the only one that is equal by
+    `image_key` (without folder, suffix and leading zeros) on both sides.
+
+    >>> join = IdJoin([42, 7], "COCO_val2014_000000000042.jpg 7 8".split())
+    >>> join.of("COCO_val2014_000000000042.jpg"), join.of("7"), join.of("8"), join.in_other_form
+    (42, 7, None, {'COCO_val2014_000000000042.jpg': 42})
+    """
+
+    def __init__(self, known: Iterable[ImageId], others: Iterable[ImageId]) -> None:
+        self._known = set(known)
+        self._by_key, self._of_others = _by_key(self._known), _by_key(set(others))
+        self.in_other_form: dict[ImageId, ImageId] = {}  # id of the other side → the known one
+
+    def of(self, image: ImageId) -> ImageId | None:
+        """The known id of the other side's image; `None` where there is none, or several."""
+        if image in self._known:
+            return image
+        key = image_key(image)
+        same = self._by_key.get(key, [])
+        if len(same) != 1 or len(self._of_others.get(key, [image])) != 1:
+            return None
+        if str(same[0]) != composed(str(image)):
+            self.in_other_form[image] = same[0]
+        return same[0]
+
+    def note(self, file: Path) -> list[str]:
+        """A note that counts the ids of a file that the dataset writes otherwise."""
+        if not self.in_other_form:
+            return []
+        theirs, ours = next(iter(self.in_other_form.items()))
+        return [
+            f"{len(self.in_other_form):,} ids of {file.name} are joined without folder, ending and "
+            f"leading zeros: {theirs!r} is {ours!r}."
+        ]
+
+
+def _by_key(ids: Iterable[ImageId]) -> dict[str, list[ImageId]]:
+    by_key: dict[str, list[ImageId]] = {}
+    for image in ids:
+        by_key.setdefault(image_key(image), []).append(image)
+    return by_key
 
 
 COCO = "coco"
@@ -151,7 +216,7 @@ def sources_of(
     name of a COCO file.
     """
     if declared is None:
-        return {i: source_of_file(names.get(i)) for i in ids}
+        return {i: source_of_file(names.get(i, str(i))) for i in ids}
     if declared not in CHOICES:
         raise ConfigError(f"dataset.image_source: '{declared}' is not one of {', '.join(CHOICES)}")
     if declared == OTHER:

@@ -1,18 +1,18 @@
 """Captions of systems in COCO's results format: a JSON list of {"image_id": …, "caption": …}."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId, RecordCount
-from metaeval.data.fields import Record, check_id, kind, rename_fields, require_fields
-from metaeval.data.identity import ImageIdRegistry, is_decimal
+from metaeval.data.fields import Fields, check_id, kind, rename_fields
+from metaeval.data.identity import IdJoin
 from metaeval.data.own.tables import read_table, tables_in
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.files import read_json, user_path
+from metaeval.readers.files import user_path
 from metaeval.readers.tables import name_problem
 
 log = logging.getLogger(__name__)
@@ -42,116 +42,60 @@ def read_system_captions(
     path: Path,
     name: str,
     known: Collection[ImageId],
-    fields: Mapping[str, str | None] | None = None,
+    fields: Fields | None = None,
 ) -> SystemCaptions:
     """Read and check one system's file against the ids of the dataset's images, `known`.
 
     Records may have other fields too. `image_id` and `caption` have the names in `fields`, or
-    common ones, which is logged. Captions are tidied by the rule of `metaeval.data.tidy`.
+    common ones, which is logged. An image that the file calls otherwise ("000000000007.jpg" for 7)
+    is found where only one can be meant, which is counted. Captions are tidied by the rule of
+    `metaeval.data.tidy`.
 
-    Raises InputError, naming record and field, for anything else than a list of records with an
-    image id of the dataset, no image twice, and a string as caption.
+    Raises InputError, naming record and field, for anything else than records with an image id of
+    the dataset, no image twice, and a string as caption.
     """
-    notes: list[str] = []
-    records, sha256 = _records(path, isinstance(next(iter(known), None), int), fields, notes)
+    table = read_table(path)
+    notes = list(table.notes)
+    rows = [(where, _with_caption(record)) for where, record in table.rows]
+    required = ("image_id", "caption")
+    records = list(rename_fields(rows, fields, required, path, notes, option="task.fields"))
+    ids = [check_id(record["image_id"], path, where, "image_id") for where, record in records]
+    join = IdJoin(known, ids)
     captions: dict[ImageId, str] = {}
-    place: dict[ImageId, int] = {}
+    place: dict[ImageId, str] = {}
     tidy = Tidy()
-    for i, record in enumerate(records):
-        where = f"record {i}"
-        require_fields(record, ("image_id", "caption"), path, where)
-        image_id = known_image_id(record["image_id"], known, path, where)
+    for (where, record), written in zip(records, ids, strict=True):
+        image_id = join.of(written)
+        if image_id is None:
+            image_id = known_image_id(written, known, path, where)
         if image_id in place:
+            hint = "; is this a captions file instead of a system's results?"
             raise InputError(
-                f"{image_id!r} occurs twice: record {place[image_id]} has it too",
+                f"{written!r} occurs twice: {place[image_id]} has it too"
+                f"{hint * where.startswith('annotations')}",
                 file=path,
                 record=where,
                 field="image_id",
             )
-        place[image_id] = i
+        place[image_id] = where
         captions[image_id] = tidy.read(record["caption"], file=path, record=where, field="caption")
     empty = sum(not caption for caption in captions.values())
-    notes += tidy.notes()
+    joined = join.note(path)
+    for note in joined:
+        log.warning("%s", note)
+    notes += [*joined, *tidy.notes()]
     if empty:
         verb = "is" if empty == 1 else "are"
         notes.append(f"{count_captions(empty)} {verb} empty.")
-    return SystemCaptions(name, path, sha256, captions, empty, tuple(notes))
+    return SystemCaptions(name, path, table.sha256, captions, empty, tuple(notes))
 
 
-def _records(
-    path: Path, numbers: bool, fields: Mapping[str, str | None] | None, notes: list[str]
-) -> tuple[list[Record], str]:
-    """The records of a results file, at least one, and the file's SHA-256.
-
-    With `numbers`, ids in files that hold all ids as texts (CSV, keys of an object) become numbers.
-    """
-    if path.suffix.lower() != ".json":
-        table = read_table(path)
-        notes += table.notes
-        records = _renamed([row.fields for row in table.rows], path, fields, notes)
-        return (
-            _with_numbers(records, path) if table.untyped and numbers else records
-        ), table.sha256
-    value, sha256 = read_json(path)
-    if isinstance(value, dict) and (by_image := _captions_by_image(value)):
-        return (_with_numbers(by_image, path) if numbers else by_image), sha256
-    if not isinstance(value, list):
-        wrong = kind(value)
-        if isinstance(value, dict) and "annotations" in value:
-            wrong += " with annotations (is this a captions file instead of a system's results?)"
-        raise InputError(
-            f"holds {wrong} where a list of image_id and caption is expected", file=path
-        )
-    if not value:
-        raise InputError("holds no caption", file=path)
-    for i, record in enumerate(value):
-        if not isinstance(record, dict):
-            raise InputError(f"is {kind(record)}, not an object", file=path, record=f"record {i}")
-    records = _renamed(value, path, fields, notes)
-    ids = [record.get("image_id") for record in records]
-    if numbers and all(isinstance(i, str) and is_decimal(i) for i in ids):
-        notes.append(f"The ids of {path.name} are texts of digits; they are read as numbers.")
-        log.warning("%s", notes[-1])
-        records = _with_numbers(records, path)
-    return records, sha256
-
-
-def _renamed(
-    records: Sequence[Record],
-    path: Path,
-    fields: Mapping[str, str | None] | None,
-    notes: list[str],
-) -> list[Record]:
-    """The records with `image_id` and `caption` under these names."""
-    rows = ((f"record {i}", record) for i, record in enumerate(records))
-    names, option = ("image_id", "caption"), "task.fields"
-    renamed = rename_fields(rows, fields, names, path, notes, option=option)
-    return [record for _, record in renamed]
-
-
-def _with_numbers(records: Sequence[Record], path: Path) -> list[Record]:
-    """The records with ids of digits as numbers; InputError where two forms of a number meet."""
-    registry = ImageIdRegistry(path, "image_id")
-    converted = []
-    for i, record in enumerate(records):
-        image = record.get("image_id")
-        if isinstance(image, str) and is_decimal(image):
-            record = {**record, "image_id": registry.add(int(image), image, f"record {i}")}
-        converted.append(record)
-    return converted
-
-
-def _captions_by_image(value: Mapping[str, object]) -> list[Record]:
-    """The records of an object from image ids to a caption, an object with a caption, or, as in
-    pycocoevalcap's `res.json`, a list of one of them; none where it is something else."""
-    records = []
-    for image, listed in value.items():
-        one = listed[0] if isinstance(listed, list) and len(listed) == 1 else listed
-        text = one.get("caption") if isinstance(one, dict) else one
-        if not isinstance(text, str):
-            return []
-        records.append({"image_id": image, "caption": text})
-    return records
+def _with_caption(record: dict[str, Any]) -> dict[str, Any]:
+    """A record with the only one of its captions, of `res.json`, as `caption`."""
+    captions = record.get("captions")
+    if "caption" in record or not isinstance(captions, list) or len(captions) != 1:
+        return record
+    return {"image_id": record.get("image_id"), "caption": captions[0]}
 
 
 def known_image_id(

@@ -5,12 +5,12 @@
 2. Runs of white space (blanks, tabs, newlines, U+0085, U+00A0, U+2028, …: what `str.split` takes
    for white space) become one space; white space at both ends goes.
 3. An unpaired surrogate is refused: it is not a character and cannot be written as UTF-8.
-4. Letters and their marks are composed (Unicode's normal form C): "é" as one character and as "e"
-   with an accent are the same caption.
+4. Unicode's normal form is C: "é" is one character, however a file writes it. Without this the
+   same word in two files would be two words to every metric.
 
-Nothing else changes: neither case nor punctuation. The PTB tokeniser sees
-the same tokens as before, since it takes any white space for the same; and a caption stays one
-line, without which line-based tools pair captions with the wrong images.
+Nothing else changes: neither case nor punctuation. The PTB tokeniser sees the same tokens as
+before, since it takes any white space for the same; and a caption stays one line, without which
+line-based tools pair captions with the wrong images.
 """
 
 import logging
@@ -18,7 +18,8 @@ import re
 import unicodedata
 from pathlib import Path
 
-from metaeval.data.fields import kind
+from metaeval.data.fields import is_missing, kind
+from metaeval.data.identity import composed
 from metaeval.errors import InputError
 from metaeval.readers.tables import read_list
 from metaeval.results.notes import fill_sentences
@@ -83,10 +84,9 @@ class Tidy:
             cleaned = caption
         tidied = " ".join(cleaned.split())
         self.spaces += tidied != cleaned
-        if tidied.isascii() or unicodedata.is_normalized("NFC", tidied):
-            return tidied
-        self.composed += 1
-        return unicodedata.normalize("NFC", tidied)
+        normal = composed(tidied)
+        self.composed += normal != tidied
+        return normal
 
     def read(self, value: object, *, file: Path | None, record: str, field: str) -> str:
         """The tidied caption in a field of a record; InputError, naming it, where it holds none."""
@@ -109,7 +109,7 @@ class Tidy:
         counted. InputError for anything else, and for what `read_list` and `read` refuse.
         """
         listed = read_list(value, file, record, field)
-        if listed is None or listed == "":
+        if is_missing(listed):
             return ()
         if isinstance(listed, str):
             texts = [text for text in listed.split(SEPARATOR) if text.strip()]

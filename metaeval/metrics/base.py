@@ -100,6 +100,12 @@ class Metric(ABC):
         return False
 
     @property
+    def reads_systems(self) -> bool:
+        """Whether a caption's score depends on the system that wrote it: captions whose systems
+        are known then come as `join_pair` gives them, with the system in the rival's place."""
+        return False
+
+    @property
     @abstractmethod
     def columns(self) -> tuple[ScoreColumn, ...]:
         """The scores by the options alone, for a metric that cannot be bound.

@@ -5,6 +5,7 @@ checked values or one `InputError` that names the file. `tests/fuzz` checks both
 no other module opens files, and that every reader reads its input correctly or refuses it.
 """
 
+import codecs
 import hashlib
 import json
 import os
@@ -15,7 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.errors import InputError
+from metaeval.errors import ConfigError, InputError
 
 MOST_TEXT = 1 << 30  # bytes of a table or of JSON: COCO's largest file has 470 million
 
@@ -80,18 +81,29 @@ def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
     return raw
 
 
-def read_text(path: Path, most: int = MOST_TEXT) -> TextFile:
-    """A UTF-8 text file (a byte-order mark is allowed). Raises InputError for other files."""
+def read_text(
+    path: Path,
+    most: int = MOST_TEXT,
+    encoding: str | None = None,
+    remedy: str = "save it as UTF-8",
+) -> TextFile:
+    """A text file in UTF-8, in UTF-16 with a byte-order mark, or in a given encoding.
+
+    Raises InputError for other files, with the remedy; ConfigError for an unknown encoding.
+    """
     raw = read_bytes(path, most)
+    utf16 = raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    called = encoding or ("utf-16" if utf16 else "utf-8-sig")
     try:
-        return TextFile(path, raw.decode("utf-8-sig"), hashlib.sha256(raw).hexdigest())
+        return TextFile(path, raw.decode(called), hashlib.sha256(raw).hexdigest())
     except UnicodeDecodeError as error:
         # the offset is that within the file, which a byte-order mark moves
-        start = error.start + 3 * raw.startswith(b"\xef\xbb\xbf")
-        utf16 = ", it looks like UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-        raise InputError(
-            f"not UTF-8: byte 0x{raw[start]:02x} at offset {start:,}{utf16}", file=path
-        ) from None
+        start = error.start + 3 * (called == "utf-8-sig" and raw.startswith(codecs.BOM_UTF8))
+        name = "UTF-8" if called == "utf-8-sig" else called.upper()
+        problem = f"not {name}: byte 0x{raw[start]:02x} at offset {start:,}; {remedy}"
+        raise InputError(problem, file=path) from None
+    except (LookupError, ValueError):
+        raise ConfigError(f"'{encoding}' is not an encoding of texts; e.g. cp1252") from None
 
 
 def one_line(error: object, most: int = 160) -> str:
@@ -103,7 +115,7 @@ def one_line(error: object, most: int = 160) -> str:
 
 
 def read_json(path: Path, most: int = MOST_TEXT) -> tuple[Any, str]:
-    """The value in a UTF-8 JSON file (a byte-order mark is allowed) and the file's SHA-256."""
+    """The value in a JSON file, whose text `read_text` reads, and the file's SHA-256."""
     file = read_text(path, most)
     return parse_json(file.text, path), file.sha256
 

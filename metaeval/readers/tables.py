@@ -10,10 +10,10 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from metaeval.errors import InputError
 from metaeval.readers.files import MOST_TEXT, TextFile, one_line, open_binary, parse_json
@@ -55,21 +55,29 @@ def first_rows(text: str, delimiter: str) -> tuple[list[str], list[str]]:
     return next(rows, []), next(rows, [])
 
 
+Quoting = Literal["csv", "none"]
+
+
 def read_csv(
-    file: TextFile, delimiter: str = ",", *, trim: bool = False
+    file: TextFile, delimiter: str = ",", *, trim: bool = False, quoting: Quoting | None = None
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """The records of a CSV file with a header: where, and column → cell.
 
     Cells may be quoted, and quoted cells may hold line ends. Lines end with a line feed, a
     carriage return or both; what else Unicode calls a line end (U+2028, U+0085, a form feed) is
-    part of a cell. With `trim`, blanks around cells are left out.
+    part of a cell. With `trim`, blanks around cells are left out. `quoting` is "csv" where every
+    quote is believed (RFC 4180), "none" where quotes are text, `None` where a quoted cell that
+    holds what looks like records of the table is refused.
 
     Raises InputError for a row that has not as many cells as the header, a column that is there
     twice, and a quote that is not closed, or closed so late that it has swallowed whole rows.
     """
     csv.field_size_limit(_MOST_CELL)
     lines = list(io.StringIO(file.text, newline=""))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=trim)
+    mode = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
+    reader = csv.reader(
+        lines, delimiter=delimiter, strict=True, skipinitialspace=trim, quoting=mode
+    )
     header = _row(reader, file, trim)
     if header is None:
         raise InputError("is empty", file=file.path)
@@ -81,28 +89,33 @@ def read_csv(
         raise InputError(f"the separator is {there}; use {remedy}", file=file.path, record="line 1")
     if twice := [name for name, n in Counter(header).items() if n > 1 and name]:
         raise InputError("the column occurs twice", file=file.path, field=twice[0])
-    while True:
+    rows = list(_rows(reader, len(header), file, trim))
+    looks: list[_Looks] | None = None
+    for begin, end, cells in rows:
+        first, *inside = lines[begin:end]  # a quoted cell may go on for lines
+        if inside and quoting is None and first.count(delimiter) >= len(header) - 1:
+            looks = looks or [_look(column) for column in zip(*(r[2] for r in rows), strict=True)]
+            if any(_is_record(line, delimiter, looks) for line in inside):
+                raise InputError(
+                    "a quoted cell that begins here holds whole rows: is a quote not closed?",
+                    file=file.path,
+                    record=f"line {begin + 1:,}",
+                )
+        yield f"line {end:,}", dict(zip(header, cells, strict=True))
+
+
+def _rows(
+    reader: Any, width: int, file: TextFile, trim: bool
+) -> Iterator[tuple[int, int, list[str]]]:
+    """The rows that are not empty: the lines before and up to their ends, and their cells."""
+    begin = reader.line_num
+    while (cells := _row(reader, file, trim)) is not None:
+        if cells and len(cells) != width:
+            problem = f"has {len(cells)} cells where the header has {width}"
+            raise InputError(problem, file=file.path, record=f"line {reader.line_num:,}")
+        if cells:
+            yield begin, reader.line_num, cells
         begin = reader.line_num
-        if (cells := _row(reader, file, trim)) is None:
-            return
-        if not cells:
-            continue  # an empty line
-        where = f"line {reader.line_num:,}"
-        if len(cells) != len(header):
-            raise InputError(
-                f"has {len(cells)} cells where the header has {len(header)}",
-                file=file.path,
-                record=where,
-            )
-        first, *inside = lines[begin : reader.line_num]  # a quoted cell may go on for lines
-        whole = first.count(delimiter) >= len(header) - 1
-        if whole and any(_is_row(line, delimiter, len(header)) for line in inside):
-            raise InputError(
-                "a quoted cell that begins here holds whole rows: is a quote not closed?",
-                file=file.path,
-                record=f"line {begin + 1:,}",
-            )
-        yield where, dict(zip(header, cells, strict=True))
 
 
 def _row(reader: Any, file: TextFile, trim: bool) -> list[str] | None:
@@ -117,18 +130,50 @@ def _row(reader: Any, file: TextFile, trim: bool) -> list[str] | None:
     return [cell.strip() for cell in row] if trim and row else row
 
 
-def _is_row(line: str, delimiter: str, width: int) -> bool:
-    """Whether a line by itself would be a row of the table."""
-    if width < 2:
-        return False
+def splits_evenly(text: str, delimiter: str) -> bool:
+    """Whether every line that is not blank has as many cells as the first, quotes being text."""
+    return len({line.count(delimiter) for line in text.split("\n") if line.strip()}) == 1
+
+
+class _Looks(NamedTuple):
+    """What cells have in common."""
+
+    numbers: bool = False
+    digits: bool = False
+    words: bool = False  # without white space
+
+
+def _look(cells: Iterable[str]) -> _Looks:
+    """What the cells of one line have in common, as far as they are not empty."""
+    looks = [
+        _Looks(
+            bool(_NUMBER.fullmatch(cell.strip())),
+            any(map(str.isdigit, cell)),
+            len(cell.split()) == 1,
+        )
+        for cell in cells
+        if cell and "\n" not in cell and "\r" not in cell
+    ]
+    return _Looks(*map(all, zip(*looks, strict=True))) if looks else _Looks()
+
+
+def _is_record(line: str, delimiter: str, looks: Sequence[_Looks]) -> bool:
+    """Whether a line by itself would be a record of the table."""
     try:
-        return len(next(csv.reader([line], delimiter=delimiter), [])) == width
+        cells = next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
         return False
+    return len(cells) == len(looks) and all(
+        not cell or all(has or not wanted for wanted, has in zip(look, _look([cell]), strict=True))
+        for look, cell in zip(looks, cells, strict=True)
+    )
 
 
-def read_workbook(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of the only sheet of an Excel workbook: where, and column → value.
+def read_workbook(path: Path, sheet: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a sheet of an Excel workbook: where, and column → value, `""` for an empty cell.
+
+    `sheet` is its name, `None` the only one that has rows. Rows without a value are left out. Texts
+    stay texts: "NA" and "None" are not empty cells.
 
     Raises InputError where openpyxl is not installed, and for a workbook of several sheets.
     """
@@ -138,22 +183,30 @@ def read_workbook(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if sum(entry.file_size for entry in archive.infolist()) > _MOST_WORKBOOK:
             raise InputError(f"unpacks to more than {_MOST_WORKBOOK:,} bytes", file=path)
     try:
-        sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object, engine="openpyxl")
+        sheets = pd.read_excel(
+            path, sheet_name=None, header=None, dtype=object, engine="openpyxl", na_filter=False
+        )
     except ImportError:
         remedy = "pip install openpyxl, or save the sheet as CSV"
         raise InputError(f"needs openpyxl to be read: {remedy}", file=path) from None
     except Exception as error:  # openpyxl raises what its parsers raise
         raise InputError(f"not a readable workbook ({one_line(error)})", file=path) from None
-    filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}
+    listed = ", ".join(one_line(name, 60) for name in sheets) or "no sheet"
+    filled = [name for name in sheets if (len(sheets[name]) if sheet is None else name == sheet)]
     if len(filled) != 1:
-        listed = ", ".join(map(str, filled)) or "no sheet"
-        raise InputError(f"holds {listed} instead of one sheet; save it as CSV", file=path)
-    (sheet,) = filled.values()
-    header, *rows = sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
-    names = [str(name) for name in header if name is not None]
+        problem = f"holds {listed} instead of one sheet; name it (dataset.sheet=NAME)"
+        problem = problem if sheet is None else f"has no sheet '{sheet}', but {listed}"
+        raise InputError(problem, file=path)
+    rows = sheets[filled[0]].to_numpy().tolist()
+    numbered = [(n, row) for n, row in enumerate(rows, 1) if any(cell != "" for cell in row)]
+    if not numbered:
+        return
+    (first, header), *records = numbered
+    names = [str(name) for name in header if name != ""]
     if len(set(names)) < len(header):
-        raise InputError("a column has no name, or occurs twice", file=path, record="row 1")
-    for number, row in enumerate(rows, 2):
+        problem = "a column has no name, or occurs twice"
+        raise InputError(problem, file=path, record=f"row {first:,}")
+    for number, row in records:
         yield f"row {number:,}", dict(zip(names, row, strict=True))
 
 

@@ -319,6 +319,8 @@ SCORE = "score"
 SEED = "seed"
 # of captions that are judged in pairs: the other caption of the pair; in no file
 RIVAL = "rival"
+# what wrote a caption; in no file
+SYSTEM = "system"
 # the position in the dataset of what a caption is compared with, where its image alone does not say
 # it (an image may have several sets of references); in no file
 ITEM = "item"

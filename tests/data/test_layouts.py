@@ -210,7 +210,7 @@ LAYOUTS = {
         ],
         "dataset=own dataset.file=one.json",
         "captioners",
-        refused="captioners: record 1, field 'image_id': 'COCO_val2014_000000391895.jpg' occurs tw",
+        refused="captioners: [1], field 'image_id': 'COCO_val2014_000000391895.jpg' occurs twice",
     ),
     "UMIC sample": Layout(
         "sample.json",
@@ -220,7 +220,7 @@ LAYOUTS = {
         ],
         DATA,
         "captioners",
-        ("sample: 60623: 'a woman with a cake'", "texts of digits; they are read as numbers"),
+        ("sample: 60623: 'a woman with a cake'", "'000000060623' is 60623"),
     ),
     "wide ratings": Layout(
         "wide.csv",

@@ -166,7 +166,7 @@ def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("c.csv", "id,caption\n1,x\n", "has no column 'image_id'; it has 'id', 'caption'"),
+        ("c.csv", "no,caption\n1,x\n", "field 'image_id': is missing; the columns are: 'no', 'ca"),
         ("c.csv", "image_id,caption\n1,\n", "line 2, field 'caption': is empty"),
         ("c.csv", "image_id,caption\n,x\n", "line 2, field 'image_id': must be a whole"),
         ("c.csv", "image_id,caption\na\x0cb,x\n", "printable string, not 'a\\x0cb'"),
@@ -205,7 +205,7 @@ def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
         (
             "c.token",
             "1.jpg#0\tA dog.\n1.png#1\tA cat.\n",
-            "c.token, line 2, field 'FILE': '1.png' and '1.jpg' (line 1) become the same image '1'",
+            "c.token, line 2, field 'FILE': '1.png' and '1.jpg' (line 1) become the same image 1",
         ),
         (
             "c.token",

@@ -80,7 +80,7 @@ def test_a_stray_quote_swallows_no_record(tmp_path: Path) -> None:
         (HEAD + '1.jpg,a dog,a,"3,5"\n', "'human': '3,5' is not a number; write 1234 or 1.234, w"),
         (HEAD + "1.jpg,a dog,a,٣\n", "line 2, field 'human': '٣' is not a number"),
         (HEAD + "1.jpg,a dog,a,1e999\n", "line 2, field 'human': '1e999' is not a number"),
-        (HEAD + "1.jpg,a dog,a,nan\n", "line 2, field 'human': 'nan' is not a number"),
+        (HEAD + "1.jpg,a dog,a,inf\n", "line 2, field 'human': 'inf' is not a number"),
     ],
 )
 def test_what_was_guessed_is_refused(tmp_path: Path, text: str, problem: str) -> None:

@@ -17,16 +17,15 @@ from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.download import data_folder
-from metaeval.data.fields import check_id, rename_fields
+from metaeval.data.fields import Fields, check_id, rename_fields
 from metaeval.data.identity import image_key, sources_of
 from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
 from metaeval.data.judgments.table import (
     optional_name,
     optional_text,
     read_references,
-    require_columns,
 )
-from metaeval.data.own.tables import Delimiter, read_table, unfolded
+from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
@@ -78,6 +77,10 @@ class BattleOptions(ImagePlaces, total=False):
     limit: Limit
 
 
+class BattleTableOptions(BattleOptions, Reading, total=False):
+    """Options of `load_battles`: also how the table is read."""
+
+
 class Battle(NamedTuple):
     """One battle. `winner` is 1 (the first caption), 0 (the second), 0.5 (a tie), or NaN where
     it was not judged. `references` are those of the image."""
@@ -125,11 +128,10 @@ def load_battles(
     name: str = "battles",
     title: str | None = None,
     layout: str | None = None,
-    fields: Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     winners: Mapping[str, str] | None = None,
     references: str | Path | None = None,
-    delimiter: Delimiter | None = None,
-    **options: Unpack[BattleOptions],
+    **options: Unpack[BattleTableOptions],
 ) -> Battles:
     """Battles from a table with a record per battle.
 
@@ -152,8 +154,8 @@ def load_battles(
         A>>B, A=B, and these in double brackets; [[C]] is a tie.
     references
         A file with the references of the images, for records without references.
-    delimiter
-        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
+    delimiter, quoting, encoding, sheet
+        How the file is read: see `metaeval.data.own.tables.Reading`.
     own_captions
         "drop": a caption of the battle that is one of the image's references, by letters and
         digits, is taken out of the references for both sides; "keep".
@@ -171,16 +173,14 @@ def load_battles(
     path = _path(file, layout, options.get("data"))
     outcomes = _outcomes(winners)
     notes: list[str] = []
-    more = read_references(references, notes)
-    table, tidy, battles = read_table(path, delimiter, "dataset.delimiter"), Tidy(), []
+    more = read_references(references, notes, fields)
+    table, tidy, battles = read_table(path, take_reading(options), "dataset"), Tidy(), []
     if layout is not None:
-        fields = {**_of_layout(layout, table.rows[0].fields), **(fields or {})}
+        given = {key: value for key, value in (fields or {}).items() if value is not None}
+        fields = {**_of_layout(layout, table.rows[0].fields), **given}
     table = unfolded(table, REQUIRED, fields)
     notes += table.notes
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
-        require_columns(
-            record, REQUIRED, path, where, " (dataset.fields says what they are called)"
-        )
         battle = _battle(record, outcomes, tidy, path, where)
         if not battle.references:
             battle = battle._replace(references=more.get(image_key(battle.image), ()))

@@ -10,15 +10,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.download import find_files, given_path
-from metaeval.data.fields import common_columns, rename_fields, require_fields, unused_columns
+from metaeval.data.fields import (
+    Fields,
+    common_columns,
+    rename_fields,
+    require_fields,
+    unused_columns,
+)
 from metaeval.data.own.score_files import like_a_number, number_or_nan
-from metaeval.data.own.tables import Delimiter, read_table
+from metaeval.data.own.tables import Reading, read_table
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import checked
 from metaeval.readers.files import parse_json
@@ -88,8 +94,8 @@ def load_systems(
     without: Names = None,
     controls: Names = None,
     lower_is_better: Names = None,
-    fields: Mapping[str, str | None] | None = None,
-    delimiter: Delimiter | None = None,
+    fields: Fields | None = None,
+    **reading: Unpack[Reading],
 ) -> SystemsTable:
     """Your own table of systems.
 
@@ -112,20 +118,18 @@ def load_systems(
         The metrics whose lower values are better.
     fields
         What the file calls `system`, where it calls it otherwise.
-    delimiter
-        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
+    reading
+        How the file is read: see `metaeval.data.own.tables.Reading`.
 
     Raises InputError for a file that is not there or not as it should be.
     """
     if file is None:
         raise ConfigError("dataset=systems needs a file: dataset.file=FILE.csv")
     path = given_path(file, "file")
-    table = read_table(path, delimiter, "dataset.delimiter")
+    table = read_table(path, reading, "dataset")
     notes = list(table.notes)
     rows = list(rename_fields(table.rows, fields, (SYSTEM,), path, notes, list_unused=False))
     rows.sort(key=lambda row: str(row[1].get(SYSTEM)))  # resampling does not depend on their order
-    for where, record in rows:
-        require_fields(record, (SYSTEM,), path, where)
     systems = [check_name(r[SYSTEM], file=path, record=w, field=SYSTEM) for w, r in rows]
     if repeated := [each for each, n in Counter(systems).items() if n > 1]:
         raise InputError(f"'{repeated[0]}' occurs twice", file=path, field=SYSTEM)

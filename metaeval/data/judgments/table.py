@@ -16,14 +16,30 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import check_id, common_columns, rename_fields, require_fields
+from metaeval.data.fields import (
+    Fields,
+    check_id,
+    common_columns,
+    fields_in,
+    is_missing,
+    rename_fields,
+)
 from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
-from metaeval.data.own.tables import Delimiter, Table, read_table, unfolded
+from metaeval.data.own.tables import (
+    FORMATS,
+    TEXTS,
+    Reading,
+    Table,
+    read_json_or_lines,
+    read_table,
+    take_reading,
+    unfolded,
+)
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode
-from metaeval.readers.files import read_json, user_path
+from metaeval.readers.files import user_path
 from metaeval.readers.tables import check_name, read_list, read_number, reads_as_number
 from metaeval.results.notes import fill_sentences
 
@@ -37,15 +53,14 @@ _LABELS = {"true": 1, "false": 0}  # of binary judgements
 _OPTIONAL = ("references", "system", "image_path", "rater", "subset", "words")
 
 
-class TableOptions(Choices, total=False):
+class TableOptions(Choices, Reading, total=False):
     """Options of tables: see `load_table`."""
 
-    fields: Mapping[str, str | None] | None
+    fields: Fields | None
     references: str | Path | None
     raters: tuple[str, ...] | list[str] | None
     higher_is_better: bool
     language: str | None
-    delimiter: Delimiter | None
 
 
 @checked
@@ -104,8 +119,8 @@ def load_table(
         Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
         one dimension, "human". Without a column of ratings, columns of such names are
         recognised, which is logged.
-    delimiter
-        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
+    delimiter, quoting, encoding, sheet
+        How the file is read: see `metaeval.data.own.tables.Reading`.
     language
         The language of the captions ("de"); by default it is detected.
     higher_is_better
@@ -117,7 +132,7 @@ def load_table(
         raise ConfigError("dataset=table needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
     path = user_path(file)
     fields, raters = options.pop("fields", None), options.pop("raters", None)
-    table = read_table(path, options.pop("delimiter", None), "dataset.delimiter")
+    table = read_table(path, take_reading(options), "dataset")
     table = unfolded(table, ("image_id", "candidate"), fields)
     higher_is_better = options.pop("higher_is_better", True)
     language = options.pop("language", None)
@@ -133,7 +148,7 @@ def load_table(
         table,
         list(raters) if raters else dimensions,
         "human" if raters else None,
-        read_references(more_references, notes),
+        read_references(more_references, notes, fields),
         higher_is_better,
     )
     judged = reader.read(fields, notes)
@@ -183,23 +198,25 @@ class _RecordReader:
         self.has_raters = False  # whether there is a record a rating
         self._labels: dict[str, bool] = {}  # whether a column holds true and false
 
-    def read(
-        self, fields: Mapping[str, str | None] | None, notes: list[str]
-    ) -> list[JudgedCaption]:
+    def read(self, fields: Fields | None, notes: list[str]) -> list[JudgedCaption]:
         """The judged captions of all records with a rating."""
-        required = ("image_id", "candidate", *self.columns)
+        first = self.table.rows[0].fields
+        by_marks = "human" in self.columns and (  # rated by whether no word is wrong
+            "words" in fields_in(fields, first) or bool(common_columns("words", first))
+        )
+        ratings = tuple(self.columns)
+        required = ("image_id", "candidate", *(() if by_marks else ratings))
+        optional = (*_OPTIONAL, *(ratings if by_marks else ()))
         judged = []
-        renamed = rename_fields(self.table.rows, fields, required, self.path, notes, _OPTIONAL)
+        renamed = rename_fields(
+            self.table.rows, fields, required, self.path, notes, optional, hint=_hint
+        )
         for where, record in renamed:
-            unrated = "human" in self.columns and "human" not in record
-            if unrated and record.get("words") not in (None, "") and "candidate" in record:
-                wrong = _marks(record, self.path, where)  # rated by whether no word is wrong
-                record["human"] = any(wrong) != self.higher_is_better
-            if not self.n_read:
-                self.has_raters = "rater" in record
-                require_columns(record, required, self.path, where, _hint(record, required))
+            if by_marks and "human" not in record:
+                wrong = _marks(record, self.path, where)
+                record["human"] = any(wrong) != self.higher_is_better if wrong else None
+            self.has_raters = self.has_raters or (not self.n_read and "rater" in record)
             self.n_read += 1
-            require_fields(record, required, self.path, where)
             if (caption := self._caption(record, where)) is not None:
                 judged.append(caption)
         if unjudged := self.n_read - len(judged):
@@ -215,13 +232,12 @@ class _RecordReader:
         ratings = {
             column: values
             for column in self.columns
-            if _is_judged(record[column])
-            and (values := self._ratings(record[column], where, column))
+            if (values := self._ratings(record.get(column), where, column))
         }
         if not ratings:
             return None
         raters: tuple[str, ...] = ()
-        if self.has_raters and (rater := record.get("rater")) not in (None, ""):
+        if self.has_raters and not is_missing(rater := record.get("rater")):
             raters = (str(check_id(rater, path, where, "rater")),)
         if self.dimension is not None:
             if all(len(values) == 1 for values in ratings.values()):
@@ -243,10 +259,12 @@ class _RecordReader:
         )
 
     def _ratings(self, value: Any, where: str, column: str) -> tuple[float, ...]:
-        """The ratings in a cell, more is better; none where it holds an empty list."""
+        """The ratings in a cell, more is better; those that are missing are left out."""
         listed = read_list(value, self.path, where, column)
         ratings = []
         for one in listed if isinstance(listed, list) else [listed]:
+            if is_missing(one) or (isinstance(one, str) and one.strip().lower() == "nan"):
+                continue
             label = _LABELS.get(str(one).lower()) if isinstance(one, bool | str) else None
             if self._labels.setdefault(column, label is not None) != (label is not None):
                 earlier = "numbers" if label is not None else "true or false"
@@ -261,17 +279,25 @@ class _RecordReader:
         return tuple(ratings)
 
 
-def _hint(record: Mapping[str, Any], known: Sequence[str]) -> str:
+def _hint(columns: Mapping[str, Any]) -> str:
     """What names columns, and the columns of numbers that may be ratings."""
     hint = "dataset.fields says what they are called, dataset.human names ratings"
-    free = [c for c in record if c not in (*known, "system") and reads_as_number(record[c])]
+    known = {c for f in ("image_id", "candidate", "system") for c in common_columns(f, columns)}
+    free = [c for c, value in columns.items() if c not in known and _holds_numbers(value)]
+    if free:
+        hint += f"; {', '.join(free)} hold numbers: dataset.fields.human={free[0]}"
     if len(free) > 1:
         listed = ",".join(free)
         hint += (
-            f"; {', '.join(free)} hold numbers: dataset.raters=[{listed}] where each is a person, "
+            f", dataset.raters=[{listed}] where each is a person, "
             f"dataset.human=[{listed}] where each is a dimension"
         )
     return f" ({hint})"
+
+
+def _holds_numbers(value: Any) -> bool:
+    """Whether a value is a number, or a list of some."""
+    return all(map(reads_as_number, value if isinstance(value, list) and value else [value]))
 
 
 def _wide_raters(table: Table, notes: list[str]) -> list[str] | None:
@@ -309,33 +335,55 @@ def _numbered(columns: Sequence[str]) -> list[str]:
     return [note]
 
 
-def read_references(file: str | Path | None, notes: list[str]) -> dict[str, tuple[str, ...]]:
-    """The captions of each image in a file of references, by `image_key`."""
+def read_references(
+    file: str | Path | None, notes: list[str], fields: Fields | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The captions of each image in a file of references, by `image_key`.
+
+    `fields` are the names of another file's columns: those of them that this one has are used for
+    `image_id`, `caption`, `captions` and `references`.
+    """
     if file is None:
         return {}
     from metaeval.data.coco.captions import read_captions
     from metaeval.data.own.captions import load_own  # which reads tables as this module does
 
     path = user_path(file)
+    is_json = path.suffix.lower() == ".json"
     by_id: Mapping[ImageId, tuple[str, ...]]
-    if path.suffix.lower() == ".json" and _is_coco(path):
+    if is_json and _is_coco(path):
         by_id = read_captions(path).captions
     else:
-        data = load_own(path, split="all" if path.suffix.lower() == ".json" else None)
+        data = load_own(path, split="all" if is_json else None, fields=_own_fields(path, fields))
+        notes += data.notes
         by_id = {
             i: (first, *others)
             for i, first, others in zip(data.image_ids, data.human, data.references, strict=True)
         }
     registry = ImageIdRegistry(path)
     for image in by_id:
-        registry.add(image_key(image), str(image), f"image {image!r}")
+        registry.add(image, str(image), f"image {image!r}")
     notes.append(f"References of {len(by_id):,} images from {path.name}.")
     return {image_key(i): tuple(texts) for i, texts in by_id.items()}
 
 
+def _own_fields(path: Path, fields: Fields | None) -> Fields | None:
+    """The names of the columns of a file of references, as far as it has them."""
+    if not fields or path.suffix.lower() not in (*FORMATS, *TEXTS):
+        return None
+    try:
+        known = fields_in(fields, read_table(path).rows[0].fields)
+    except InputError:  # lines of tokens, or Karpathy's file
+        return None
+    names = {key: known[key] for key in ("image_id", "caption", "captions") if key in known}
+    if "references" in known:
+        names = {"captions": known["references"], **names}
+    return names
+
+
 def _is_coco(path: Path) -> bool:
-    value, _ = read_json(path)
-    return isinstance(value, dict) and "annotations" in value
+    value, _ = read_json_or_lines(path, None, None, [])
+    return isinstance(value, dict) and {"annotations", "images"} <= value.keys()
 
 
 OF_RATERS = (
@@ -355,7 +403,7 @@ def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[Judge
         of_caption = records.setdefault((j.image, j.candidate, j.system, j.subset), {})
         of_caption.setdefault(rater, []).append(j)
     combined = [_combined(list(of_caption.values())) for of_caption in records.values()]
-    notes += fill_sentences(
+    sentences = fill_sentences(
         OF_RATERS,
         judged=len(judged),
         combined=len(combined),
@@ -363,6 +411,9 @@ def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[Judge
         several=sum(len(_reference_sets(of.values())) > 1 for of in records.values()) or None,
         divided=sum(differ for _, differ in combined) or None,
     )
+    for sentence in sentences:
+        log.warning("%s", sentence)
+        notes.append(sentence)
     return [caption for caption, _ in combined]
 
 
@@ -404,11 +455,13 @@ def _repeated(judged: Sequence[JudgedCaption]) -> list[str]:
     captions = {(j.image, j.candidate, j.system) for j in judged}
     if len(captions) == len(judged):
         return []
-    return [
+    note = (
         f"{len(judged) - len(captions):,} of {len(judged):,} records repeat a caption of the same "
         "image and count as captions of their own; if they are ratings by several people, name "
         "their column: dataset.fields.rater=COLUMN."
-    ]
+    )
+    log.warning("%s", note)
+    return [note]
 
 
 def _with_sources(
@@ -431,34 +484,13 @@ def _with_sources(
     return [replace(j, source=sources[j.image]) for j in judged], note
 
 
-def require_columns(
-    record: dict[str, Any], needed: Sequence[str], path: Path, where: str, hint: str = ""
-) -> None:
-    """Raise InputError naming all missing columns of a record, and those that it has."""
-    if missing := [column for column in needed if column not in record]:
-        names = ", ".join(f"'{column}'" for column in missing)
-        raise InputError(
-            f"is missing; the columns are: {', '.join(map(str, record))}{hint}",
-            file=path,
-            record=where,
-            field=names.strip("'"),
-        )
-
-
-def _is_judged(value: Any) -> bool:
-    """Whether there is a judgement: not null, not an empty cell or list, not NaN."""
-    if value is None or value == "" or value == []:
-        return False
-    return not (isinstance(value, float) and np.isnan(value))
-
-
 def _marks(record: dict[str, Any], path: Path, where: str) -> tuple[bool, ...]:
     """Which words of a candidate are marked as wrong; empty without marks.
 
     Raises InputError where the marks are not of the candidate's words.
     """
     value = record.get("words")
-    if value is None or value == "":
+    if is_missing(value):
         return ()
 
     def refuse(problem: str) -> InputError:

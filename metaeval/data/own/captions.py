@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.download import given_path
 from metaeval.data.fields import (
+    Fields,
     check_id,
     common_columns,
     kind,
@@ -19,16 +20,17 @@ from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sourc
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import (
     FORMATS,
-    Delimiter,
+    Reading,
     Table,
     TableRow,
+    read_json_or_lines,
+    read_own_text,
     read_table,
-    require_columns,
 )
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
-from metaeval.readers.files import read_json, read_text, user_path
+from metaeval.readers.files import user_path
 from metaeval.results.notes import fill_sentences
 
 TOKEN_SUFFIXES = (".token", ".txt")
@@ -59,9 +61,9 @@ def load_own(
     n_references: PositiveInt | None = None,
     image_source: str | None = None,
     limit: Limit = None,
-    fields: Mapping[str, str | None] | None = None,
+    fields: Fields | None = None,
     language: str | None = None,
-    delimiter: Delimiter | None = None,
+    **reading: Unpack[Reading],
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
@@ -76,7 +78,7 @@ def load_own(
     Captions are taken in their order in the file, those of token files in the order of their
     numbers: an image's first is the *Human* caption, the others are its references. There may be
     none: metrics of references then give "not scored". Two written forms of one image id ("007" and
-    "7" in a CSV file, "a/1.jpg" and "b/1.jpg") are refused.
+    "7", "a/1.jpg" and "b/1.jpg") are refused.
 
     Without a file the dataset is the images of the folder `images`, without captions: for captions
     of systems, which metrics of images score. Ids are the files' names without their endings; as
@@ -103,9 +105,9 @@ def load_own(
     fields
         What a table calls `image_id`, `caption` (or `captions`), `references` and `image_path`,
         where it calls them otherwise. Common names are recognised, which is logged.
-    delimiter
-        Of a text of cells: "comma", "semicolon", "tab" or "pipe"; by default the header and the
-        first record decide, which is logged.
+    reading
+        See `metaeval.data.own.tables.Reading`. By default the delimiter is what splits the header
+        and the first record, which is logged.
 
     Raises InputError, naming file and record, for anything that is not so.
     """
@@ -116,7 +118,7 @@ def load_own(
     path = user_path(file)
     notes: list[str] = []
     tidy = Tidy()
-    captions, sha256 = _read(path, split, fields, delimiter, tidy, notes)
+    captions, sha256 = _read(path, split, fields, reading, tidy, notes)
     texts, names, read = _by_image(captions, path, tidy)
     if not texts:
         raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
@@ -227,48 +229,47 @@ def foreign_share(texts: Sequence[str]) -> float:
 def _read(
     path: Path,
     split: str | None,
-    fields: Mapping[str, str | None] | None,
-    delimiter: str | None,
+    fields: Fields | None,
+    reading: Reading,
     tidy: Tidy,
     notes: list[str],
 ) -> tuple[Iterator[OwnCaption], str]:
     """The captions of a file, in its order, and its SHA-256."""
-    suffix = path.suffix.lower()
+    suffix, encoding = path.suffix.lower(), reading.get("encoding")
     if suffix == ".json":
-        value, sha256 = read_json(path)
+        value, sha256 = read_json_or_lines(path, encoding, "dataset", [])
         if isinstance(value, dict) and "images" in value:
             return _karpathy(value["images"], path, split), sha256
     if split not in (None, "all"):
         raise ConfigError("dataset.split is for Karpathy's files: this one has no splits")
     if suffix in TOKEN_SUFFIXES:
-        text = read_text(path)
+        text = read_own_text(path, encoding, "dataset")
         first = text.text.lstrip().partition("\n")[0].rstrip("\r")
-        if suffix == ".token" or (delimiter is None and not _is_header(first)):
+        if suffix == ".token" or (reading.get("delimiter") is None and not _is_header(first)):
             return _token_lines(text.text, path), text.sha256
     elif suffix not in FORMATS:
         known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
         raise InputError(f"is none of {known}", file=path)
-    table = read_table(path, delimiter, "dataset.delimiter")
+    table = read_table(path, reading, "dataset")
     notes += table.notes
-    column = _caption_column(table.rows[0].fields, fields or {})
+    column = _caption_column(table.rows[0].fields, fields)
     optional = ("image_path",) if column == "captions" else ("image_path", "references")
     renamed = rename_fields(table.rows, fields, ("image_id", column), path, notes, optional)
     rows = [TableRow(where, record) for where, record in renamed]
-    require_columns(table._replace(rows=rows), ["image_id", column], "dataset.fields")
     return _table_rows(table._replace(rows=rows), column, tidy), table.sha256
 
 
 def _is_header(line: str) -> bool:
     """Whether a line may be a table's header: it names an image, and is not one of tokens."""
-    return not _TOKEN.fullmatch(line) and bool(
-        common_columns("image_id", re.split(r"[,;|\t]", line))
-    )
+    names = [*re.split(r"[,;|\t]", line), *line.split()]
+    return not _TOKEN.fullmatch(line) and bool(common_columns("image_id", names))
 
 
-def _caption_column(record: Mapping[str, object], fields: Mapping[str, str | None]) -> str:
+def _caption_column(record: Mapping[str, object], fields: Fields | None) -> str:
     """ "captions" where a record has a list of them, by its name or in numbered columns."""
-    several = "captions" in record or bool(fields.get("captions"))
-    if several or fields.get("caption") or common_columns("caption", record):
+    given = {key for key, value in (fields or {}).items() if value}
+    several = "captions" in record or "captions" in given
+    if several or "caption" in given or common_columns("caption", record):
         return "captions" if several else "caption"
     lists = common_columns("captions", record) or numbered_columns("captions", record)
     return "captions" if lists else "caption"
@@ -349,12 +350,11 @@ def _table_rows(table: Table, column: str, tidy: Tidy) -> Iterator[OwnCaption]:
     ids = [row.image_id(path) for row in rows]
     # ids without types are numbers if all of them are
     numbers = table.untyped and all(is_decimal(str(image)) for image in ids)
-    registry = ImageIdRegistry(path, "image_id")
     listed: dict[ImageId, list[tuple[TableRow, str, tuple[str, ...]]]] = {}
     for row, written in zip(rows, ids, strict=True):
-        image = registry.add(int(written) if numbers else written, str(written), row.where)
+        image = int(written) if numbers else written
         named = optional_text(row.fields, "image_path", path, row.where)
-        texts = row.cell(column, path)
+        texts = row.fields[column]
         if column == "captions":
             texts = tidy.read_several(texts, file=path, record=row.where, field=column)
             if not texts:

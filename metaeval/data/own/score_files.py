@@ -1,18 +1,28 @@
 """Scores that were computed elsewhere: tables of image, caption and scores."""
 
+import dataclasses
 import hashlib
 import logging
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.fields import common_columns, unused_columns
-from metaeval.data.identity import image_key
-from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
-from metaeval.data.tidy import Tidy, letters_and_digits
+from metaeval.data.fields import (
+    Fields,
+    check_fields,
+    fields_in,
+    flattened,
+    has_column,
+    is_missing,
+    rename_fields,
+    unused_columns,
+)
+from metaeval.data.identity import IdJoin
+from metaeval.data.own.tables import Table, TableRow, read_table, table_files
+from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import read_json, user_path
 from metaeval.readers.stated_numbers import leading_number, without_quotes
@@ -23,6 +33,7 @@ from metaeval.runs.records import Version
 log = logging.getLogger(__name__)
 
 FIELDS = ("image_id", "caption", "references", "system", "metric", "score")
+OPTION = "metric.scores.fields"
 # columns of a run's own files and of judges' answers, which are not scores
 _NOT_SCORES = frozenset(
     {
@@ -96,52 +107,58 @@ class ScoreFiles:
         The names of the scores, in the order in which the tables have them.
     scores
         (image id, caption, references or `None`) → the score in each column, NaN where the table
-        has none.
+        has none; the mean where several records have different ones.
     sha256
         Of all that was read.
     name
         Of the first file, for messages.
+    of_systems
+        The scores of each system, of the captions whose systems have different ones.
+    averaged
+        The captions with several different scores.
     """
 
     columns: tuple[str, ...]
     scores: Mapping[Item, tuple[float, ...]]
     sha256: str
     name: str = ""
+    of_systems: Mapping[tuple[Item, str], tuple[float, ...]] = field(default_factory=dict)
+    averaged: Collection[Item] = ()
 
     def ids_of(self, image_ids: Sequence[str]) -> list[str | None]:
         """The id that the file has for each image of a dataset; `None` where it has none.
 
-        An equal id or, where there is none, the only one that is equal without folder, suffix and
-        leading zeros (`image_key`), on both sides.
+        An equal id or, where there is none, the only one that can be meant (`IdJoin`).
         """
-        there = dict.fromkeys(image for image, _, _ in self.scores)
-        by_key = _by_key(there)
-        own = _by_key(dict.fromkeys(image_ids))
+        join = IdJoin({image for image, _, _ in self.scores}, image_ids)
+        found = map(join.of, image_ids)
+        return [None if image is None else str(image) for image in found]
 
-        def of(image_id: str) -> str | None:
-            key = image_key(image_id)
-            same = by_key.get(key, [])
-            return same[0] if len(same) == len(own[key]) == 1 else None
+    def item(self, image: str, caption: str, references: tuple[str, ...]) -> Item | None:
+        """The record of a caption: that for just these references, or for any."""
+        for item in ((image, caption, references), (image, caption, None)):
+            if item in self.scores:
+                return item
+        return None
 
-        return [i if i in there else of(i) for i in image_ids]
-
-    def of(self, image: str, caption: str, references: tuple[str, ...]) -> tuple[float, ...] | None:
-        """The scores of a caption: those for just these references, or for any."""
-        known = self.scores.get((image, caption, references))
-        return known if known is not None else self.scores.get((image, caption, None))
+    def of(self, item: Item, system: str | None) -> tuple[float, ...]:
+        """The scores of a caption, by the system that wrote it where both sides name systems."""
+        return self.of_systems.get((item, system or ""), self.scores[item])
 
 
 def read_scores(
     files: str | Path | Sequence[str | Path],
     columns: Sequence[str] | None = None,
-    fields: Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     captions: str | Path | None = None,
     answers: tuple[float, float] | None = None,
 ) -> ScoreFiles:
     """Read tables of scores.
 
-    A record has `image_id`, `caption`, perhaps `references`, and its scores: a column each, or one
-    score a record in `score`, called as `metric` says. Captions are tidied as everywhere.
+    A record has `image_id`, `caption`, perhaps `references` and `system`, and its scores: a column
+    each, or one score a record in `score`, called as `metric` says. Captions are tidied as
+    everywhere. Where records of one caption have different scores, its score is that of its system,
+    if both sides name systems, or else their mean, which is counted and logged.
 
     Parameters
     ----------
@@ -150,10 +167,11 @@ def read_scores(
     columns
         Which scores; by default the columns called as a published metric (`CIDEr`, `CLIPScore
         (ViT-B/32)`, …) or as the manifest of the folder says. Other columns of numbers must be
-        named here: a row number or a count of tokens is not a score.
+        named here: a row number or a count of tokens is not a score. `scores.CIDEr` is `CIDEr` in
+        the object `scores`.
     fields
         What the tables call `image_id`, `caption`, `references`, `system`, `metric` and `score`,
-        where they call it otherwise.
+        where they call it otherwise; as in `rename_fields`. A table may have some of them.
     captions
         A table that says which caption each `system` has of each `image_id`, where the scores do
         not repeat the caption; one without `system` is of the only one.
@@ -162,121 +180,130 @@ def read_scores(
         (`leading_number`); another answer scores NaN.
 
     Raises InputError, naming file and record, for what is missing or no number, and for two
-    different scores of one caption; ConfigError for options that make no sense.
+    different scores of one caption of one system; ConfigError for options that make no sense.
     """
     tables = [read_table(path) for path in table_files(files, "metric.scores.file")]
-    named = _field_names(fields, tables[0])
     digest = hashlib.sha256("".join(table.sha256 for table in tables).encode())
     by_system: dict[tuple[str, str], str] | None = None
-    if captions is not None:
-        table = read_table(user_path(captions))
+    others = [read_table(user_path(captions))] if captions is not None else []
+    _require_fields([*others, *tables], fields)
+    for table in others:
         digest.update(table.sha256.encode())
-        by_system = _captions_by_system(table, named)
-    reader = _Reader(named, by_system, columns, answers)
+        by_system = _captions_by_system(table, fields)
+    reader = _Reader(fields, by_system, columns, answers)
     declared = _declared_columns(files)
-    wide = [t for t in tables if not reader.is_long(t)]
-    for table in tables:
-        reader.require_columns(table)
+    rows = [reader.rows(table) for table in tables]
+    wide = [t for t, of_table in zip(tables, rows, strict=True) if not reader.is_long(of_table)]
     if wide and columns is None:
-        reader.wide = _score_columns(wide, named, declared)
-    for table in tables:
-        reader.read(table)
+        reader.wide = _score_columns(wide, fields, declared)
+    for table, of_table in zip(tables, rows, strict=True):
+        reader.read(of_table, table.path)
     names = tuple(columns) if columns is not None else tuple(reader.names)
     if missing := [name for name in names if name not in reader.names]:
-        there = dict.fromkeys(name for t in tables for row in t.rows for name in row.fields)
+        there = dict.fromkeys(name for t in tables for name in flattened(t.rows[0].fields))
         raise ConfigError(
             f"metric.scores.columns: '{missing[0]}' is not in {tables[0].path}; it has: "
             f"{', '.join(reader.names or there)}"
         )
     if not names:
         raise InputError("has no column of scores", file=tables[0].path)
-    scores = {
-        item: tuple(of_item.get(name, (math.nan, ""))[0] for name in names)
-        for item, of_item in reader.scores.items()
-    }
     for table in tables:
-        used = {*_NOT_SCORES, *named.values(), *names}
+        used = {*_NOT_SCORES, *names, *(name.partition(".")[0] for name in names)}
+        used |= {str(c) for c in fields_in(fields, table.rows[0].fields).values()}
         for note in unused_columns(table.path, table.rows[0].fields, used):
             log.warning("%s", note)
-    return ScoreFiles(names, scores, digest.hexdigest(), tables[0].path.name)
+    held = reader.collected(names)
+    if held.averaged:
+        log.warning(
+            "%s: different scores of %s; that of the caption's system counts where both sides name "
+            "systems, else their mean.",
+            tables[0].path.name,
+            count_captions(len(held.averaged)),
+        )
+    return dataclasses.replace(held, sha256=digest.hexdigest(), name=tables[0].path.name)
 
 
-def _by_key(image_ids: Iterable[str]) -> dict[str, list[str]]:
-    by_key: dict[str, list[str]] = {}
-    for image_id in image_ids:
-        by_key.setdefault(image_key(image_id), []).append(image_id)
-    return by_key
+def _require_fields(tables: Sequence[Table], fields: Fields | None) -> None:
+    """InputError for a column that the user names and no table has."""
+    for name, columns in check_fields(fields, FIELDS, OPTION).items():
+        if not any(name in fields_in({name: columns}, table.rows[0].fields) for table in tables):
+            there = ", ".join(map(repr, flattened(tables[0].rows[0].fields)))
+            problem = f"is missing ({OPTION}.{name}); the columns are: {there}"
+            raise InputError(problem, file=tables[0].path, field=str(columns))
+
+
+def _renamed(
+    table: Table, fields: Fields | None, required: Sequence[str], columns: Sequence[str] = ()
+) -> list[TableRow]:
+    """The rows of a table with our names; only an image and a caption have other common names."""
+    first = table.rows[0].fields
+    named = fields_in(fields, first)
+    optional = [f for f in FIELDS if f not in required and (f in named or f in first)]
+    optional += [column for column in columns if "." in column and has_column(first, column)]
+    rows = rename_fields(
+        table.rows, named, required, table.path, [], optional, OPTION, False, check_ids=False
+    )
+    return [TableRow(where, record) for where, record in rows]
 
 
 class _Reader:
-    """Takes in tables; a score that occurs twice must be the same."""
+    """Takes in tables; a score of one system that occurs twice must be the same."""
 
     def __init__(
         self,
-        named: Mapping[str, str],
+        fields: Fields | None,
         by_system: Mapping[tuple[str, str], str] | None,
         columns: Sequence[str] | None,
         answers: tuple[float, float] | None,
     ) -> None:
-        self.named, self.by_system, self.columns = named, by_system, columns
+        self.fields, self.by_system, self.columns = fields, by_system, columns
         self.answers = answers
         self.wide: Sequence[str] = columns or ()  # columns of scores of tables with a column each
         self.names: dict[str, None] = {}
-        self.scores: dict[Item, dict[str, tuple[float, str]]] = {}
+        # column → system → scores and their places
+        self.scores: dict[Item, dict[str, dict[str, list[tuple[float, str]]]]] = {}
         self._tidy = Tidy()
 
-    def is_long(self, table: Table) -> bool:
-        """Whether a table has one score a record, whose metric a column names."""
-        first = table.rows[0].fields
-        return self.named["metric"] in first and self.named["score"] in first
-
-    def require_columns(self, table: Table) -> None:
-        """InputError where a table does not say which caption a score is of."""
-        needed = [self.named["image_id"]]
+    def rows(self, table: Table) -> list[TableRow]:
+        """The rows with our names; InputError where they do not say which caption a score is of."""
+        needed = ["image_id"]
         if self.by_system is None or any(system for _, system in self.by_system):
-            needed.append(self.named["caption" if self.by_system is None else "system"])
-        require_columns(table, needed, "metric.scores.fields")
+            needed.append("caption" if self.by_system is None else "system")
+        return _renamed(table, self.fields, needed, self.wide)
 
-    def read(self, table: Table) -> None:
-        named = self.named
-        long = self.is_long(table)
-        there = {name for row in table.rows for name in row.fields}
+    def is_long(self, rows: Sequence[TableRow]) -> bool:
+        """Whether a table has one score a record, whose metric a column names."""
+        return "metric" in rows[0].fields and "score" in rows[0].fields
+
+    def read(self, rows: Sequence[TableRow], path: Path) -> None:
+        """Take in the rows of a table."""
+        long = self.is_long(rows)
+        there = {name for row in rows for name in row.fields}
         names = [] if long else [name for name in self.wide if name in there]
-        for row in table.rows:
-            item = self._item(row, table.path)
+        for row in rows:
+            item = self._item(row, path)
             if long:
-                metric = check_name(
-                    row.cell(named["metric"], table.path),
-                    file=table.path,
-                    record=row.where,
-                    field=named["metric"],
-                )
-                self._add(item, metric, named["score"], row, table.path)
-                continue
+                cell = row.cell("metric", path)
+                metric = check_name(cell, file=path, record=row.where, field="metric")
+                self._add(item, metric, "score", row, path)
             for name in names:
-                self._add(item, name, name, row, table.path)
+                self._add(item, name, name, row, path)
 
     def _item(self, row: TableRow, path: Path) -> Item:
-        image = str(row.image_id(path, self.named["image_id"]))
+        image = str(row.image_id(path))
         if self.by_system is None:
-            field = self.named["caption"]
-            text = row.cell(field, path)
-            caption = self._tidy.read(text, file=path, record=row.where, field=field)
+            text = row.cell("caption", path)
+            caption = self._tidy.read(text, file=path, record=row.where, field="caption")
         else:
-            system = str(row.fields.get(self.named["system"], ""))
+            system = _system(row)
             if (image, system) not in self.by_system:
-                raise InputError(
-                    f"of '{system}' no caption of the image '{image}'",
-                    file=path,
-                    record=row.where,
-                    field=self.named["system"],
-                )
+                problem = f"of '{system}' no caption of the image '{image}'"
+                raise InputError(problem, file=path, record=row.where, field="system")
             caption = self.by_system[image, system]
-        field = self.named["references"]
-        references = row.fields.get(field)
-        if references is None or references == "":
+        references = row.fields.get("references")
+        if is_missing(references):
             return image, caption, None
-        texts = self._tidy.read_several(references, file=path, record=row.where, field=field)
+        texts = self._tidy.read_several(references, file=path, record=row.where, field="references")
         return image, caption, texts
 
     def _add(self, item: Item, name: str, field: str, row: TableRow, path: Path) -> None:
@@ -286,66 +313,84 @@ class _Reader:
         cell = row.fields.get(field)
         if self.answers is not None:
             cell = leading_number(without_quotes(str(cell), [item[1]]), *self.answers)
-        value = number_or_nan(cell, path, row.where, field)
-        of_item = self.scores.setdefault(item, {})
-        if name not in of_item:
-            of_item[name] = value, f"{path.name}, {row.where}"
-            return
-        known, place = of_item[name]
-        if not math.isclose(known, value, rel_tol=1e-9, abs_tol=1e-9) and not (
-            math.isnan(known) and math.isnan(value)
-        ):
+        value, system = number_or_nan(cell, path, row.where, field), _system(row)
+        of_name = self.scores.setdefault(item, {}).setdefault(name, {})
+        earlier = of_name.setdefault(system, [])
+        if system and earlier and not _equal([earlier[0][0], value]):
+            known, place = earlier[0]
             raise InputError(
-                f"{value:g} is another score of '{name}' for the same image and caption than "
-                f"{known:g} in {place}",
+                f"{value:g} is another score of '{name}' for the same image and caption of "
+                f"'{system}' than {known:g} in {place}",
                 file=path,
                 record=row.where,
                 field=field,
             )
+        earlier.append((value, f"{path.name}, {row.where}"))
+
+    def collected(self, names: Sequence[str]) -> ScoreFiles:
+        """The scores of the columns of these names, for each caption and, where they differ, for
+        each of its systems."""
+        scores, of_systems, averaged = {}, {}, []
+        for item, of_item in self.scores.items():
+            values = [
+                {system: [v for v, _ in found] for system, found in of_item.get(name, {}).items()}
+                for name in names
+            ]
+            every = [[v for found in of_name.values() for v in found] for of_name in values]
+            scores[item] = tuple(map(_mean, every))
+            if all(map(_equal, every)):
+                continue
+            averaged.append(item)
+            systems = dict.fromkeys(s for of_name in values for s in of_name if s)
+            of_systems |= {
+                (item, s): tuple(_mean(of_name.get(s, [])) for of_name in values) for s in systems
+            }
+        return ScoreFiles(tuple(names), scores, "", "", of_systems, frozenset(averaged))
 
 
-def _field_names(fields: Mapping[str, str] | None, table: Table) -> dict[str, str]:
-    """Field → column: as the user says, or a common name in the table, which is logged."""
-    given = dict(fields or {})
-    if unknown := [name for name in given if name not in FIELDS]:
-        raise ConfigError(f"metric.scores.fields: '{unknown[0]}' is not one of {', '.join(FIELDS)}")
-    record = table.rows[0].fields
-    for name in ("image_id", "caption"):
-        columns = common_columns(name, record, {*given.values(), *FIELDS} - {name})
-        if name not in record and name not in given and columns:
-            given[name] = columns[0]
-            note = "%s is '%s' in %s, by its common name (metric.scores.fields)."
-            log.warning(note, name, columns[0], table.path.name)
-    return {**{name: name for name in FIELDS}, **given}
+def _system(row: TableRow) -> str:
+    system = row.fields.get("system")
+    return "" if is_missing(system) else str(system)
 
 
-def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    image, system, caption = named["image_id"], named["system"], named["caption"]
-    require_columns(table, [image, caption], "metric.scores.fields")
+def _equal(values: Sequence[float]) -> bool:
+    """Whether scores are the same number, up to rounding; so are several that are not known."""
+    return all(
+        math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-9)
+        or (math.isnan(value) and math.isnan(values[0]))
+        for value in values[1:]
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean of the scores that are known, without rounding where they are equal."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known or _equal(known):
+        return known[0] if known else math.nan
+    return math.fsum(known) / len(known)
+
+
+def _captions_by_system(table: Table, fields: Fields | None) -> dict[tuple[str, str], str]:
     tidy = Tidy()
     captions: dict[tuple[str, str], str] = {}
-    for row in table.rows:
-        cell = row.cell(caption, table.path)
-        text = tidy.read(cell, file=table.path, record=row.where, field=caption)
-        key = str(row.image_id(table.path, image)), str(row.fields.get(system, ""))
+    for row in _renamed(table, fields, ("image_id", "caption")):
+        cell = row.cell("caption", table.path)
+        text = tidy.read(cell, file=table.path, record=row.where, field="caption")
+        key = str(row.image_id(table.path)), _system(row)
         if captions.setdefault(key, text) != text:
-            raise InputError(
-                f"'{key[1]}' has another caption of the image '{key[0]}'",
-                file=table.path,
-                record=row.where,
-                field=caption,
-            )
+            problem = f"'{key[1]}' has another caption of the image '{key[0]}'"
+            raise InputError(problem, file=table.path, record=row.where, field="caption")
     return captions
 
 
 def _score_columns(
-    tables: Sequence[Table], named: Mapping[str, str], declared: Collection[str]
+    tables: Sequence[Table], given: Fields | None, declared: Collection[str]
 ) -> list[str]:
     """The columns of scores of tables with a column for each: those of all records, not the first.
 
     InputError for a column of numbers that is not known to be one of scores.
     """
-    known = _NOT_SCORES | set(named.values())
+    known = _NOT_SCORES | {str(column) for column in check_fields(given, FIELDS).values()}
     fields = dict.fromkeys(name for t in tables for row in t.rows for name in row.fields)
     numbers: dict[str, TableRow | None] = {}
     for name in fields:

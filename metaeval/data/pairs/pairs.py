@@ -24,9 +24,9 @@ from metaeval.data.dataset import (
     RecordCount,
     items_by_references,
 )
-from metaeval.data.fields import check_id, rename_fields
-from metaeval.data.judgments.table import optional_name, optional_text, require_columns
-from metaeval.data.own.tables import Delimiter, read_table, unfolded
+from metaeval.data.fields import Fields, check_id, rename_fields
+from metaeval.data.judgments.table import optional_name, optional_text
+from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -42,6 +42,10 @@ class PairOptions(ImagePlaces, total=False):
 
     captions: str | Path | None
     near_copies: str
+
+
+class PairTableOptions(PairOptions, Reading, total=False):
+    """Options of `load_pairs_table`: also how the table is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,10 +321,9 @@ def load_pairs_table(
     name: str = "pairs",
     image_source: str | None = None,
     limit: Limit = None,
-    fields: Mapping[str, str | None] | None = None,
+    fields: Fields | None = None,
     language: str | None = None,
-    delimiter: Delimiter | None = None,
-    **options: Unpack[PairOptions],
+    **options: Unpack[PairTableOptions],
 ) -> CaptionPairs:
     """True and false captions from your own table; several false ones make several pairs.
 
@@ -337,8 +340,8 @@ def load_pairs_table(
         `image_path`, where it calls them otherwise. Common names are recognised, which is logged.
     language
         The language of the captions ("de"); by default it is detected.
-    delimiter
-        Of a text of cells, as in `metaeval.data.own.captions.load_own`.
+    delimiter, quoting, encoding, sheet
+        How the file is read: see `metaeval.data.own.tables.Reading`.
     limit, options
         See `arrange_pairs`; `captions` are of images without `references`.
 
@@ -349,11 +352,9 @@ def load_pairs_table(
     path = user_path(file)
     tidy = Tidy()
     pairs: list[CaptionPair] = []
-    table = unfolded(read_table(path, delimiter, "dataset.delimiter"), REQUIRED, fields)
+    table = unfolded(read_table(path, take_reading(options), "dataset"), REQUIRED, fields)
     notes = list(table.notes)
     for where, record in rename_fields(table.rows, fields, REQUIRED, path, notes, OPTIONAL):
-        hint = " (dataset.fields says what they are called)"
-        require_columns(record, REQUIRED, path, where, hint)
         pairs += _pairs(record, tidy, path, where)
     if not pairs:
         raise InputError("holds no record", file=path)

@@ -84,6 +84,10 @@ class BankMetric(Metric):
         return tuple(made.values()) or (ScoreColumn("Score bank"),)
 
     @property
+    def reads_systems(self) -> bool:
+        return any(metric.reads_systems for metric in self.entries)
+
+    @property
     def reads(self) -> frozenset[str]:
         return frozenset(part for entry in self.entries.values() for part in entry.reads)
 

@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.own.score_files import ScoreFiles, read_scores
+from metaeval.data.own.score_files import Item, ScoreFiles, read_scores
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
+from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests, split_pair
 from metaeval.options import NonNegativeInt, Positive, checked
 from metaeval.readers.files import user_path
 from metaeval.runs.files import file_sha256
@@ -377,7 +377,8 @@ class ScoresFileMetric(OwnMetric):
         super().__init__("scores", columns, bounds, higher_is_better)
         self.file: Any = file if isinstance(file, str | Path) else tuple(file)
         self.asked = tuple(columns) if columns is not None else None
-        self.fields, self.captions, self.label = dict(fields or {}), captions, label
+        named = {key: column for key, column in (fields or {}).items() if column is not None}
+        self.fields, self.captions, self.label = named, captions, label
         self.answers = answers
 
     @cached_property
@@ -391,6 +392,11 @@ class ScoresFileMetric(OwnMetric):
         captions = None if self.captions is None else Path(self.captions).name
         options = [self.asked, self.fields, captions, self.answers, self.higher_is_better]
         return content_digest([json.dumps(options, sort_keys=True)]).hex()[:8]
+
+    @property
+    def reads_systems(self) -> bool:
+        """Whether systems that wrote one caption have different scores of it."""
+        return bool(self.scores.of_systems)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -421,6 +427,7 @@ class FileScorer(Scorer):
         self.counted = {
             "captions without a score in the file": "captions",
             "captions whose image has another id in the file": "captions",
+            "captions with the mean of several scores in the file": "captions",
         }
 
     @property
@@ -439,11 +446,13 @@ class FileScorer(Scorer):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        counts = [
-            (known is None, known is not None and self._ids[i] != str(self.dataset.image_ids[i]))
-            for c, i in zip(captions, image_index, strict=True)
-            for known in [self._known(c, i)]
-        ]
+        counts = []
+        for text, i in zip(captions, image_index.tolist(), strict=True):
+            item, system = self._item(text, i), split_pair(text)[1]
+            of_system = (item, system or "") in self.files.of_systems
+            is_mean = item in self.files.averaged and not of_system
+            moved = item is not None and self._ids[i] != str(self.dataset.image_ids[i])
+            counts.append((item is None, moved, is_mean))
         return np.array(counts, dtype=np.int64).reshape(len(captions), len(self.counted))
 
     def why_unscored(
@@ -458,13 +467,13 @@ class FileScorer(Scorer):
             "caption": [],
             "references": [],
         }
-        for caption, i in zip(captions, image_index.tolist(), strict=True):
-            image = self._ids[i]
+        for text, i in zip(captions, image_index.tolist(), strict=True):
+            image, caption = self._ids[i], split_pair(text)[0]
             if image is None:
                 examples["image_id"].append((self.dataset.image_ids[i], next(iter(by_image))))
             elif caption not in by_image[image]:
                 examples["caption"].append((caption, next(iter(by_image[image]))))
-            elif self._known(caption, i) is None:
+            elif self._item(caption, i) is None:
                 sides = list(self.dataset.references[i]), list(by_image[image][caption] or ())
                 examples["references"].append(sides)
         if not (unmatched := {half: found for half, found in examples.items() if found}):
@@ -479,8 +488,14 @@ class FileScorer(Scorer):
             "write image_id and caption as the run with metrics=[] exports them",
         )
 
-    def _known(self, caption: str, index: int) -> tuple[float, ...] | None:
+    def _known(self, text: str, index: int) -> tuple[float, ...] | None:
+        """The scores of a caption, which its system may follow (`join_pair`)."""
+        item = self._item(text, index)
+        return None if item is None else self.files.of(item, split_pair(text)[1])
+
+    def _item(self, text: str, index: int) -> Item | None:
+        """The record of the file that a caption has its scores of."""
         image = self._ids[index]
         if image is None:
             return None
-        return self.files.of(image, caption, self.dataset.references[index])
+        return self.files.item(image, split_pair(text)[0], self.dataset.references[index])

@@ -71,7 +71,7 @@ BROKEN = {
     "empty file": (b"", "invalid JSON (Expecting value: line 1 column 1"),
     "endless nesting": (b"[" * 200_000, "invalid JSON (nested too deep"),
     "latin-1": (b'{"images": "caf\xe9"}', "not UTF-8: byte 0xe9 at offset 15"),
-    "UTF-16": ("{}".encode("utf-16"), "it looks like UTF-16"),
+    "UTF-16 that is cut": ("{}".encode("utf-16")[:-1], "not UTF-16: byte 0x7d at offset 4"),
     "a results file": (b"[]", "is this a results file"),
     "a number": (b"3", "holds a number where an object is expected"),
     "no images": (deleting("images"), "field 'images': is missing"),

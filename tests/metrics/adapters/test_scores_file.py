@@ -16,6 +16,8 @@ from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.data.own.score_files import read_scores
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.own import ScoresFileMetric
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import complete, look_up
 from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
 
 RECORDS = [
@@ -50,6 +52,7 @@ def test_every_form_gives_the_same_scores_joined_by_image_and_caption(
     assert counts == [
         ("captions without a score in the file", 1, 4),
         ("captions whose image has another id in the file", 0, 4),
+        ("captions with the mean of several scores in the file", 0, 4),
     ]
 
 
@@ -94,7 +97,7 @@ def test_an_image_is_found_by_a_unique_last_part_and_counted(tmp_path: Path) -> 
     metric = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
     done = scored(metric, data, list(words), [0, 1, 2, 3])
     np.testing.assert_array_equal(done.scores, [[np.nan], [1], [np.nan], [3]])
-    assert [(count.n, count.of) for count in done.counts] == [(2, 4), (1, 4)]
+    assert [(count.n, count.of) for count in done.counts] == [(2, 4), (1, 4), (0, 4)]
 
 
 @pytest.mark.parametrize(
@@ -142,9 +145,9 @@ def test_another_file_is_another_signature(tmp_path: Path) -> None:
     ("records", "problem"),
     [
         (
-            [{**RECORDS[0]}, {**RECORDS[0], "Mine": 0.3}],
+            [{**RECORDS[0], "system": "A"}, {**RECORDS[0], "Mine": 0.3, "system": "A"}],
             "line 3, field 'Mine': 0.3 is another score of 'Mine' for the same image and caption "
-            "than 0.25 in s.csv, line 2",
+            "of 'A' than 0.25 in s.csv, line 2",
         ),
         ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is not"),
         ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is not a score"),
@@ -153,7 +156,10 @@ def test_another_file_is_another_signature(tmp_path: Path) -> None:
         ([{**RECORDS[0], "Mine": "x"}, {**RECORDS[1]}], "line 2, field 'Mine': 'x' is not a score"),
         ([{**RECORDS[0], "image_id": "a\x0cb"}], "line 2, field 'image_id': must be a whole"),
         ([{**RECORDS[0], "references": "['a' 'b']"}], "'references': ['a' 'b'] is a list without"),
-        ([{"id": 1, "caption": "x", "S": 1}], "has no column 'image_id'; it has 'id', 'caption'"),
+        (
+            [{"no": 1, "caption": "x", "S": 1}],
+            "'image_id': is missing; the columns are: 'no', 'capt",
+        ),
         ([{"image_id": 1, "caption": "x"}], "has no column of scores"),
         ([{**RECORDS[0], "": 0.5}], "a column of numbers has no name"),
         # a column of numbers in another form is not left out
@@ -172,6 +178,30 @@ def test_what_is_wrong_is_named(
         _ = ScoresFileMetric(path, columns=columns).columns
     assert problem in str(refused.value)
     assert str(path) in str(refused.value)
+
+
+def test_two_systems_that_wrote_one_caption(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each has its own score; the mean where no system is known, or another one."""
+    rows = [
+        {"image_id": 0, "caption": "a man", "system": s, "S": v} for s, v in (("A", 1), ("B", 2))
+    ]
+    rows.append({"image_id": 1, "caption": "two dogs", "system": "A", "S": 4})
+    metric = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
+    captions, index, store = ["a man"] * 3 + ["two dogs"], np.array([0, 0, 0, 1]), MemoryStore()
+    known = look_up(metric, small(), captions, index, store, systems=["A", "B", "C", "A"])
+    done = complete(known, index, store)
+    assert done.scores is not None
+    assert done.scores[:, 0].tolist() == [1, 2, 1.5, 4]
+    assert (done.counts[2].n, done.counts[2].of) == (1, 4)
+    assert "s.csv: different scores of 1 caption; that of the caption's system" in caplog.text
+    alone = scored(metric, small(), ["a man", "two dogs"], [0, 1])
+    assert (alone.scores.tolist(), alone.counts[2].n) == ([[1.5], [4]], 1)
+    for row in rows:
+        del row["system"]
+    unnamed = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
+    assert scores_of(unnamed, small(), ["a man"], [0]).tolist() == [[1.5]]
 
 
 def test_a_line_with_a_missing_field_is_named(tmp_path: Path) -> None:
@@ -235,7 +265,7 @@ def test_a_file_with_semicolons_and_other_names(
     (tmp_path / "s.csv").write_text("img;hyp;Mine\n7;a dog, brown;0,5\n8;a cat;-1,25\n")
     held = read_scores(tmp_path / "s.csv", ["Mine"])
     assert held.scores == {("7", "a dog, brown", None): (0.5,), ("8", "a cat", None): (-1.25,)}
-    for part in ("delimiter is semicolon; decimal commas in 'Mine'", "image_id is 'img' in s.csv"):
+    for part in ("delimiter is semicolon; decimal commas in 'Mine'", "image_id is 'img', caption"):
         assert part in caplog.text
 
 
