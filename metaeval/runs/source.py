@@ -87,7 +87,8 @@ def _digest(thing: Any) -> str | None:
     contents: set[bytes] = set()
     for name in outside:
         module = sys.modules.get(name)
-        if module is None or not getattr(module, "__file__", None):
+        file = getattr(module, "__file__", None)
+        if module is None or not file or not Path(file).is_file():  # "<stdin>"
             return UNSAVED
         if name != outside[0] and (version := _installed_version(module)) is not None:
             contents.add(version.encode())
