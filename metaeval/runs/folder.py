@@ -212,7 +212,8 @@ def _lock(path: Path) -> int:
 def require_same_sweep(folder: Path, overrides: Sequence[str]) -> None:
     """Raise ConfigError for a sweep's folder with runs, unless the same sweep made them: they would
     count as jobs of this one."""
-    config, theirs = folder / MULTIRUN, None
+    config = folder / MULTIRUN
+    theirs: Any = None
     if config.is_file():
         with contextlib.suppress(InputError, AttributeError):  # not written by Hydra
             theirs = read_yaml(config).get("hydra", {}).get("overrides", {}).get("task")

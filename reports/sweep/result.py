@@ -150,7 +150,7 @@ def _metric(name: str, jobs: Sequence[SweepJob], cells: Sequence[Cell]) -> Metri
         if each := _values(cell, name):
             values[cell.measure.key] = mean_of(each)
         if len(each) > 1:
-            sd = np.std([estimate.value or 0.0 for estimate in each], ddof=1)
+            sd = float(np.std([estimate.value or 0.0 for estimate in each], ddof=1))
             values[f"{cell.measure.key}, sd"] = Estimate(value=sd)
     signatures = {entry.signature for _, entry in entries if entry.ok}
     changes = {
