@@ -236,13 +236,15 @@ def rename_fields(
     guesses: dict[str, Columns] | None = None
     for where, record in rows:
         if guesses is None:
-            told = f"; the columns are: {_listed(record)}{hint(flattened(record)) if hint else ''}"
-            _check_given(names, record, path, where, option, told)
+            there_are = (
+                f"; the columns are: {_listed(record)}{hint(flattened(record)) if hint else ''}"
+            )
+            _check_given(names, record, path, where, option, there_are)
             guesses = _guessed(names, record, fields, required, path, where, option)
             missing = [f for f in required if f not in guesses and f not in names]
             if missing := [f for f in missing if not has_column(record, f)]:
                 quoted = ", ".join(f"'{name}'" for name in missing)
-                problem = f"is missing{told}" + (f"; {option} maps names" if option else "")
+                problem = f"is missing{there_are}" + (f"; {option} maps names" if option else "")
                 raise InputError(problem, file=path, record=where, field=quoted.strip("'"))
             names |= guesses
             notes += _column_notes(guesses, names, record, fields, path, option, list_unused)
@@ -311,12 +313,12 @@ def _check_given(
     path: Path,
     where: str,
     option: str,
-    told: str,
+    there_are: str,
 ) -> None:
     for name, theirs in names.items():
         for column in _each(theirs):
             if not has_column(record, column):
-                problem = f"is missing ({option}.{name}){told}"
+                problem = f"is missing ({option}.{name}){there_are}"
                 raise InputError(problem, file=path, record=where, field=column)
 
 

@@ -57,31 +57,41 @@ become the same image 7; write each image's id in one form, and different images
 
     def add(self, image: ImageId, written: str, where: str) -> ImageId:
         """Register an id that several records may have; InputError for a second written form."""
-        key = image_key(image)
-        known, place = self._written.setdefault(key, (written, where))
-        if known != written:
-            self._refuse(key, written, known, place, where)
+        for key in _forms(image, written):
+            known, place = self._written.setdefault(key, (written, where))
+            if known != written:
+                self._refuse(image, written, known, place, where)
         return image
 
     def add_once(self, image: ImageId, written: str, where: str) -> ImageId:
         """Register the id of a record that describes a whole image; InputError if it is known."""
-        key = image_key(image)
-        known, place = self._written.setdefault(key, (written, where))
-        if known != written or place != where:
-            self._refuse(key, written, known, place, where)
+        for key in _forms(image, written):
+            known, place = self._written.setdefault(key, (written, where))
+            if known != written or place != where:
+                self._refuse(image, written, known, place, where)
         return image
 
-    def _refuse(self, key: str, written: str, known: str, place: str, where: str) -> None:
+    def _refuse(self, image: ImageId, written: str, known: str, place: str, where: str) -> None:
         same = composed(written) == composed(known)  # Unicode's forms look alike: escaped
         this, other = (ascii(t) if same else one_line(repr(t), 80) for t in (written, known))
         if written == known:
             problem = f"the image {this} occurs twice: {place} has it too; remove one of them"
         else:
             problem = (
-                f"{this} and {other} ({place}) become the same image {key}; write each "
+                f"{this} and {other} ({place}) become the same image {image_key(image)}; write each "
                 "image's id in one form, and different images' ids differently"
             )
         raise InputError(problem, file=self._file, record=where, field=self._field)
+
+
+def _forms(image: ImageId, written: str) -> tuple[str, ...]:
+    """What no other image may have: the id and, where that is no number, the written form's key.
+
+    They differ in Flickr8k's `2258277193_586949ec62.jpg.1`, which is another image than `….jpg`.
+    """
+    if isinstance(image, int):
+        return (str(image),)
+    return tuple(dict.fromkeys((str(image), image_key(written))))
 
 
 def composed(text: str) -> str:
