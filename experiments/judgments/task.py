@@ -134,7 +134,8 @@ class HumanCorrelation(
         return [ToScore(data.dataset, judged_captions(data))]
 
     def score(self, data: Judgments, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
-        captions = judged_captions(data).assign(**{SYSTEM: [j.system for j in data.judged]})
+        captions = judged_captions(data)
+        captions[SYSTEM] = [j.system for j in data.judged]
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         fitted = fitted_controls(data, self.fitted, record.config.stats.seed)
         write_scores(record.out, results, fitted.columns())

@@ -74,9 +74,12 @@ def read_csv(
     """
     csv.field_size_limit(_MOST_CELL)
     lines = list(io.StringIO(file.text, newline=""))
-    mode = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
     reader = csv.reader(
-        lines, delimiter=delimiter, strict=True, skipinitialspace=trim, quoting=mode
+        lines,
+        delimiter=delimiter,
+        strict=True,
+        skipinitialspace=trim,
+        quoting=csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL,
     )
     header = _row(reader, file, trim)
     if header is None:

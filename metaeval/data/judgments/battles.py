@@ -191,7 +191,7 @@ def load_battles(
         battles,
         sources={path.name: table.sha256},
         notes=[*tidy.notes(), *notes],
-        **options,
+        **options,  # type: ignore[misc]  # without those that `take_reading` took
     )
 
 

@@ -375,7 +375,8 @@ def _own_fields(path: Path, fields: Fields | None) -> Fields | None:
         known = fields_in(fields, read_table(path).rows[0].fields)
     except InputError:  # lines of tokens, or Karpathy's file
         return None
-    names = {key: known[key] for key in ("image_id", "caption", "captions") if key in known}
+    names: dict[str, str | list[str] | tuple[str, ...] | None] = {}
+    names |= {key: known[key] for key in ("image_id", "caption", "captions") if key in known}
     if "references" in known:
         names = {"captions": known["references"], **names}
     return names

@@ -330,7 +330,9 @@ class _Reader:
     def collected(self, names: Sequence[str]) -> ScoreFiles:
         """The scores of the columns of these names, for each caption and, where they differ, for
         each of its systems."""
-        scores, of_systems, averaged = {}, {}, []
+        scores: dict[Item, tuple[float, ...]] = {}
+        of_systems: dict[tuple[Item, str], tuple[float, ...]] = {}
+        averaged: list[Item] = []
         for item, of_item in self.scores.items():
             values = [
                 {system: [v for v, _ in found] for system, found in of_item.get(name, {}).items()}

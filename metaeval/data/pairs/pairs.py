@@ -374,7 +374,7 @@ def load_pairs_table(
         sources={path.name: table.sha256},
         notes=[*tidy.notes(), *notes, *note],
         limit=limit,
-        **options,
+        **options,  # type: ignore[misc]  # without those that `take_reading` took
     )
     return replace(arranged, dataset=replace(arranged.dataset, language=language))
 

@@ -287,7 +287,8 @@ class Json(Parser):
 
     def parse(self, answer: Answer) -> tuple[float, ...]:
         wanted = self.fields or ("score",)
-        having, within = [], [last_object(answer.answer)]
+        having: list[dict[str, Any]] = []
+        within: list[Any] = [last_object(answer.answer)]
         while within:
             value = within.pop()
             if isinstance(value, dict) and all(name in value for name in wanted):
