@@ -78,8 +78,8 @@ become the same image 7; write each image's id in one form, and different images
             problem = f"the image {this} occurs twice: {place} has it too; remove one of them"
         else:
             problem = (
-                f"{this} and {other} ({place}) become the same image {image_key(image)}; write each "
-                "image's id in one form, and different images' ids differently"
+                f"{this} and {other} ({place}) become the same image {image_key(image)}; write "
+                "each image's id in one form, and different images' ids differently"
             )
         raise InputError(problem, file=self._file, record=where, field=self._field)
 
