@@ -7,18 +7,21 @@ comes out is one InputError that names it.
 from __future__ import annotations
 
 import argparse
+import hashlib
+import io
 import pickle
 import re
 import warnings
+import zipfile
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import InputError
-from metaeval.readers.files import one_line, open_binary, user_path
-from metaeval.readers.matlab import native_errors
-from metaeval.readers.torch_archive import is_torch_archive, read_torch_archive
+from metaeval.readers.files import native_errors, one_line, open_binary, user_path
+from metaeval.readers.zips import check_members, open_zip
 
 if TYPE_CHECKING:
     import torch
@@ -27,12 +30,13 @@ _GLOBAL = re.compile(r"GLOBAL (\S+)")  # torch's message on a global that a pick
 _MOST = 64 << 30
 
 
-def load_torch_checkpoint(path: Path | str) -> Any:
+def load_torch_checkpoint(path: Path | str, scripted: Collection[str] = ()) -> Any:
     """What `torch.save` put into a file, on the CPU: tensors, numbers, strings and containers only.
 
     An `argparse.Namespace` is accepted too, the form in which older training code (SCAN's
     `model_best.pth.tar`) keeps its options; it holds values and no behaviour. Files of Python 2
-    are read.
+    are read. A TorchScript archive, whose code torch runs, is opened only if its SHA-256 is one of
+    `scripted`: then the tensors of its module by name.
 
     Raises InputError for a file that is not there, not such a file, cut short, or that holds
     anything else: that would be code, and is refused unread.
@@ -41,13 +45,13 @@ def load_torch_checkpoint(path: Path | str) -> Any:
     if not path.exists():
         raise InputError("file not found", file=path)
     open_binary(path, _MOST).close()  # a regular file that can be read
-    return read_torch_archive(path) if is_torch_archive(path) else _older_form(path)
-
-
-def _older_form(path: Path) -> Any:
-    """What `torch.save` wrote before version 1.6: pickles and bare numbers, one after the other."""
     import torch
 
+    if zipfile.is_zipfile(path):
+        with open_zip(path, "checkpoint of torch") as archive:
+            if any("/code/" in name for name in archive.namelist()):
+                return _scripted(path, scripted)
+            check_members(archive, path)
     # torch before 2.5 accepts only its own list
     allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     try:
@@ -63,6 +67,19 @@ def _older_form(path: Path) -> Any:
         raise InputError(problem, file=path) from None
     except Exception:  # a broken file makes torch raise nearly anything
         raise InputError("is not a checkpoint of torch, or is cut short", file=path) from None
+
+
+def _scripted(path: Path, known: Collection[str]) -> dict[str, torch.Tensor]:
+    """The tensors of a TorchScript archive of a known checksum."""
+    import torch
+
+    raw = path.read_bytes()  # read once: what is opened is what has the checksum
+    if hashlib.sha256(raw).hexdigest() not in known:
+        problem = "is a TorchScript archive, which contains code, and not one that OpenAI published"
+        raise InputError(f"{problem}; save the module's state_dict()", file=path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TorchScript is deprecated
+        return dict(torch.jit.load(io.BytesIO(raw), map_location="cpu").state_dict())
 
 
 def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
@@ -138,12 +155,10 @@ def check_numbers(name: str, value: Any, path: Path | str) -> None:
         raise InputError(
             f"is a tensor without numbers (device {value.device.type})", file=path, field=name
         )
-    if value.is_neg() or value.is_conj():
-        raise InputError(
-            "is a negated or conjugated view; save a copy of it", file=path, field=name
-        )
     if value.is_complex() or value.is_quantized or value.is_sparse:
         raise InputError(f"holds numbers of {value.dtype}", file=path, field=name)
+    if value.numel() * value.itemsize > value.untyped_storage().nbytes():
+        raise InputError("repeats numbers; save a copy of it", file=path, field=name)
     if value.is_floating_point():
         # float32 is the widest that is computed with: what it cannot hold becomes infinite
         wide = value.float()
@@ -162,3 +177,10 @@ def _check_weight(name: str, value: Any, expected: torch.Tensor, path: Path | st
             file=path,
             field=name,
         )
+
+
+def options_of(value: Any) -> Mapping[str, object]:
+    """Options in a checkpoint, given as a mapping or as a Namespace; empty where there are none."""
+    if isinstance(value, Mapping):
+        return value
+    return vars(value) if isinstance(value, argparse.Namespace) else {}

@@ -11,12 +11,12 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, MetaevalError
 
 MOST_TEXT = 1 << 30  # bytes of a table or of JSON: COCO's largest file has 470 million
 
@@ -152,3 +152,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r:.40} occurs twice in one object")
     return value
+
+
+@contextmanager
+def native_errors(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a library raises while it reads `path` into an InputError that names it.
+
+    Libraries in Rust raise `PanicException`, which is not an `Exception`, for malformed files: it
+    would end the whole run. Interrupts and exits pass through.
+    """
+    try:
+        yield
+    except (MetaevalError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise InputError(
+            f"is not a readable {what} ({one_line(error) or type(error).__name__})", file=path
+        ) from None

@@ -14,6 +14,7 @@ _MOST_RATIO = 200  # what deflate reaches on text and numbers; a bomb has a thou
 _BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, ValueError)
 _FOLDER = 0x10  # an attribute of MS-DOS, which PyTorch's own reader heeds
 _FREE = 1 << 20  # bytes to which any member may unpack
+_MOST_STORED = 64 << 30  # bytes of a member that is not compressed
 
 
 def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
@@ -126,3 +127,11 @@ def member_bytes(
             return file.read()
         except _BROKEN as error:
             raise InputError(_damage(error), file=path, record=name) from None
+
+
+def check_members(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse an archive with a member that is compressed, damaged, or has another checksum."""
+    for name in archive.namelist():
+        with read_member(archive, name, path, _MOST_STORED, stored=True) as file:
+            while _block(file, path, name):
+                pass

@@ -7,9 +7,6 @@ for a module that reads files and is not reached by any.
 
 import base64
 import io
-import pickle
-import struct
-import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -41,7 +38,6 @@ from metaeval.metrics.scan.network import Scan, ScanShape, load_checkpoint
 from metaeval.metrics.vifidel.metric import read_labels
 from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.readers.images import open_image
-from metaeval.readers.torch_archive import read_torchscript
 from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
@@ -270,28 +266,6 @@ VECTOR_BYTES = b"4 3\n" + b"".join(
 )
 
 
-def write_gensim(path: Path, inside: bool) -> None:
-    """KeyedVectors as gensim 4 writes them, without gensim: its class is put in by name."""
-    held: dict[str, Any] = {
-        "vector_size": 3,
-        "index_to_key": list(WORDS),
-        "mapfile_path": None,
-        "key_to_index": {w: i for i, w in enumerate(WORDS)},
-        "next_index": 4,
-        "vectors": ROWS if inside else None,
-        "norms": None,
-        "expandos": {"count": np.arange(4)},
-        "_log": [np.float64(1.5)],
-    }
-    raw = pickle.dumps(held, protocol=4)
-    # PROTO, FRAME, then: class, no arguments, new object; the dictionary is its state
-    body = b"cgensim.models.keyedvectors\nKeyedVectors\n)\x81" + raw[11:-1] + b"b."
-    frame = b"\x80\x04\x95" + struct.pack("<Q", len(body))
-    path.write_bytes(frame + body)
-    if not inside:
-        np.save(f"{path}.vectors.npy", ROWS)
-
-
 def read_vectors(path: Path) -> Any:
     vectors = VectorFile(path, cache=path.parent / "cache").embed(WORDS)
     rows = zip(WORDS, vectors.rows, vectors.known, strict=True)
@@ -367,12 +341,6 @@ def network() -> torch.nn.Module:
 def make_checkpoint(older: bool) -> Callable[[Path], None]:
     value = {"epoch": 3, "state_dict": network().state_dict(), "opt": Namespace(x=1)}
     return lambda path: torch.save(value, path, _use_new_zipfile_serialization=not older)
-
-
-def make_scripted(path: Path) -> None:
-    with warnings.catch_warnings():  # PyTorch deprecates what writes the files that are read here
-        warnings.simplefilter("ignore", FutureWarning)
-        torch.jit.script(network()).save(str(path))
 
 
 def loaded(state: Any, path: Path) -> Any:
@@ -582,10 +550,6 @@ LOADERS: Sequence[Loader] = (
     one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors),
     one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors),
     one_file("vectors, word2vec", "v.bin", lambda p: p.write_bytes(VECTOR_BYTES), read_vectors),
-    *(
-        one_file(name, "v.kv", lambda p, inside=inside: write_gensim(p, inside), read_vectors)
-        for name, inside in (("vectors, gensim", True), ("vectors, gensim + npy", False))
-    ),
     Loader("regions .npy", make_regions("npy"), read_regions("f.npy", boxes="boxes.npy")),
     Loader("regions .npz", make_regions("npz"), read_regions("f.npz")),
     one_file("frequencies of n-grams", "idf.npz", own.make_frequencies, own.read_frequencies),
@@ -594,9 +558,6 @@ LOADERS: Sequence[Loader] = (
     Loader("regions .h5", make_regions("h5"), read_regions("f.h5")),
     one_file("torch checkpoint", "c.pt", make_checkpoint(older=False), read_checkpoint, base.ZIP),
     one_file("torch, older form", "c.pt", make_checkpoint(older=True), read_checkpoint),
-    one_file(
-        "TorchScript", "s.pt", make_scripted, lambda p: loaded(read_torchscript(p), p), base.ZIP
-    ),
     Loader("SCAN checkpoint", make_scan, read_scan, {".tar": base.ZIP}),
     one_file("vocabulary", "vocab.json", VOCABULARY, read_vocabulary),
     Loader("weights folder", lambda f: scan_cases.weights(f / "w"), read_weights, exact=True),

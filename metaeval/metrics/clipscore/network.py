@@ -29,7 +29,7 @@ from metaeval.compute.device import (
 )
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.clipscore.weights import ClipWeights, tag_config
+from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights, tag_config
 from metaeval.progress import progress_bar
 from metaeval.readers.checkpoints import (
     check_numbers,
@@ -39,7 +39,6 @@ from metaeval.readers.checkpoints import (
 )
 from metaeval.readers.files import one_line
 from metaeval.readers.images import open_image
-from metaeval.readers.torch_archive import is_torchscript, read_torchscript
 from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
 from metaeval.weights import pretrained
@@ -125,7 +124,7 @@ _STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
 _TEXT_TOKENS = {"cpu": 512, "cuda": 8192}
 # texts between two writes to the cache: on a GPU many, because each length fills batches of its own
 TEXT_CHUNK = {"cpu": 2048, "cuda": 32_768}
-# tensors of a TorchScript archive that are none of the model's weights
+# what OpenAI's archives keep next to the weights
 _NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
 _IMAGES = {"cpu": 16, "cuda": 256}
 
@@ -342,16 +341,14 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
     state: Any
     if path.suffix == ".safetensors":
         state = load_safetensors(path)
-    elif is_torchscript(path):
-        tensors = read_torchscript(path).items()
-        state = {k: v for k, v in tensors if k.split(".")[-1] not in _NO_WEIGHTS}
     else:
-        state = load_torch_checkpoint(path)
+        state = load_torch_checkpoint(path, OPENAI.values())
         if isinstance(state, Mapping) and "state_dict" in state:
             state = state["state_dict"]
     if not isinstance(state, Mapping) or not state:
         raise InputError("holds no weights by name", file=path)
-    named = {str(name).removeprefix("module."): value for name, value in state.items()}
+    names = {name: str(name).removeprefix("module.") for name in state}
+    named = {name: state[key] for key, name in names.items() if name not in _NO_WEIGHTS}
     for name, value in named.items():
         check_numbers(name, value, path)
     return {name: _full(value) for name, value in named.items()}

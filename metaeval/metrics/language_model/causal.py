@@ -42,8 +42,7 @@ from metaeval.data.dataset import (
 from metaeval.errors import InputError
 from metaeval.metrics.base import CUT, Metric, Scorer, Scores
 from metaeval.options import Device, checked
-from metaeval.readers.files import read_json
-from metaeval.readers.matlab import native_errors
+from metaeval.readers.files import native_errors, read_json
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest

@@ -18,8 +18,12 @@ from torch import nn
 
 from metaeval.errors import InputError
 from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.readers.checkpoints import check_numbers, load_torch_checkpoint, load_weights
-from metaeval.readers.torch_archive import options_of
+from metaeval.readers.checkpoints import (
+    check_numbers,
+    load_torch_checkpoint,
+    load_weights,
+    options_of,
+)
 from metaeval.text.vocabulary import Vocabulary
 
 # Stacked cross attention between regions and words (Lee et al., ECCV 2018), without its detours.

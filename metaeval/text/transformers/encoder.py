@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from metaeval.compute.device import check_dtype, in_batches, inference, map_ordered, resolve
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
-from metaeval.readers.matlab import native_errors
+from metaeval.readers.files import native_errors
 from metaeval.text.transformers.hub import TextModel, check_folder, check_layers
 
 if TYPE_CHECKING:

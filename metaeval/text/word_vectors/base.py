@@ -1,10 +1,9 @@
 """Word vectors: words in, unit vectors out, read from the formats the field keeps them in.
 
-`VectorFile` reads word2vec's binary format, the text format of word2vec and GloVe, and gensim's
-KeyedVectors, through a memory map: only the rows of the needed words are read. Where rows are not
-all of one length, an index says where each word is. It is made in one pass over the file, together
-with the file's checksum, and kept in the cache folder; it is made anew when size or time of the
-file have changed.
+`VectorFile` reads word2vec's binary format and the text format of word2vec and GloVe through a
+memory map: only the rows of the needed words are read. An index says where each word is. It is made
+in one pass over the file, together with the file's checksum, and kept in the cache folder; it is
+made anew when size or time of the file have changed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +28,8 @@ from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
 from metaeval.progress import progress_bar
-from metaeval.readers.arrays import ArrayArchive, map_array
-from metaeval.readers.files import open_binary, read_bytes, user_path
-from metaeval.readers.pickles import PickledArray, Shell, numpy_names, read_pickle
+from metaeval.readers.arrays import ArrayArchive
+from metaeval.readers.files import open_binary, user_path
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.records import CaptionModel
 from metaeval.runs.store import Store
@@ -240,74 +238,15 @@ class TextTable(IndexedTable):
             raise InputError(problem, file=self.path)
 
 
-_WHAT = "word vectors of gensim 4's KeyedVectors"
-
-
-class GensimTable(VectorTable):
-    """KeyedVectors of gensim 4 as `save` writes them; the path is the .kv file or its .npy.
-
-    The words are in a pickle (`NAME.kv`), the numbers in `NAME.kv.vectors.npy` next to it if there
-    are many, in the pickle otherwise. A pickle can run code: this one may hold lists, dictionaries
-    and arrays; objects of gensim become empty shells, and everything else is refused.
-    """
-
-    def __init__(self, path: Path, cache: Path) -> None:
-        main = path.with_name(path.name.removesuffix(".npy").removesuffix(".vectors"))
-        super().__init__(main, cache)
-        if not main.is_file():
-            raise InputError("file not found", file=main)
-        raw = read_bytes(main)
-        held = vars(_shell(read_pickle(raw, main, _names, what=_WHAT), main))
-        words = held.get("index_to_key")
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            problem = f"is not a list of words; give a file of {_WHAT}"
-            raise InputError(problem, file=main, field="index_to_key")
-        self._words, self._places = words, range(len(words))
-        numbers = main.with_name(main.name + ".vectors.npy")
-        digest = hashlib.sha256(raw)
-        if held.get("vectors") is not None:
-            if not isinstance(held["vectors"], PickledArray):
-                raise InputError("is not an array", file=main, field="vectors")
-            self._rows: npt.NDArray[Any] = held["vectors"].read(main, "vectors")
-        elif numbers.is_file():
-            with open_binary(numbers) as file:
-                while block := file.read(1 << 22):
-                    digest.update(block)
-            self._rows = map_array(numbers)
-        else:
-            raise InputError("file not found; put it next to the .kv file", file=numbers)
-        good = self._rows.ndim == 2 and self._rows.shape[1] > 0 and self._rows.dtype.kind == "f"
-        if not good or len(self._rows) != len(words):
-            problem = f"has {len(words):,} words for an array {list(self._rows.shape)}"
-            raise InputError(problem, file=main)
-        self.sha256, self.dimension = digest.hexdigest(), int(self._rows.shape[1])
-
-    def row(self, place: int) -> npt.NDArray[np.float32]:
-        return self.finite(np.asarray(self._rows[place], dtype=np.float32), f"row {place + 1:,}")
-
-
-def _names(name: str) -> Any:
-    return Shell if name.split(".")[0] == "gensim" else numpy_names(name)
-
-
-def _shell(value: Any, path: Path) -> Shell:
-    if not isinstance(value, Shell):
-        raise InputError(f"holds no {_WHAT}", file=path)
-    return value
-
-
 FORMATS: dict[str, type[VectorTable]] = {
     "word2vec": BinaryTable,
     "text": TextTable,
-    "gensim": GensimTable,
 }
+_GENSIM = (".kv", ".wordvectors", ".npy")
 _ENDINGS = {
     ".bin": "word2vec",
     ".txt": "text",
     ".vec": "text",
-    ".kv": "gensim",
-    ".wordvectors": "gensim",
-    ".npy": "gensim",
 }
 
 
@@ -358,7 +297,7 @@ class VectorFile(WordVectors):
         The file. `None`: the file of `url` in the cache folder.
     format
         "word2vec" (binary), "text" (word2vec's, with a first line of counts, or GloVe's, without),
-        "gensim" (KeyedVectors: the .kv file and the .npy next to it), or "auto": by the name.
+        or "auto": by the name.
     cache
         The folder for downloads and for the index of where in the file each word is.
     url, sha256, md5
@@ -434,6 +373,8 @@ class VectorFile(WordVectors):
         if format == "auto":
             if self.path.suffix not in _ENDINGS:
                 problem = f"say what it is: vectors.format={'|'.join(FORMATS)}"
+                if self.path.suffix in _GENSIM:
+                    problem = "is a pickle of gensim; save it by its save_word2vec_format()"
                 raise InputError(problem, file=self.path)
             format = _ENDINGS[self.path.suffix]
         stat = self.path.stat()

@@ -40,7 +40,7 @@ from metaeval.metrics.clipscore.network import (
     text_features,
     words_of,
 )
-from metaeval.metrics.clipscore.weights import ClipWeights
+from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -457,7 +457,9 @@ class Published(torch.nn.Module):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", ["pt", "older", "wrapped", "safetensors", "torchscript"])
-def test_every_form_gives_the_same_weights(tmp_path: Path, form: str) -> None:
+def test_every_form_gives_the_same_weights(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trained, model = small(1), small(2)
     state = trained.state_dict()
     path = tmp_path / ("w.safetensors" if form == "safetensors" else "w.pt")
@@ -472,6 +474,10 @@ def test_every_form_gives_the_same_weights(tmp_path: Path, form: str) -> None:
         save_file({name: value.contiguous() for name, value in state.items()}, path)
     else:
         torch.jit.trace(Published(trained), torch.ones(1)).save(str(path))
+        with pytest.raises(InputError, match=r"w\.pt: is a TorchScript archive, which"):
+            _load(model, ClipWeights("small", "own", path))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        monkeypatch.setitem(OPENAI, "small", digest)  # as if OpenAI had published it
     _load(model, ClipWeights("small", "own", path))
     for name, value in model.state_dict().items():
         assert torch.equal(value, trained.state_dict()[name]), name
