@@ -28,10 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmarks.scenes import coco_captions
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
-from metaeval.data.coco.load import load_coco
+from metaeval.data.coco.load import find_coco_captions, load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.java.services import find_java
 from metaeval.metrics.base import Metric
@@ -61,6 +60,17 @@ class Seconds(NamedTuple):
 
     clock: float
     processor: float
+
+
+def coco_captions(split: str) -> list[list[str]]:
+    """The captions of each image of COCO, images and captions by their ids."""
+    file = find_coco_captions(split)
+    if isinstance(file, Absent):
+        sys.exit(f"nothing measured: {file}")
+    images: dict[int, list[str]] = {}
+    for annotation in sorted(json.loads(file.read_bytes())["annotations"], key=lambda a: a["id"]):
+        images.setdefault(annotation["image_id"], []).append(annotation["caption"])
+    return [images[image] for image in sorted(images)]
 
 
 def timed(work: Callable[[], T]) -> tuple[T, Seconds]:

@@ -187,7 +187,7 @@ GRADED_TABLES = (
         ),
         FAIER_SEEDS,
     ),
-    Table("scenes-captions", ("benchmarks/scenes.py",), quick=True),
+    Table("scenes-captions", ("-m research.scenes.statistics",), quick=True),
     Table(
         "scenes-orders",
         tuple(graded(e, TEXT_RULES, dataset=d) for e in BOTH for d in ("scenes", "coco_val2017")),

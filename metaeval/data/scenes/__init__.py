@@ -7,7 +7,7 @@ from metaeval.data.scenes.graph import (
     SceneGraph,
     SceneObject,
 )
-from metaeval.data.scenes.load import SPLITS, SceneImages, SceneObjects, generate, load_scenes
+from metaeval.data.scenes.load import SPLITS, SceneImages, SceneObjects, load_scenes, read_scenes
 
 __all__ = [
     "SPLITS",
@@ -18,6 +18,6 @@ __all__ = [
     "SceneImages",
     "SceneObject",
     "SceneObjects",
-    "generate",
     "load_scenes",
+    "read_scenes",
 ]

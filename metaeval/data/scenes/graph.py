@@ -4,11 +4,8 @@ The graph is the ground truth. Captions are made from it, the image is drawn fro
 caption keeps, word for word, which fact it expresses (`Mark`).
 """
 
-import hashlib
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +125,22 @@ class SceneGraph:
         """The alignment of one of the scene's own captions, `None` for any other text."""
         return next((c for c in self.captions if c.text == text), None)
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """The graph that `to_json` wrote."""
+        lists = {
+            "decor": tuple(value["decor"]),
+            "objects": tuple(map(_object, value["objects"])),
+            "relations": tuple(Relation(*r) for r in value["relations"]),
+            "group_relations": tuple(Relation(*r) for r in value["group_relations"]),
+            "captions": tuple(
+                AlignedCaption(c["text"], tuple(Mark(*m) for m in c["marks"]))
+                for c in value["captions"]
+            ),
+            "backdrop": tuple(value["backdrop"].items()),
+        }
+        return cls(**{**value, **lists})
+
     def to_json(self) -> dict[str, Any]:
         """Plain lists, numbers and strings; keys in a fixed order."""
         return {
@@ -158,47 +171,6 @@ class SceneGraph:
         }
 
 
-# The one source of randomness of the generator: the same key, the same choices, on any machine.
-#
-# Only `Random.getrandbits` of a Mersenne Twister seeded with an integer is used: its words are the
-# same in every CPython, and every choice is integer arithmetic on them.
-
-T = TypeVar("T")
-
-
-class Draw:
-    """Choices that follow from `key` alone (numbers and strings, in order)."""
-
-    __slots__ = ("_bits",)
-
-    def __init__(self, *key: int | str) -> None:
-        digest = hashlib.sha256("\x1f".join(map(str, key)).encode()).digest()
-        self._bits = random.Random(int.from_bytes(digest[:16], "big")).getrandbits
-
-    def below(self, n: int) -> int:
-        """An integer in [0, n)."""
-        return self._bits(32) * n >> 32
-
-    def between(self, low: int, high: int) -> int:
-        """An integer in [low, high], both ends included."""
-        return low + (self._bits(32) * (high - low + 1) >> 32)
-
-    def chance(self, percent: int) -> bool:
-        """True in `percent` of 100 cases."""
-        return self._bits(32) * 100 >> 32 < percent
-
-    def pick(self, options: Sequence[T]) -> T:
-        """One of the options, each with the same weight."""
-        return options[self._bits(32) * len(options) >> 32]
-
-    def shuffled(self, items: Sequence[T]) -> list[T]:
-        """All items in random order (Fisher–Yates)."""
-        out = list(items)
-        for i in range(len(out) - 1, 0, -1):
-            j = self._bits(32) * (i + 1) >> 32
-            out[i], out[j] = out[j], out[i]
-        return out
-
-    def sample(self, items: Sequence[T], k: int) -> list[T]:
-        """`k` different items in random order, or all of them if there are fewer."""
-        return self.shuffled(items)[:k]
+def _object(value: dict[str, Any]) -> SceneObject:
+    lists = {key: tuple(value[key].items()) for key in ("attributes", "looks")}
+    return SceneObject(**{**value, **lists, "box": tuple(value["box"])})

@@ -1,15 +1,19 @@
-"""The scenes as COCO's files and as a `CaptionDataset` whose images are drawn on demand.
+"""The scenes that the package ships, as a `CaptionDataset` whose images are drawn on demand.
 
-The JSON bytes depend on seed, split and number alone; the pixels also on Pillow's version.
+`research/scenes` made the files, one scene a line; the pixels also depend on Pillow's version.
 """
 
 import hashlib
+import io
 import json
+import lzma
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache as once, lru_cache
+from functools import cache as once
+from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,120 +21,41 @@ import PIL
 from annotated_types import Interval
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
-from metaeval.data.scenes.captions import Teller
-from metaeval.data.scenes.cast import THINGS
-from metaeval.data.scenes.graph import Draw, SceneGraph, SceneObject
-from metaeval.data.scenes.plots import bystander, wall
+from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import is_whole_png, save
-from metaeval.data.scenes.settings import SETTINGS
-from metaeval.data.scenes.stage import FRAME, Stage
 from metaeval.errors import ConfigError
-from metaeval.options import Limit, PositiveInt, Seed, checked
-from metaeval.progress import progress_bar
+from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import user_path
 
-# Split → how many scenes it has by default, and the id before its first image.
-SPLITS: dict[str, tuple[int, int]] = {
-    "val": (5_000, 100_000),
-    "dev": (1_000, 200_000),
-    "train": (20_000, 300_000),
-}
+SPLITS = {"val": 5_000, "dev": 1_000, "train": 20_000}  # split → how many scenes it has
+MOST_REFERENCES = 4
+INFO = {"description": "metaeval scenes: generated images, captions and objects", "version": "1"}
+_HERE = Path(__file__).parent
+_LOCK = Lock()
 
 
-def generate(
-    split: str = "val", n: int | None = None, seed: int = 0, n_captions: int = 5
-) -> Iterator[SceneGraph]:
-    """The first `n` scenes of a split (default: all), with `n_captions` captions each.
+def read_scenes(split: str = "val", n: int | None = None) -> list[SceneGraph]:
+    """The first `n` scenes of a split (default: all), with five captions each.
 
-    A scene depends on seed, split and its own index, on nothing else: neither `n` nor
-    `n_captions` changes what the first scenes and the first captions are.
-
-    Raises ConfigError for an unknown split or numbers that make no sense.
+    Raises ConfigError for an unknown split, or for more scenes than it has.
     """
-    count = _checked_count(split, n, seed, n_captions)
-    return (_scene(seed, split, i, n_captions) for i in range(count))
-
-
-def _checked_count(split: str, n: int | None, seed: int, n_captions: int) -> int:
-    """How many scenes are meant."""
     if split not in SPLITS:
         raise ConfigError(f"dataset.split must be one of {', '.join(SPLITS)}, not {split!r}")
-    count = SPLITS[split][0] if n is None else n
-    for name, value, most in (("n", count, 99_999), ("captions per scene", n_captions, 20)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise ConfigError(f"scenes: {name} must be a whole number in 1…{most:,}: {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ConfigError(f"dataset.seed must be a whole number: {seed!r}")
-    return count
+    most = SPLITS[split]
+    if n is not None and n > most:
+        raise ConfigError(f"dataset.n: {n:,} is more than the {most:,} scenes of '{split}'")
+    with _LOCK:
+        known, others = _scenes(split)
+        known += islice(others, max(0, (n or most) - len(known)))
+        return known[:n]
 
 
-def _scene(seed: int, split: str, index: int, n_captions: int) -> SceneGraph:
-    draw, image_id = Draw("scenes", seed, split, index), SPLITS[split][1] + 1 + index
-    graph = compose(draw, image_id, list(SPLITS).index(split), len(SPLITS))
-    return replace(graph, captions=Teller(graph, draw).captions(n_captions))
-
-
-MOST = 6  # objects in a scene
-_PLACES = [name for name, setting in SETTINGS.items() for _ in range(setting.weight)]
-_ROOM_WALLS = ("white", "yellow", "blue", "green", "pink", "gray", "tan")
-
-
-def compose(draw: Draw, image_id: int, part: int = 0, parts: int = 1) -> SceneGraph:
-    """Set one scene: a place, a plot, perhaps something more, and what stands behind it.
-
-    Scenes of different `part`s never have the same objects: the left edge of the first one leaves
-    the remainder `part` when divided by `parts` (which moves it by less than `parts` units).
-    """
-    place = draw.pick(_PLACES)
-    setting = SETTINGS[place]
-    light = draw.pick(setting.lights)
-    stage = Stage(draw, place, light)
-    plot, *arguments = draw.pick(setting.plots)
-    plot(stage, *arguments)
-    if draw.chance(46):
-        bystander(stage, setting.extras)
-        if draw.chance(28):
-            bystander(stage, setting.extras)
-    on_counter = any(shared.get("place") == "counter" for shared in stage.shared)
-    decor = [name for name, percent in setting.decor if draw.chance(percent)]
-    if on_counter:
-        decor = [name for name in decor if name == "cabinets"] + ["counter"]
-    if "curtains" in decor and "window" not in decor:
-        decor.remove("curtains")
-    if light == "indoors" and place in ("kitchen", "dining room", "office", "living room"):
-        blocked = {"cabinets", "picture", "window", "shelf"} & set(decor)
-        if not blocked and len(stage.objects) < MOST and draw.chance(50):
-            wall(stage)
-    options: list[tuple[str, str]] = []
-    if light == "indoors":
-        options.append(("walls", draw.pick(_ROOM_WALLS)))
-        floors = ("tile", "wood") if place in ("kitchen", "bathroom") else ("wood", "carpet")
-        options.append(("floor", draw.pick(floors)))
-    elif place == "street":
-        options.append(("walls", draw.pick(("brick", "gray", "tan"))))
-    elif place == "ocean" and "surfboard" in stage.kinds:
-        options.append(("wave", "yes"))
-    return SceneGraph(
-        image_id=image_id,
-        width=FRAME,
-        height=FRAME,
-        setting=place,
-        light=light,
-        decor=tuple(decor),
-        objects=(_moved(stage.objects[0], part, parts), *stage.objects[1:]),
-        relations=tuple(stage.relations),
-        group_relations=tuple(stage.group_relations),
-        backdrop=tuple(options),
-    )
-
-
-def _moved(item: SceneObject, part: int, parts: int) -> SceneObject:
-    x, y, w, h = item.box
-    x += (part - x) % parts
-    return replace(item, box=(x if x + w <= FRAME else x - parts, y, w, h))
-
-
-_INFO = {"description": "metaeval scenes: generated images, captions and objects", "version": "1"}
+@once
+def _scenes(split: str) -> tuple[list[SceneGraph], Iterator[SceneGraph]]:
+    """The scenes that have been read so far, and the others of the file."""
+    path = _HERE / f"{split}.jsonl.xz"
+    lines = lzma.LZMAFile(io.BytesIO(path.read_bytes()))  # noqa: SIM115 (bytes in memory)
+    return [], (SceneGraph.from_json(json.loads(line)) for line in lines)
 
 
 def file_name(image_id: int) -> str:
@@ -143,7 +68,8 @@ def dump(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
 
 
-def _images(graphs: Sequence[SceneGraph], side: int) -> list[dict[str, object]]:
+def image_records(graphs: Sequence[SceneGraph], side: int) -> list[dict[str, object]]:
+    """The images as COCO's files list them."""
     return [
         {"id": g.image_id, "width": side, "height": side, "file_name": file_name(g.image_id)}
         for g in graphs
@@ -160,41 +86,10 @@ def captions_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> 
             )
     return dump(
         {
-            "info": {**_INFO, "split": split},
+            "info": {**INFO, "split": split},
             "licenses": [],
-            "images": _images(graphs, side),
+            "images": image_records(graphs, side),
             "annotations": annotations,
-        }
-    )
-
-
-def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> bytes:
-    """COCO's instances file; an object's outline is its box. All 80 categories are listed."""
-    annotations: list[dict[str, object]] = []
-    for g in graphs:
-        for item in g.objects:
-            x, y, w, h = (scaled(v, side, g.width) for v in item.box)
-            annotations.append(
-                {
-                    "id": len(annotations) + 1,
-                    "image_id": g.image_id,
-                    "category_id": THINGS[item.category].id,
-                    "bbox": [x, y, w, h],
-                    "area": w * h,
-                    "iscrowd": 0,
-                    "segmentation": [[x, y, x + w, y, x + w, y + h, x, y + h]],
-                }
-            )
-    return dump(
-        {
-            "info": {**_INFO, "split": split},
-            "licenses": [],
-            "images": _images(graphs, side),
-            "annotations": annotations,
-            "categories": [
-                {"supercategory": thing.family, "id": thing.id, "name": name}
-                for name, thing in THINGS.items()
-            ],
         }
     )
 
@@ -203,36 +98,6 @@ def scaled(value: int, side: int, frame: int) -> int | float:
     """A length of the scene in pixels of an image `side` wide; whole where it can be."""
     whole, rest = divmod(value * side, frame)
     return whole if not rest else value * side / frame
-
-
-def graphs_json(graphs: Sequence[SceneGraph], split: str) -> bytes:
-    """The scene graphs with their captions' alignment."""
-    return dump({"info": {**_INFO, "split": split}, "scene_graphs": [g.to_json() for g in graphs]})
-
-
-def export(
-    folder: Path, graphs: Sequence[SceneGraph], split: str, side: int = 336, images: bool = True
-) -> list[Path]:
-    """Write `annotations/*.json` and, with `images`, `SPLIT/*.png` into a folder.
-
-    Returns the annotation files. An existing file is replaced.
-    """
-    annotations = folder / "annotations"
-    annotations.mkdir(parents=True, exist_ok=True)
-    out: list[Path] = []
-    for name, content in (
-        ("captions", captions_json(graphs, split, side)),
-        ("instances", instances_json(graphs, split, side)),
-        ("scene_graphs", graphs_json(graphs, split)),
-    ):
-        path = annotations / f"{name}_{split}.json"
-        path.write_bytes(content)
-        out.append(path)
-    if images:
-        (folder / split).mkdir(exist_ok=True)
-        for g in progress_bar(graphs, desc=f"drawing {split}", unit="image"):
-            save(g, folder / split / file_name(g.image_id), side)
-    return out
 
 
 class SceneImages:
@@ -310,14 +175,13 @@ def load_scenes(
     name: str = "scenes",
     split: str = "val",
     n: PositiveInt | None = None,
-    seed: Seed = 0,
-    n_references: PositiveInt = 4,
+    n_references: Annotated[int, Interval(ge=1, le=MOST_REFERENCES)] = 4,
     images: bool = True,
     size: Annotated[int, Interval(ge=32, le=4096)] = 336,
     limit: Limit = None,
     cache: str | Path | None = None,
 ) -> CaptionDataset:
-    """Generate a split of the embedded dataset.
+    """Load a split of the embedded dataset.
 
     Per scene, the first caption is the *Human* caption, the next `n_references` the references, as
     the COCO loader would read them from the exported files; `sources` holds the checksum that the
@@ -330,11 +194,9 @@ def load_scenes(
     split
         "val" (5,000 scenes), "dev" (1,000) or "train" (20,000).
     n
-        How many scenes the split has; default: the numbers above.
-    seed
-        Which scenes: another seed, other scenes.
+        How many of its first scenes; default: all.
     n_references
-        References per image, after the human caption.
+        References per image, after the human caption: 1 to 4.
     images
         Whether the part "images" is there; files are drawn into `cache` on demand.
     size
@@ -348,22 +210,23 @@ def load_scenes(
     Raises ConfigError for values that make no sense.
     """
     graphs: dict[ImageId, SceneGraph] = {
-        g.image_id: g for g in _generated(split, n, seed, 1 + n_references)
+        g.image_id: replace(g, captions=g.captions[: 1 + n_references])
+        for g in read_scenes(split, n)
     }
     texts = [[c.text for c in g.captions] for g in graphs.values()]
     ids, human = tuple(graphs), tuple(t[0] for t in texts)
     checksum = hashlib.sha256(captions_json(list(graphs.values()), split, size)).hexdigest()
     absent = Absent("images", "the scenes' images are switched off", "set dataset.images=true")
     parts: dict[str, Part] = {
-        "images": (lambda: SceneImages(graphs, _folder(cache, seed, split, size), size))
+        "images": (lambda: SceneImages(graphs, _folder(cache, split, size), size))
         if images
         else absent,
         "objects": lambda: SceneObjects(graphs, size),
         "scene_graphs": lambda: graphs,
     }
-    usual = SPLITS[split][0]
+    usual = SPLITS[split]
     notes = [
-        f"Generated scenes, split {split}, seed {seed}: images, captions and objects are made by "
+        f"Generated scenes, split {split}, seed 0: images, captions and objects are made by "
         "code, no photograph was taken."
     ]
     if len(ids) != usual:
@@ -381,30 +244,16 @@ def load_scenes(
     ).limited(limit)
 
 
-def _generated(split: str, n: int | None, seed: int, n_captions: int) -> list[SceneGraph]:
-    """The next run of a program often has the same scenes, or fewer of them."""
-    count, made = _checked_count(split, n, seed, n_captions), _made(split, seed, n_captions)
-    made += [_scene(seed, split, i, n_captions) for i in range(len(made), count)]
-    return made[:count]
-
-
-@lru_cache(maxsize=2)
-def _made(split: str, seed: int, n_captions: int) -> list[SceneGraph]:
-    """The first scenes of a split, as many as were needed so far."""
-    return []
-
-
-def _folder(cache: str | Path | None, seed: int, split: str, size: int) -> Path:
-    """Where the images of this very generator go: another version of it draws elsewhere."""
+def _folder(cache: str | Path | None, split: str, size: int) -> Path:
+    """Where the images of these very scenes and drawings go: another version draws elsewhere."""
     base = user_path(cache) if cache else Path(tempfile.mkdtemp(prefix="metaeval-scenes-"))
-    return base / "scenes" / f"{fingerprint()[:12]}-{split}-{seed}-{size}"
+    return base / "scenes" / f"{fingerprint()[:12]}-{split}-{size}"
 
 
 @once
 def fingerprint() -> str:
-    """SHA-256 of the generator's source and of Pillow's version."""
-    here = Path(__file__).parent
+    """SHA-256 of the scenes, of the source that draws them, and of Pillow's version."""
     digest = hashlib.sha256(PIL.__version__.encode())
-    for path in sorted(here.rglob("*.py")):
-        digest.update(path.relative_to(here).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted([*_HERE.rglob("*.py"), *_HERE.glob("*.xz")]):
+        digest.update(path.relative_to(_HERE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -47,7 +47,7 @@ def config(cache: Path) -> Any:
     return OmegaConf.create(
         {
             "seed": 0,
-            "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "seed": 0, "size": 64},
+            "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "size": 64},
             "paths": {"cache": str(cache)},
         }
     )

@@ -9,9 +9,9 @@ from PIL import Image
 from pydantic import TypeAdapter
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.scenes import SceneGraph, generate, load_scenes
-from metaeval.data.scenes.__main__ import main, write_samples
+from metaeval.data.scenes import SceneGraph, load_scenes, read_scenes
 from metaeval.data.scenes.render import render
+from research.scenes.__main__ import main, write_samples
 
 ROOT = Path(__file__).parents[3]
 N = 30
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def graphs() -> list[SceneGraph]:
-    return list(generate("dev", N))
+    return read_scenes("dev", N)
 
 
 def test_our_loader_reads_what_it_would_have_generated(folder: Path, tmp_path: Path) -> None:

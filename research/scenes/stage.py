@@ -6,7 +6,8 @@ line; the further back (the smaller y), the smaller they are drawn.
 
 from metaeval.data.scenes.art.people import CHILD_SCALE, POSES
 from metaeval.data.scenes.cast import THINGS, Thing
-from metaeval.data.scenes.graph import Draw, Relation, SceneObject
+from metaeval.data.scenes.graph import Relation, SceneObject
+from research.scenes.draw import Draw
 
 FRAME = 336
 TOPS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "black", "white", "gray")

@@ -7,10 +7,12 @@ is reached. Every word that states a fact is marked with the fact.
 
 from dataclasses import dataclass, field
 
-from metaeval.data.scenes.cast import Actor, Words, cast
-from metaeval.data.scenes.graph import AlignedCaption, Draw, Mark, Relation, SceneGraph
-from metaeval.data.scenes.lexicon import BACKDROPS, LIGHTS, OPENERS, ROLES, ROOMS, TAILS, WHERE
-from metaeval.data.scenes.verbs import ADVERBS, DOINGS, FRAMES, Frame, doing_of, shifted, verb_words
+from metaeval.data.scenes.graph import AlignedCaption, Mark, Relation, SceneGraph
+from metaeval.data.scenes.lexicon import ROLES
+from research.scenes.actors import Actor, Words, cast
+from research.scenes.draw import Draw
+from research.scenes.phrases import BACKDROPS, LIGHTS, OPENERS, ROOMS, TAILS, WHERE
+from research.scenes.verbs import ADVERBS, DOINGS, FRAMES, Frame, doing_of, shifted, verb_words
 
 # How many of 1,000 captions have how many words (COCO val2017, longest tail cut at 21).
 _LENGTHS = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from metaeval.data.scenes import plots as p
+from research.scenes import plots as p
 
 # A function of `metaeval.data.scenes.plots` and its arguments after the stage
 Plot = tuple[Callable[..., None], *tuple[Any, ...]]

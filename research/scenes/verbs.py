@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from metaeval.data.scenes.cast import Actor, Words
 from metaeval.data.scenes.graph import SceneGraph
+from research.scenes.actors import Actor, Words
 
 
 class Frame(NamedTuple):

@@ -1,4 +1,4 @@
-"""`python -m metaeval.data.scenes export DIR split=val`: the scenes in COCO's files."""
+"""`python -m research.scenes export DIR split=val`: the scenes in COCO's files."""
 
 import sys
 import textwrap
@@ -7,10 +7,12 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from metaeval.data.scenes.graph import SceneGraph
-from metaeval.data.scenes.load import SPLITS, export, generate
+from metaeval.data.scenes.load import SPLITS
 from metaeval.data.scenes.render import render
 from metaeval.errors import ConfigError, ends_with_status
 from metaeval.readers.files import user_path
+from research.scenes.compose import generate
+from research.scenes.files import export, freeze
 
 # Chosen by eye among the first hundred of val: ten places, people, animals and things.
 CHOSEN = (8, 11, 14, 30, 32, 33, 47, 49, 50, 74)
@@ -55,7 +57,7 @@ def _page(graphs: list[SceneGraph]) -> str:
     lines = [
         "# Samples of the embedded scenes",
         "",
-        "Made by `python -m metaeval.data.scenes samples docs/scenes`: ten scenes of the split",
+        "Made by `python -m research.scenes samples docs/scenes`: ten scenes of the split",
         "`val`, each with its five captions and the relations that are true of it.",
         "",
         "| image | captions | truth |",
@@ -78,7 +80,7 @@ def _page(graphs: list[SceneGraph]) -> str:
     return "\n".join(lines) + "\n"
 
 
-USAGE = """usage: python -m metaeval.data.scenes export DIR [KEY=VALUE …]
+USAGE = """usage: python -m research.scenes export DIR [KEY=VALUE …]
 
 Writes DIR/annotations/captions_SPLIT.json, instances_SPLIT.json, scene_graphs_SPLIT.json and
 DIR/SPLIT/*.png.
@@ -90,9 +92,13 @@ DIR/SPLIT/*.png.
   images=true       false: annotations only
   size=336          width and height of the images in pixels
 
-       python -m metaeval.data.scenes samples DIR
+       python -m research.scenes samples DIR
 
-Writes ten sample images with their captions for a page of documentation."""
+Writes ten sample images with their captions for a page of documentation.
+
+       python -m research.scenes freeze DIR
+
+Writes DIR/SPLIT.jsonl.xz of every split, as metaeval/data/scenes ships them."""
 DEFAULTS = {
     "split": "val",
     "n": "null",
@@ -136,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
     if any(a in ("-h", "--help", "help") for a in args):
         print(USAGE)
         return 0
-    if len(args) < 2 or args[0] not in ("export", "samples") or "=" in args[1]:
+    if len(args) < 2 or args[0] not in ("export", "samples", "freeze") or "=" in args[1]:
         print(USAGE, file=sys.stderr)
         return 2
     options = dict(DEFAULTS)
@@ -149,6 +155,10 @@ def main(arguments: list[str] | None = None) -> int:
         if args[0] == "samples":
             for path in write_samples(user_path(args[1])):
                 print(path)
+            return 0
+        if args[0] == "freeze":
+            for split in SPLITS:
+                freeze(list(generate(split)), user_path(args[1]) / f"{split}.jsonl.xz")
             return 0
         _export(user_path(args[1]), options)
     except OSError as error:

@@ -7,7 +7,7 @@ a rider sits on the mount, whatever is on the table stands on its top.
 from itertools import pairwise
 
 from metaeval.data.scenes.cast import THINGS
-from metaeval.data.scenes.stage import BACK, FRONT, MID, Stage, crowd, few, set_off
+from research.scenes.stage import BACK, FRONT, MID, Stage, crowd, few, set_off
 
 FOR_ADULTS = ("wine glass", "knife", "bottle")
 BULKY = ("laptop", "pizza", "cake", "bowl", "hot dog", "sandwich")  # would hide their holder

@@ -1,28 +1,14 @@
 """The table that compares captions of the embedded scenes with COCO's, if METAEVAL_DATA is set.
 
-python benchmarks/scenes.py
+python -m research.scenes.statistics
 """
 
-import json
 import string
-import sys
 from collections.abc import Sequence
 from statistics import mean, pstdev
 
-from metaeval.data.coco.files import find_coco_captions
-from metaeval.data.dataset import Absent
-from metaeval.data.scenes import generate
-
-
-def coco_captions(split: str) -> list[list[str]]:
-    """The captions of each image of COCO, images and captions by their ids."""
-    file = find_coco_captions(split)
-    if isinstance(file, Absent):
-        sys.exit(f"nothing measured: {file}")
-    images: dict[int, list[str]] = {}
-    for annotation in sorted(json.loads(file.read_bytes())["annotations"], key=lambda a: a["id"]):
-        images.setdefault(annotation["image_id"], []).append(annotation["caption"])
-    return [images[image] for image in sorted(images)]
+from benchmarks.speed import coco_captions
+from metaeval.data.scenes import read_scenes
 
 
 def tokens(captions: Sequence[str]) -> list[str]:
@@ -49,7 +35,7 @@ def description(captions: Sequence[Sequence[str]]) -> dict[str, str]:
 
 
 def main() -> None:
-    scenes = description([[c.text for c in graph.captions] for graph in generate("val")])
+    scenes = description([[c.text for c in graph.captions] for graph in read_scenes("val")])
     coco = description([[" ".join(c.split()) for c in own] for own in coco_captions("val2017")])
     print("| | scenes val | COCO val2017 |\n|---|---:|---:|")
     for name in scenes:

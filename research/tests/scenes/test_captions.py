@@ -8,24 +8,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, generate
-from metaeval.data.scenes.captions import Teller
-from metaeval.data.scenes.graph import Draw
-from metaeval.data.scenes.lexicon import (
-    AGE_WORDS,
-    COLOUR_WORDS,
-    MATERIAL_WORDS,
-    NOUNS,
-    NUMBERS,
-    OWN_COLOUR_WORDS,
-    ROLES,
-    SIZE_WORDS,
-)
+from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, read_scenes
+from metaeval.data.scenes.lexicon import COLOUR_WORDS, NOUNS, NUMBERS, ROLES
+from research.scenes.captions import Teller
+from research.scenes.draw import Draw
+from research.scenes.phrases import AGE_WORDS, MATERIAL_WORDS, OWN_COLOUR_WORDS, SIZE_WORDS
 
 
 @pytest.fixture(scope="module")
 def scenes() -> list[SceneGraph]:
-    return list(generate("val", 5000))
+    return read_scenes("val")
 
 
 @pytest.fixture(scope="module")

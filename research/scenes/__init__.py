@@ -1,0 +1,1 @@
+"""The generator of the embedded scenes: what it makes ships in `metaeval/data/scenes`."""

@@ -1,0 +1,78 @@
+"""Scenes as files: COCO's, and those that the package ships."""
+
+import lzma
+from collections.abc import Sequence
+from pathlib import Path
+
+from metaeval.data.scenes.cast import THINGS
+from metaeval.data.scenes.graph import SceneGraph
+from metaeval.data.scenes.load import INFO, captions_json, dump, file_name, image_records, scaled
+from metaeval.data.scenes.render import save
+from metaeval.progress import progress_bar
+
+
+def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> bytes:
+    """COCO's instances file; an object's outline is its box. All 80 categories are listed."""
+    annotations: list[dict[str, object]] = []
+    for g in graphs:
+        for item in g.objects:
+            x, y, w, h = (scaled(v, side, g.width) for v in item.box)
+            annotations.append(
+                {
+                    "id": len(annotations) + 1,
+                    "image_id": g.image_id,
+                    "category_id": THINGS[item.category].id,
+                    "bbox": [x, y, w, h],
+                    "area": w * h,
+                    "iscrowd": 0,
+                    "segmentation": [[x, y, x + w, y, x + w, y + h, x, y + h]],
+                }
+            )
+    return dump(
+        {
+            "info": {**INFO, "split": split},
+            "licenses": [],
+            "images": image_records(graphs, side),
+            "annotations": annotations,
+            "categories": [
+                {"supercategory": thing.family, "id": thing.id, "name": name}
+                for name, thing in THINGS.items()
+            ],
+        }
+    )
+
+
+def graphs_json(graphs: Sequence[SceneGraph], split: str) -> bytes:
+    """The scene graphs with their captions' alignment."""
+    return dump({"info": {**INFO, "split": split}, "scene_graphs": [g.to_json() for g in graphs]})
+
+
+def export(
+    folder: Path, graphs: Sequence[SceneGraph], split: str, side: int = 336, images: bool = True
+) -> list[Path]:
+    """Write `annotations/*.json` and, with `images`, `SPLIT/*.png` into a folder.
+
+    Returns the annotation files. An existing file is replaced.
+    """
+    annotations = folder / "annotations"
+    annotations.mkdir(parents=True, exist_ok=True)
+    out: list[Path] = []
+    for name, content in (
+        ("captions", captions_json(graphs, split, side)),
+        ("instances", instances_json(graphs, split, side)),
+        ("scene_graphs", graphs_json(graphs, split)),
+    ):
+        path = annotations / f"{name}_{split}.json"
+        path.write_bytes(content)
+        out.append(path)
+    if images:
+        (folder / split).mkdir(exist_ok=True)
+        for g in progress_bar(graphs, desc=f"drawing {split}", unit="image"):
+            save(g, folder / split / file_name(g.image_id), side)
+    return out
+
+
+def freeze(graphs: Sequence[SceneGraph], path: Path) -> None:
+    """Write the file that the package ships: one scene a line, compressed."""
+    lines = b"".join(dump(g.to_json()) + b"\n" for g in graphs)
+    path.write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))
