@@ -1,6 +1,7 @@
 # make run    an experiment, from nothing: make run ARGS="experiment=shuffle metrics=[bleu,cider]"
 # make test   every test that needs no GPU and no download, in two processes: make test WORKERS=1
 # make slow   the tests marked slow
+# make research  the tests of what made the data and the weights (research/, which is not installed)
 # make lint   ruff, import-linter (which room may import which) and mypy
 # make jar    the Java services that metaeval ships, from their sources (needs a JDK)
 # make docs   the documentation site in site/ (its tools come into build/site, a minute, once)
@@ -25,7 +26,7 @@ comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers tables jar docs installed notebook matrix gpu clean
+.PHONY: run test slow research fuzz lint bench numbers tables jar docs installed notebook matrix gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -35,6 +36,9 @@ test: $(READY)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "slow and not gpu" $(PYTEST_ARGS)
+
+research: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not gpu" research/tests $(PYTEST_ARGS)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz $(N)
@@ -58,7 +62,7 @@ jar: $(READY)
 docs: $(READY) $(SITE)/.ready
 	rm -rf build/docs
 	$(BIN)/python -m tests.docs.generated build/docs
-	$(BIN)/python -m benchmarks.corruption_audit examples build/docs/corruption_examples.md
+	$(BIN)/python -m research.corruption_audit examples build/docs/corruption_examples.md
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 
 $(SITE)/.ready: pyproject.toml

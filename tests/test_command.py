@@ -357,7 +357,10 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     site, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()
     with zipfile.ZipFile(wheel) as archive:
+        tops = {name.partition("/")[0] for name in archive.namelist()}
         archive.extractall(site)
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"metaeval"}
+    assert (site / "metaeval/data/scenes/val.jsonl.xz").is_file()
     env = {"PYTHONPATH": str(site)}
     done = metaeval(
         "experiment=replace", *SMALL, TEXT_ONLY, "hydra.run.dir=OUT", cwd=empty, env=env

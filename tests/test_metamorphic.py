@@ -313,7 +313,6 @@ BY_FUNCTION = {
     "corruption__function": "tests.test_metamorphic.shorter",
     "corruption__rates": [0.3, 0.6],
 }
-TRAINED = {**SHARED, "task__threads": 1, "device": "cpu"}
 INPUTS: dict[str, Input] = {
     "arena": Input(
         {"battles.jsonl": battles()},
@@ -388,48 +387,6 @@ INPUTS: dict[str, Input] = {
         {**MEASURED, **OWN, "task__corruptions": ["reverse", "final_stop", "empty"]},
     ),
     "shuffle": Input({"own.jsonl": own()}, {**MEASURED, **OWN}),
-    "train_clip": Input(
-        {},
-        {
-            **TRAINED,
-            "dataset": "scenes",
-            "dataset__size": 32,
-            "task__n_train": 24,
-            "task__dev": 8,
-            "task__n_held_out": 8,
-            "task__image_size": 32,
-            "task__embed_dim": 16,
-            "task__vision": {"layers": [1] * 4, "width": 8, "head_width": 32, "patch_size": None},
-            "task__text": {"context_length": 32, "width": 16, "heads": 2, "layers": 1},
-            "task__batch": 12,
-            "task__training__epochs": 1,
-        },
-    ),
-    "train_faier": Input(
-        {"coco": coco()},
-        {
-            **TRAINED,
-            **COCO,
-            "task__dev": 8,
-            "task__min_count": 1,
-            "task__network": {"width": 16, "d": 16, "dropout": 0.0},
-            "task__model__batch": 12,
-            "task__training__epochs": 1,
-        },
-    ),
-    "train_scan": Input(
-        {"coco": coco()},
-        {
-            **TRAINED,
-            **COCO,
-            "task__dev": 8,
-            "task__network__embed": 12,
-            "task__network__word": 8,
-            "task__network__hidden": 8,
-            "task__losses__batch": 12,
-            "task__training__epochs": 1,
-        },
-    ),
     "systems": Input(
         {"systems.jsonl": ranked_systems()},
         {
@@ -697,14 +654,11 @@ RELATIONS = {
     "workers": Relation(in_threads),
     "metrics": Relation(fewer_metrics, False, OF_FAMILY, of_metrics=True),
 }
-TRAININGS = [name for name in INPUTS if name.startswith("train_")]
 BY_ID = "the seed and the image's id draw words, captions or the scores of a control"
 EXEMPT: dict[tuple[str, str], str] = {
-    **{(name, "metrics"): "it trains a network" for name in TRAININGS},
-    **{(name, "references"): "a step draws captions by their places" for name in TRAININGS},
     **{
         (name, relation): BY_ID
-        for name in (*TRAININGS, "replace", "shuffle", "attack", "trust")
+        for name in ("replace", "shuffle", "attack", "trust")
         for relation in ("ids", "images", "seed")
     },
     ("attack", "references"): "the first reference is copied",
@@ -969,18 +923,6 @@ def test_one_run_in_two_folders_is_one_piece_of_evidence(tmp_path: Path) -> None
     )
     assert any("out" in path for path in once)  # the item that is the run
     assert not differing(once, often)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("experiment", TRAININGS)
-def test_the_seed_alone_decides_a_training(
-    experiment: str, base: Callable[[str], Numbers], tmp_path: Path
-) -> None:
-    given = INPUTS[experiment]
-    assert not differing(base(experiment), run(experiment, given, tmp_path / "again"))
-    loss = "training", "history", "0", "loss"
-    other = run(experiment, given.having(seed=1), tmp_path / "other")
-    assert other[loss] != base(experiment)[loss]
 
 
 @pytest.mark.slow

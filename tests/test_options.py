@@ -48,7 +48,7 @@ CONFIGURATIONS = {
     "pairs": ("experiment=pairs",),
     "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv"),
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
-    "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
+    "sensitivity": ("experiment=sensitivity", "dataset=scenes", "vectors=minilm"),
     "references": ("experiment=references", "dataset=scenes"),
     "localisation": ("experiment=localisation", "dataset.file=x.json"),
     "retrieval": ("experiment=retrieval", "dataset=scenes"),
@@ -70,9 +70,6 @@ CONFIGURATIONS = {
     "systems": ("experiment=systems", "dataset=systems", "dataset.file=x.csv"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
     "coco": ("experiment=captioners", "dataset=coco", "dataset.captions=x.json"),
-    "train_clip": ("experiment=train_clip", "dataset=scenes"),
-    "train_faier": ("experiment=train_faier",),
-    "train_scan": ("experiment=train_scan", "vectors=minilm"),
 }
 
 # what the function of a dataset returns → the experiment that reads it
@@ -384,8 +381,8 @@ def test_annotations_and_values(value: Any, annotation: Any, said: list[str]) ->
 
 def test_what_is_known_of_annotations() -> None:
     assert described(dict[str, int]) == "a mapping"
-    known = OptionsOf("metaeval.training.loop.TrainingSettings", without=("seed",)).known()
-    assert ("seed" in known, "epochs" in known) == (False, True)
+    known = OptionsOf("metaeval.metrics.faier.network.FaierShape", without=("d_u",)).known()
+    assert ("d_u" in known, "width" in known) == (False, True)
     assert did_you_mean("zzz", ["seed"]) == ""
     assert options_of(CaptionsOf) == ({}, False)
 

@@ -25,7 +25,7 @@ from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.runs.store import MemoryStore
-from metaeval.text.word_vectors.learn import write_vectors
+from research.word_vectors import write_vectors
 
 OPTIONS = {  # {folder} is a folder with what `prepare` writes
     "vifidel": ("vectors=file", "vectors.path={folder}/vectors.txt"),

@@ -339,7 +339,7 @@ def choices(results: Sequence[Result]) -> str:
 
 
 JUDGMENT_TABLES = (
-    Table("few-images", ("-m benchmarks.judgments.few_images --simulations 3000",)),
+    Table("few-images", ("-m research.judgments.few_images --simulations 3000",)),
     Table(
         "noticed",
         (
@@ -488,8 +488,8 @@ PAIR_TABLES = (
         compared("sugarcrepe_pp"),
         metric_table(lambda run: key_of(comparisons(run)[-1]), triplet_columns),
     ),
-    Table("language-model", ("-m benchmarks.models.blind",)),
-    Table("detector", ("-m benchmarks.models.detector",)),
+    Table("language-model", ("-m research.models.blind",)),
+    Table("detector", ("-m research.models.detector",)),
 )
 
 # experiment=sensitivity
@@ -598,8 +598,8 @@ SENSITIVITY_TABLES = (
         ),
     ),
     Table("sensitivity-kinds", (PROFILE,), metric_table("mean_auc", made_kinds)),
-    Table("corruptions-second", ("-m benchmarks.corruption_audit second",)),
-    Table("corruptions-made", ("-m benchmarks.corruption_audit table",)),
+    Table("corruptions-second", ("-m research.corruption_audit second",)),
+    Table("corruptions-made", ("-m research.corruption_audit table",)),
 )
 
 # other experiments

@@ -281,7 +281,7 @@ def _efficiency(r: Floats, n: int, share: float) -> Floats:
 
 def _interval_of_r(r: float, replicates: Floats, confidence: float) -> tuple[float, float]:
     """By the normal law of Fisher's z, with the standard deviation of the replicates: percentiles
-    of r² hold too little (`benchmarks/judgments/coverage.py`)."""
+    of r² hold too little (`research/judgments/coverage.py`)."""
     with np.errstate(divide="ignore"):
         drawn = np.arctanh(replicates)
     drawn = drawn[np.isfinite(drawn)]

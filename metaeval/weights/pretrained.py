@@ -220,11 +220,8 @@ _TEXTS = (
 )
 AUTO = "auto"
 _WIDEST = 1_000_000
-# what is trained from captions alone has a command of its own, no experiment
-_TRAINERS = {
-    "lm": "metaeval.metrics.language_model.train",
-    "learn_to_eval": "metaeval.metrics.learn_to_eval.train",
-}
+# kinds with a command of their own, in a checkout; the others are `research.train`'s
+_TRAINERS = {"lm": "language_model", "learn_to_eval": "learn_to_eval"}
 CORRUPTIONS = "corruptions"  # the variant that was trained on corrupted captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
 _REMEDY_UNKNOWN = (
@@ -526,8 +523,8 @@ def _named(kind: str, which: str) -> PretrainedWeights | Absent:
 def _train(kind: str) -> str:
     """The command that trains such weights."""
     if kind in _TRAINERS:
-        return f"python -m {_TRAINERS[kind]} FOLDER"
-    return f"python -m metaeval experiment=train_{kind}"
+        return f"python -m research.{_TRAINERS[kind]} FOLDER"
+    return f"python -m research.train experiment=train_{kind}"
 
 
 def _images(dataset: CaptionDataset) -> str:

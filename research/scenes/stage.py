@@ -4,12 +4,13 @@ The frame is 336 × 336 units; y grows downward. Things stand with their lower e
 line; the further back (the smaller y), the smaller they are drawn.
 """
 
-from metaeval.data.scenes.art.people import CHILD_SCALE, POSES
+from metaeval.data.scenes.art.people import POSES
 from metaeval.data.scenes.cast import THINGS, Thing
 from metaeval.data.scenes.graph import Relation, SceneObject
 from research.scenes.draw import Draw
 
 FRAME = 336
+CHILD_SCALE = 70  # a child's height in hundredths of an adult's
 TOPS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "black", "white", "gray")
 BOTTOMS = ("blue", "black", "brown", "gray", "tan", "green")
 HAIRS = ("black", "brown", "brown", "blond", "red", "black")

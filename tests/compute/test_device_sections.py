@@ -34,16 +34,12 @@ from metaeval.metrics.faier.network import (
     level_score,
 )
 from metaeval.metrics.language_model.causal import token_logs
-from metaeval.metrics.language_model.train import (
-    CaptionLanguageModel,
-    LanguageShape,
-)
-from metaeval.metrics.learn_to_eval.train import CaptionJudge, JudgeShape
+from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
+from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
 from metaeval.metrics.prefix_gru import advance
 from metaeval.metrics.scan.grounding import RegionBatch
-from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder, mean_cosines
+from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder
 from metaeval.metrics.scan.tiger_score import tiger
-from metaeval.metrics.scan.training import hardest_negatives, triplet_loss
 from metaeval.metrics.vifidel.distance import (
     TransportProblems,
     _prices,
@@ -216,19 +212,6 @@ def scan_attend(n: int) -> Any:
     return batch.attend(torch.arange(n, device=_device), floats(n, N_WORDS, D), 9.0)
 
 
-def scan_training(n: int) -> Any:
-    regions, words = on_device(RegionEncoder(SCAN)), on_device(WordEncoder(SCAN))
-    first = torch.zeros(n * N_REGIONS, 1, device=_device)
-    flat = floats(n * N_REGIONS, 5)
-    images = regions.rows(flat, flat, first).view(n, N_REGIONS, D)
-    captions = words(ids(n, N_WORDS))
-    counts = torch.full((n,), 3.0, device=_device)
-    negatives = hardest_negatives(mean_cosines(images, counts, captions, counts, 9.0)["i2t"])
-    loss = triplet_loss(lambda i, c: (images[i, 0] * captions[c, 0]).sum(1), n, negatives, 0.2)
-    loss.loss.backward()
-    return regions.fc.weight.grad, words.embed.weight.grad
-
-
 def prefix_gru_step(n: int) -> Any:
     after = floats(n, D)
     advance(floats(n, 3 * D), floats(n, 3 * D), floats(n, D), after)
@@ -364,7 +347,6 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "SCAN and TIGEr attend": (scan_attend, CUDA, True),  # their card says float32+float64
     "FAIEr and TIGEr read words": (prefix_gru_step, CUDA, False),
     "TIGEr score": (tiger_score, CUDA, True),
-    "SCAN training": (scan_training, META, False),
     "BERTScore encode": (bert_encode, CUDA, False),
     "BERTScore match": (bertscore_match, CUDA, False),
     "CLIP encode": (clip_encode, CUDA, False),

@@ -50,7 +50,6 @@ SMALL: dict[str, Any] = {
 }
 # Pattern of a command → why it is not run here.
 NOT_HERE = {
-    r"experiment=train_": "a training takes minutes; tests/training trains on a few scenes",
     r"experiment=(trust|reproduce)": "a battery of runs: tests/experiments/trust, tests/reproduce",
     r"metric\.judge|metrics=\[judge": "a service: tests/docs/test_judges.py has recorded answers",
     r"pacscore|bottomup|regions=detector|GoogleNews": "files of others, in no package",

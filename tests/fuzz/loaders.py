@@ -41,13 +41,12 @@ from metaeval.readers.images import open_image
 from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
-from metaeval.training.loop import Progress, read_state, write_state
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from tests.fuzz import base, pairs_and_own as own
 from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
-from tests.fuzz.judges_and_audits import JUDGE_LOADERS
+from tests.fuzz.judges import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
 
@@ -406,23 +405,6 @@ def read_cards(folder: Path) -> Any:
     return "a line"
 
 
-def make_training(path: Path) -> None:
-    model = network()
-    optimizer = torch.optim.Adam(model.parameters())
-    model(torch.ones(1, 3)).sum().backward()
-    optimizer.step()
-    state = model.state_dict()
-    progress = Progress(state, state, state, {}, {"epoch": 2})
-    write_state(path, "this one", progress, optimizer)
-
-
-def read_training(path: Path) -> Any:
-    state = read_state(path, "this one", torch.device("cpu"))
-    groups = ("model", "best", "average", "optimizer")
-    flat = {f"{g}/{name}": v for g in groups for name, v in getattr(state, g).items()}
-    return [str(plain(flat)), state.numbers]  # a training that went wrong may hold NaN
-
-
 def make_folder(folder: Path) -> None:
     write(folder / "m" / "config.json", {"model_type": "bert", "hidden_size": 3})
     write(folder / "m" / "tokenizer_config.json", {"do_lower_case": True})
@@ -570,7 +552,6 @@ LOADERS: Sequence[Loader] = (
         lambda p: save_file(network().state_dict(), p),
         lambda p: loaded(load_safetensors(p), p),
     ),
-    one_file("training checkpoint", "t.safetensors", make_training, read_training),
     Loader("model folder", make_folder, read_folder, {".bin": base.ZIP}),
     one_file("object labels", "labels.json", LABELS, lambda p: read_labels(str(p))[0]),
     one_file(

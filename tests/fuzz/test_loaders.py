@@ -88,10 +88,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"path.read_bytes", "json.loads"},
         "the package's own scenes and source",
     ),
-    "metaeval/text/scene_graphs/dependencies/train.py": (
-        {"json.loads", "options.trees.read_text"},
-        "makes the shipped parser",
-    ),
     "metaeval/text/scene_graphs/spice_service.py": (
         {"json.loads", "zipfile.is_zipfile"},
         "answers of our own process and their copies in the cache; asks whether a file is a zip",

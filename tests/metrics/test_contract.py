@@ -18,7 +18,7 @@ from metaeval.errors import ConfigError
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bertscore.metric import BertScore
-from metaeval.metrics.faier.metric import Faier, FaierSettings
+from metaeval.metrics.faier.metric import Faier
 from metaeval.metrics.hallucination.chair import Chair
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.meteor.nltk_metric import MeteorNltk
@@ -308,9 +308,6 @@ OBJECTS, VECTORS = {"regions": GoldRegions()}, {"vectors": MiniLmVectors()}
         (Faier, {**OBJECTS, "variant": "aier", "references": 0}, "variant=aier needs references"),
         (Faier, {**OBJECTS, "parser": "magic"}, "unknown metric.faier.parser 'magic'"),
         (Faier, {**OBJECTS, "device": "gpu"}, "device: 'gpu' is not auto, cpu"),
-        (FaierSettings, {"variant": "x"}, "unknown variant 'x'"),
-        (FaierSettings, {"variant": "r", "batch": 1}, r"FaierSettings\.batch: 1 is not"),
-        (FaierSettings, {"variant": "r", "unreferenced": 1.5}, r"unreferenced: 1\.5 is"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

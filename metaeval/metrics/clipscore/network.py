@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -27,10 +26,8 @@ from metaeval.compute.device import (
     inference,
     resolve,
 )
-from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights, tag_config
-from metaeval.progress import progress_bar
 from metaeval.readers.checkpoints import (
     check_numbers,
     load_safetensors,
@@ -38,7 +35,6 @@ from metaeval.readers.checkpoints import (
     load_weights,
 )
 from metaeval.readers.files import one_line
-from metaeval.readers.images import open_image
 from metaeval.runs.files import file_sha256
 from metaeval.text.transformers import hub
 from metaeval.weights import pretrained
@@ -127,27 +123,6 @@ TEXT_CHUNK = {"cpu": 2048, "cuda": 32_768}
 # what OpenAI's archives keep next to the weights
 _NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
 _IMAGES = {"cpu": 16, "cuda": 256}
-
-
-def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
-    """All images of a dataset as uint8 [n, side, side, 3]; InputError where one is not there."""
-    images = dataset.part("images")
-    if isinstance(images, Absent):
-        raise InputError(images.reason)
-    out = np.empty((len(dataset), side, side, 3), np.uint8)
-
-    def fill(index: int) -> None:
-        path = images.path(dataset.image_ids[index])
-        if path is None:
-            raise InputError("image file not found", record=f"image {dataset.image_ids[index]}")
-        with open_image(path) as image:
-            out[index] = squared(image, side)
-
-    with ThreadPoolExecutor() as pool:
-        jobs = pool.map(fill, range(len(dataset)))
-        for _ in progress_bar(jobs, total=len(dataset), desc="pictures", unit=""):
-            pass
-    return out
 
 
 def squared(image: Image.Image, side: int) -> npt.NDArray[np.uint8]:

@@ -128,7 +128,7 @@ def tag_config(model: str, tag: str) -> dict[str, object]:
 
 def _shipped(dataset: CaptionDataset) -> ClipWeights | Absent:
     if not (SCENES_CLIP / WEIGHTS).is_file():
-        remedy = "python -m metaeval experiment=train_clip dataset=scenes"
+        remedy = "python -m research.train experiment=train_clip dataset=scenes"
         return Absent("clip", "the small CLIP for scenes is missing in this installation", remedy)
     if seen := overlap(SCENES_CLIP, dataset):
         return Absent(

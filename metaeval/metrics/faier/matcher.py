@@ -25,9 +25,7 @@ from metaeval.compute.device import (
     run_on,
     to_device,
 )
-from metaeval.metrics.faier import training
 from metaeval.metrics.faier.network import BiGru, FaierNetwork, ParsedCaptions, level_score, matches
-from metaeval.metrics.faier.training import RaggedVectors
 from metaeval.metrics.prefix_gru import read_both_ways
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.text.vocabulary import Vocabulary
@@ -396,34 +394,3 @@ class Explainer:
 
 def _round(table: torch.Tensor) -> list[list[float]]:
     return [[round(x, 4) for x in row] for row in table.double().tolist()]
-
-
-@torch.inference_mode()
-def score_matrix(
-    matcher: UnionMatcher, captions: CaptionNodes, rows: Ints, images: Ints, budget: int = 2**24
-) -> npt.NDArray[np.float32]:
-    """FAIEr of some of the captions with the unions of some images: float32 [captions, images].
-
-    Parameters
-    ----------
-    matcher, captions
-        Prepared on images, and what it has read.
-    rows, images
-        Which captions and images.
-    budget
-        How many matches are held at a time.
-    """
-    device = matcher.device
-    total = np.zeros((len(rows), len(images)), np.float32)
-    for level, unions in matcher.unions.items():
-        places = matcher.places[level][torch.from_numpy(images).to(device)]
-        nodes = captions[level]
-        starts, counts = nodes.starts[rows], nodes.counts[rows]
-        at = np.concatenate([np.arange(s, s + k) for s, k in zip(starts, counts, strict=True)])
-        count = torch.from_numpy(counts).to(device)
-        texts = RaggedVectors(
-            nodes.vectors[torch.from_numpy(at).to(device)], count.cumsum(0), count
-        )
-        regions = RaggedVectors.of(unions[places], places < len(unions) - 1)
-        total += training.score_matrix(regions, texts, budget).cpu().numpy()
-    return total

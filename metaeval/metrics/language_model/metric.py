@@ -37,7 +37,7 @@ class LanguageModel(Metric):
     ----------
     weights
         "auto" (the shipped ones that know the fewest of these images), a shipped name, or a folder
-        of `python -m metaeval.metrics.language_model.train`.
+        of `python -m research.language_model`.
     """
 
     name = "lm"
@@ -86,7 +86,7 @@ class LmScorer(Scorer):
         return bytes([bool(self._seen[index])])
 
     def prepare(self) -> None:
-        from metaeval.metrics.language_model.train import CaptionLanguageModel, LanguageShape
+        from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 
         kinds = CaptionLanguageModel, LanguageShape
         self._model = load_once(

@@ -41,7 +41,7 @@ class LearnToEval(Metric):
     variant
         "" (image, reference, candidate) or "text" (without the image: the authors' "no_img").
     weights
-        "auto", a shipped name, or a folder of `python -m metaeval.metrics.learn_to_eval.train`.
+        "auto", a shipped name, or a folder of `python -m research.learn_to_eval`.
     """
 
     name = "learn_to_eval"
@@ -128,7 +128,7 @@ class LearnToEvalScorer(RegionScorer):
     def prepare(self) -> None:
         import torch
 
-        from metaeval.metrics.learn_to_eval.train import CaptionJudge, JudgeShape, mean_regions
+        from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape, mean_regions
 
         self._model = load_once(
             ("learn_to_eval", self._weights.label),

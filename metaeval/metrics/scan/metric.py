@@ -144,7 +144,7 @@ class ScanMetric(Metric):
         Where an image's regions come from: a node of `conf/regions`.
     weights
         "auto" (the shipped ones for these images and regions), the name of shipped ones, a folder
-        that `experiment=train_scan` wrote, or an official checkpoint, `model_best.pth.tar`.
+        that `research.train` wrote, or an official checkpoint, `model_best.pth.tar`.
     variant
         Of the weights that "auto" finds: "" (the paper's loss) or "corruptions" (trained on
         corrupted captions too; the columns' names say so).

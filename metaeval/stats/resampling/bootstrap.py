@@ -14,7 +14,7 @@ from metaeval.stats.resampling.items import Floats, Ints
 # Fewer units give neither an interval nor a test: resampling few units understates the spread. With
 # a normal quantile, the 95 % interval of a mean of n units holds the truth with the probability
 # P(|t(n - 1)| < 1.96 sqrt((n - 1) / n)), which is 90 % from n = 10 on.
-# `benchmarks.judgments.few_images` prints coverage and level by simulation.
+# `research.judgments.few_images` prints coverage and level by simulation.
 MIN_UNITS = 10
 _STREAM = 0xB007  # keeps the resampling apart from the tie-breaking under the same seed
 

@@ -1,7 +1,7 @@
 """Captions as scene graphs: objects, their attributes, and relations between them.
 
 "corenlp" is SPICE's own parser (Java; see `spice_service.py`), the one that papers mean.
-"perceptron" (`dependencies/`) is built in and rougher (`benchmarks/scene_graph.py` measures how
+"perceptron" (`dependencies/`) is built in and rougher (`research/scene_graph.py` measures how
 much). "lexicon" (`rules/`) is built in too, rougher still and more than ten times as fast: FAIEr's
 shipped weights were trained with it.
 

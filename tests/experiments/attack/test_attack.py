@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sqlite3
 import subprocess
@@ -16,7 +17,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.corruption_audit.__main__ import key_of
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
@@ -119,6 +119,11 @@ def test_a_random_score_gives_in_by_chance() -> None:
     assert unasked.low <= 0.5 <= unasked.high
     # the best of 10 draws exceeds one more draw with probability 10/11
     assert best_of_ten.low <= 10 / 11 <= best_of_ten.high
+
+
+def key_of(source: str, made: str) -> str:
+    """What a verdict is about: both texts."""
+    return hashlib.sha256(f"{source}\0{made}".encode()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("metric", [Cider(), RougeL(), Length(), RandomScore()])

@@ -24,12 +24,23 @@ from metaeval.experiments.graded.statistics import (
     versions_in_training,
 )
 from metaeval.experiments.graded.task import Graded
-from metaeval.metrics.learn_to_eval.train import DRAWN
 from metaeval.results.base import NEW, Spread
-from metaeval.runs.records import TrainingSeeds
+from metaeval.runs.records import (
+    OTHER_CAPTION,
+    WRONG_PLACES,
+    WRONG_WORDS,
+    DrawnCorruption,
+    TrainingSeeds,
+)
 from metaeval.weights.pretrained import shipped
 
 ROOT = Path(__file__).parents[3]
+# what the trainings on corrupted captions drew
+DRAWN = (
+    DrawnCorruption("random", OTHER_CAPTION),
+    DrawnCorruption("shuffle", WRONG_PLACES, (0.2, 1.0)),
+    DrawnCorruption("replace", WRONG_WORDS, (0.1, 0.7)),
+)
 
 
 @pytest.mark.parametrize(

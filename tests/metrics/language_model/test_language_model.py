@@ -9,18 +9,11 @@ import pytest
 import torch
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.scenes import load_scenes
+from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.language_model.metric import LanguageModel
-from metaeval.metrics.language_model.train import (
-    CaptionLanguageModel,
-    LanguageShape,
-    log_unigrams,
-    main,
-)
+from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.text.vocabulary import END, PAD, START
-from metaeval.weights.pretrained import read
-from tests.metrics.metric_cases import images, ready, scores_of
+from tests.metrics.metric_cases import images, ready
 
 CAPTIONS = (
     "a man rides a horse on the beach",
@@ -56,14 +49,6 @@ def test_the_network_by_a_loop() -> None:
     assert mine[1, 0] == pytest.approx(expected[0], abs=1e-5)
 
 
-def test_unigrams_by_hand() -> None:
-    """Of 4, 4, <end> and 5, <end>: 2 + 1, 1 + 1, 2 + 1 of 5 + 7 words; <pad> never counts."""
-    tokens = torch.tensor([[START, 4, 4, END], [START, 5, END, PAD]])
-    shares = log_unigrams(tokens, 7).exp().tolist()
-    expected = [1 / 12, 1 / 12, 3 / 12, 1 / 12, 3 / 12, 2 / 12, 1 / 12]
-    assert shares == pytest.approx(expected, abs=1e-6)
-
-
 def test_scores_from_the_networks_own_numbers() -> None:
     scorer = ready(LanguageModel(), DATASET)
     scores = scorer.score(CAPTIONS, np.arange(len(CAPTIONS)))
@@ -93,22 +78,3 @@ def test_no_image_that_was_learned_from_is_scored(val2017: CaptionDataset, coco_
     test = load_coco("coco_karpathy_test", root=coco_root, split="karpathy_test", exclude="val2017")
     absent = LanguageModel("lm_karpathy_test").bind(test)
     assert "have learned from every one of these images" in absent.reason
-
-
-def test_a_small_training_end_to_end(tmp_path: Path) -> None:
-    folder = tmp_path / "lm_small"
-    options = ["--split", "scenes", "--scenes", "80", "--dev", "10", "--epochs", "2"]
-    main([str(folder), *options])
-    weights = read(folder)
-    assert weights.card["command"] == (
-        "python -m metaeval.metrics.language_model.train lm_small --split scenes --scenes 80 "
-        "--dev 10 --epochs 2"
-    )
-    assert weights.card["data"]["n_train"] == 70
-    val = load_scenes(split="val", n=5, images=False)
-    scores = scores_of(LanguageModel(str(folder)), val, val.human, range(5))
-    assert ((scores[:, 0] > 0) & (scores[:, 0] < 1)).all()
-    # a language model of 280 captions knows their words better than chance among all words
-    assert weights.card["dev_perplexity"] < len(weights.vocabulary()) / 2
-    learned = load_scenes(split="train", n=80, images=False)
-    assert isinstance(LanguageModel(str(folder)).bind(learned), Absent)

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.judgments.coverage import CASES, coverage
 from metaeval.data.judgments.benchmarks import load_thumb
 from metaeval.metrics.controls import BigramModel, Length
 from metaeval.runs.records import HUMAN
@@ -68,10 +67,3 @@ def test_a_correlation_of_one_is_not_exceeded_by_rounding() -> None:
             )
         assert abs(made.r) <= 1
         assert abs(made.r) == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_intervals_hold_the_truth(name: str) -> None:
-    """95 % of 400 simulations, give or take four standard errors (4.4 points)."""
-    assert 0.906 <= coverage(CASES[name], 400) / 400 <= 0.994

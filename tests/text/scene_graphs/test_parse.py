@@ -11,15 +11,11 @@ import pytest
 from metaeval.errors import ConfigError
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs import parse
-from metaeval.text.scene_graphs.dependencies import train
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_tuples
 from metaeval.text.scene_graphs.dependencies.parser import (
     DependencyParser,
-    Linear,
-    attach_words,
     lemma,
     split_sentences,
-    tag_words,
 )
 from metaeval.text.scene_graphs.parse import (
     CaptionGraph,
@@ -318,34 +314,3 @@ def test_any_text_is_parsed_and_always_alike() -> None:
     tuples = parser(texts)
     assert tuples == [DependencyParser()([text])[0] for text in texts]
     assert all(1 <= len(t) <= 3 for each in tuples for t in each or [])
-
-
-def test_what_is_trained_is_learned_and_survives_the_disk(tmp_path: Path) -> None:
-    """CoreNLP's 36 sentences, learned by heart: the oracle leads to the very trees."""
-    examples = train.read_examples(TREES.read_text(encoding="utf-8").splitlines())
-    assert len(examples) >= 36
-    train.train_tagger(examples, 12).save(tmp_path / "tagger.npz")
-    tags = [example.tags for example in examples]
-    train.train_parser(examples, tags, 12, lambda *_: None).save(tmp_path / "arcs.npz")
-    tagging, attaching = (Linear.load(tmp_path / f"{name}.npz") for name in ("tagger", "arcs"))
-    total = right = tagged = 0
-    for example in examples:
-        tagged += sum(
-            a == b for a, b in zip(tag_words(tagging, example.words), example.tags, strict=True)
-        )
-        heads, relations = attach_words(attaching, example.words, example.tags)
-        right += sum(
-            (a, b) == (c, d)
-            for a, b, c, d in zip(heads, relations, example.heads, example.relations, strict=True)
-        )
-        total += len(example.words)
-    assert tagged / total > 0.98
-    assert right / total > 0.98
-
-
-def test_training_twice_is_the_same() -> None:
-    examples = train.read_examples(TREES.read_text(encoding="utf-8").splitlines())[:8]
-    first, second = (train.train_tagger(examples, 2) for _ in range(2))
-    features = ["b", "wdog", "s^og"]
-    assert first.classes == second.classes
-    assert first.scores(features).tolist() == second.scores(features).tolist()

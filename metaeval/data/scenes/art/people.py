@@ -158,7 +158,6 @@ POSES: dict[str, Pose] = {
         (52, 78),
     ),
 }
-CHILD_SCALE = 70  # a child's height in hundredths of an adult's
 
 
 def draw_person(p: Pen, a: Mapping[str, str]) -> None:

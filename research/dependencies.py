@@ -1,0 +1,292 @@
+"""Training of the built-in parser on CoreNLP's own analyses of captions.
+
+    python -m research.dependencies TREES OUT [--dev 500] [--rounds 8]
+
+TREES: JSON Lines as `research/SceneGraphTrees.java` writes them, a caption each. The tagger and
+the parser are averaged perceptrons (Collins 2002); the parser learns from its own mistakes
+(Goldberg & Nivre 2013), on tags by taggers that had not seen the sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from metaeval.text.scene_graphs.dependencies import parser
+from metaeval.text.scene_graphs.dependencies.parser import (
+    Linear,
+    lemma,
+    padded,
+    tag_features,
+    tag_words,
+)
+
+_SCALE = 8  # weights are kept to an eighth of one update …
+_LEAST_TAGS, _LEAST_ARCS = 4, 6  # … and left out below a half, and three quarters
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence as CoreNLP reads it; `heads`: the number of words stands for the root."""
+
+    words: list[str]
+    tags: list[str]
+    heads: list[int]
+    relations: list[str]
+
+
+class AveragedPerceptron:
+    """A perceptron whose weights are averaged over all steps."""
+
+    def __init__(self, classes: Sequence[str]) -> None:
+        self.classes = list(classes)
+        self.columns = {name: i for i, name in enumerate(self.classes)}
+        self.sides = {
+            side: [i for i, name in enumerate(self.classes) if name[0] == side] for side in "SLR"
+        }
+        self._weights: dict[str, dict[int, float]] = defaultdict(dict)
+        self._sums: dict[str, dict[int, float]] = defaultdict(dict)
+        self._since: dict[str, dict[int, int]] = defaultdict(dict)
+        self._steps = 0
+
+    def scores(self, features: Sequence[str]) -> list[float]:
+        totals = [0.0] * len(self.classes)
+        weights = self._weights
+        for name in features:
+            if name in weights:
+                for column, weight in weights[name].items():
+                    totals[column] += weight
+        return totals
+
+    def update(self, features: Sequence[str], right: int, wrong: int) -> None:
+        self._steps += 1
+        if right == wrong:
+            return
+        for name in features:
+            for column, change in ((right, 1.0), (wrong, -1.0)):
+                weight = self._weights[name].get(column, 0.0)
+                passed = self._steps - self._since[name].get(column, 0)
+                self._sums[name][column] = self._sums[name].get(column, 0.0) + passed * weight
+                self._since[name][column] = self._steps
+                self._weights[name][column] = weight + change
+
+    def average(self) -> Linear:
+        """The averaged weights, to `_SCALE`ths of a step; features without any are left out."""
+        rows: dict[str, dict[int, int]] = {}
+        for name, row in self._weights.items():
+            nonzero = {}
+            for column, weight in row.items():
+                passed = self._steps - self._since[name][column]
+                mean = (self._sums[name][column] + passed * weight) / max(1, self._steps)
+                if value := round(mean * _SCALE):
+                    nonzero[column] = value
+            if nonzero:
+                rows[name] = nonzero
+        names = sorted(rows)
+        weights = np.zeros((len(names), len(self.classes)), dtype=np.int16)
+        for i, name in enumerate(names):
+            for column, value in rows[name].items():
+                weights[i, column] = value
+        return Linear(self.classes, names, weights)
+
+
+def read_examples(lines: Iterable[str]) -> list[Example]:
+    """Sentences with a complete tree, from JSON Lines."""
+    examples = []
+    for line in lines:
+        for sentence in json.loads(line)["sentences"]:
+            tokens, n = sentence["tokens"], len(sentence["tokens"])
+            heads, relations = [-1] * n, [""] * n
+            for head, relation, word in sentence["basic"]:
+                heads[word - 1], relations[word - 1] = (head - 1 if head else n), relation
+            for i, head in enumerate(heads):  # punctuation has no head there: the word before it
+                if head < 0:
+                    heads[i], relations[i] = (i - 1 if i else n), "punct"
+            if heads.count(n) == 1 and _projective(heads):
+                words, tags = [t[0] for t in tokens], [t[1] for t in tokens]
+                examples.append(Example(words, tags, heads, relations))
+    return examples
+
+
+def _projective(heads: Sequence[int]) -> bool:
+    spans = [(min(i, h), max(i, h)) for i, h in enumerate(heads) if h < len(heads)]
+    return not any(a < c < b < d for a, b in spans for c, d in spans)
+
+
+def learn_lemmas(lines: Iterable[str]) -> dict[str, str]:
+    """The lemmas of verbs and plurals that the rules get wrong: "word N" or "word V" → lemma."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for line in lines:
+        for sentence in json.loads(line)["sentences"]:
+            for word, tag, known in sentence["tokens"]:
+                if tag[0] == "V" or tag in ("NNS", "NNPS"):
+                    counts[f"{word.lower()} {tag[0]}"][known.lower()] += 1
+    usual = {name: min(c, key=lambda k: (-c[k], k)) for name, c in sorted(counts.items())}
+    tags = {"V": "VB", "N": "NNS"}
+    return {
+        name: known
+        for name, known in usual.items()
+        if lemma(name[:-2], tags[name[-1]], {}) != known
+    }
+
+
+def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Linear:
+    """A tagger that imitates the examples' tags."""
+    classes = sorted({tag for example in examples for tag in example.tags})
+    model, order, chance = AveragedPerceptron(classes), list(examples), random.Random(seed)
+    for _ in range(rounds):
+        chance.shuffle(order)
+        for example in order:
+            context, before, earlier = padded(example.words), "^", "^"
+            for place, right in enumerate(example.tags):
+                names = tag_features(context, place + 2, before, earlier)
+                scores = model.scores(names)
+                guess = max(range(len(scores)), key=scores.__getitem__)
+                model.update(names, model.columns[right], guess)
+                before, earlier = classes[guess], before
+    return model.average()
+
+
+def train_parser(
+    examples: Sequence[Example],
+    tags: Sequence[Sequence[str]],
+    rounds: int,
+    report: Callable[[int, float], None],
+    seed: int = 0,
+) -> Linear:
+    """A parser that imitates the examples' trees from these tags."""
+    relations = {r for example in examples for r in example.relations}
+    classes = [parser.SHIFT, *sorted(side + r for r in relations for side in "LR")]
+    model, chance = AveragedPerceptron(classes), random.Random(seed)
+    order = list(range(len(examples)))
+    for done in range(rounds):
+        chance.shuffle(order)
+        right = total = 0
+        for k in order:
+            right += _learn(model, examples[k], tags[k], chance.random if done else None)
+            total += len(examples[k].words)
+        report(done, right / total)
+    return model.average()
+
+
+def _learn(
+    model: AveragedPerceptron,
+    example: Example,
+    tags: Sequence[str],
+    chance: Callable[[], float] | None,
+) -> int:
+    """Learn from one sentence; how many words came to the right head by the right relation."""
+    state = parser.State.start(len(example.words))
+    words, marks = parser.marked(example.words, tags)
+    while not state.done:
+        names = parser.features(state, words, marks)
+        scores = model.scores(names)
+        sides = [s for s, open_ in zip("SLR", state.allowed(), strict=True) if open_]
+        guess = max((i for s in sides for i in model.sides[s]), key=scores.__getitem__)
+        free = _right_actions(state, example, model, sides)
+        best = max(free, key=scores.__getitem__)
+        model.update(names, best, best if guess in free else guess)
+        follow = guess if chance is not None and chance() < 0.9 else best
+        state.apply(model.classes[follow])
+    return sum(
+        (h, r) == (g, s)
+        for h, r, g, s in zip(
+            state.heads, state.relations, example.heads, example.relations, strict=True
+        )
+    )
+
+
+def _right_actions(
+    state: parser.State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
+) -> list[int]:
+    """Those actions that lose fewest of the arcs that can still be had.
+
+    Where the head is right, only the right relation is; where it is lost, any will do.
+    """
+    heads, stack, first = example.heads, state.stack, state.next
+    top = stack[-1] if stack else -1
+    below = stack[-2] if len(stack) > 1 else -1
+    lost = {"S": 0, "L": 0, "R": 0}
+    if stack:
+        dependents = heads[first:].count(top)
+        head = heads[top]
+        lost["L"] = dependents + (head == below or head > first)
+        lost["R"] = dependents + (head >= first)
+    if first < len(heads):
+        lost["S"] = sum(heads[w] == first for w in stack) + (heads[first] in stack[:-1])
+    least = min(lost[side] for side in sides)
+    right: list[int] = []
+    for side in sides:
+        if lost[side] == least:
+            target = {"L": first, "R": below}.get(side, -2)
+            if side != "S" and heads[top] == target:
+                right.append(model.columns[side + example.relations[top]])
+            else:
+                right += model.sides[side]
+    return right
+
+
+def jackknifed_tags(examples: Sequence[Example], rounds: int, folds: int = 4) -> list[list[str]]:
+    """Tags of each sentence by a tagger that was trained on the others."""
+    tags: list[list[str]] = [[] for _ in examples]
+    for fold in range(folds):
+        model = train_tagger([e for i, e in enumerate(examples) if i % folds != fold], rounds)
+        for i in range(fold, len(examples), folds):
+            tags[i] = tag_words(model, examples[i].words)
+    return tags
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("trees", type=Path)
+    arguments.add_argument("out", type=Path)
+    arguments.add_argument("--dev", type=int, default=500, help="captions kept out, the last ones")
+    arguments.add_argument("--rounds", type=int, default=8)
+    options = arguments.parse_args()
+    lines = options.trees.read_text(encoding="utf-8").splitlines()
+    lines = sorted(set(lines))
+    random.Random(0).shuffle(lines)
+    cut = len(lines) - options.dev
+    examples, dev = read_examples(lines[:cut]), read_examples(lines[cut:])
+    print(f"{len(examples)} sentences, {len(dev)} kept out", flush=True)
+    tags = jackknifed_tags(examples, 5)
+    right = sum(
+        a == b
+        for guesses, example in zip(tags, examples, strict=True)
+        for a, b in zip(guesses, example.tags, strict=True)
+    )
+    print(f"tags, jackknifed: {right / sum(len(e.tags) for e in examples):.4f}", flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    lemmas = json.dumps(learn_lemmas(lines[:cut]), indent=0, ensure_ascii=False)
+    (options.out / "lemmas.json").write_text(lemmas + "\n", encoding="utf-8")
+    tags_model = train_tagger(examples, 6)
+    tags_model.save(options.out / "tagger.npz", _LEAST_TAGS)
+    arcs_model = train_parser(
+        examples, tags, options.rounds, lambda r, v: print(f"round {r}: {v:.4f}", flush=True)
+    )
+    arcs_model.save(options.out / "arcs.npz", _LEAST_ARCS)
+    total = tagged = attached = labelled = 0
+    for example in dev:
+        got = tag_words(tags_model, example.words)
+        heads, relations = parser.attach_words(arcs_model, example.words, got)
+        for i in range(len(example.words)):
+            total += 1
+            tagged += got[i] == example.tags[i]
+            attached += heads[i] == example.heads[i]
+            labelled += (heads[i], relations[i]) == (example.heads[i], example.relations[i])
+    if total:
+        print(
+            f"kept out: tags {tagged / total:.4f}, heads {attached / total:.4f}, "
+            f"with relations {labelled / total:.4f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Trainings of the networks whose weights metaeval ships: `python -m research.train`."""
