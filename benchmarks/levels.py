@@ -232,9 +232,9 @@ def cases() -> Iterator[Case]:
 
 
 @cache
-def resamples(n: int, seed: int) -> Floats:
+def resamples(n: int, seed: int) -> Counts:
     """Of `bootstrap_counts`, which take longer to draw than to use."""
-    return bootstrap_counts(n, REPLICATES, seed).astype(np.float64)
+    return bootstrap_counts(n, REPLICATES, seed)
 
 
 def shares(case: Case, n: int, effect: float) -> dict[str, float]:

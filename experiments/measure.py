@@ -30,7 +30,7 @@ from metaeval.stats.significance.comparison import (
     resampled_difference,
 )
 
-Units = npt.NDArray[np.intp]
+Units = npt.NDArray[np.integer]
 Mask = npt.NDArray[np.bool_]
 ROUNDING = 1e-12  # of sums over items
 
@@ -54,7 +54,7 @@ class Items(NamedTuple):
         """How many images there are."""
         return int(self.image.max(initial=-1)) + 1
 
-    def count(self, rows: Mask) -> int:
+    def number_of(self, rows: Mask) -> int:
         """How many things these rows are of."""
         return int(rows.sum()) if self.counted is None else len(np.unique(self.counted[rows]))
 
@@ -172,7 +172,7 @@ class Mean(Statistic):
             float(each.mean()),
             replicates,
             int((size > 0).sum(axis=0).min()),
-            self.items.count(np.logical_or.reduce(masks)),
+            self.items.number_of(np.logical_or.reduce(masks)),
             int((np.abs(added) > ROUNDING).sum()),
         )
 

@@ -304,7 +304,7 @@ def _noticed(arena: BattleArrays, gap: Floats) -> Estimate:
         gap,
         arena.winner,
         arena.image,
-        counts=arena.counts[:NOTICED_REPLICATES],
+        counts=arena.counts[:NOTICED_REPLICATES].astype(np.int64),
         points=2,
         confidence=arena.settings.confidence,
     )

@@ -303,7 +303,7 @@ def items_of(pairs: ForcedChoice) -> Items:
 
 def counted_facts(what: str, items: Items, rows: Mask) -> dict[str, int]:
     """How many things these rows are of, and how many votes where these are more."""
-    n, votes = items.count(rows), int(rows.sum())
+    n, votes = items.number_of(rows), int(rows.sum())
     return {what: n} if n == votes else {what: n, "Votes": votes}
 
 

@@ -6,7 +6,7 @@ each system; nothing is scored. See docs/systems.md.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from omegaconf import DictConfig
@@ -182,7 +182,7 @@ def _outcomes(
         for statistic in (R,) if k else SYMBOLS:
             key = f"{statistic}_{people}" + (f"_{name}" if k else "")
             title = SYMBOLS[statistic] + (f", {name} ({n})" if k else "")
-            unit = "share" if statistic == ACCURACY else "score"
+            unit: Literal["share", "score"] = "share" if statistic == ACCURACY else "score"
             agreement = SystemAgreement(statistic, human[chosen], counts)
             family = people if key == f"{R}_{people}" else ""
             measure = Measure(key, title, unit=unit, group=people)
