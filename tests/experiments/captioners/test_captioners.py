@@ -360,7 +360,7 @@ def test_the_command_says_one_line_and_exits_with_2(tiny: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "metaeval: bad.json, record 1, field 'image_id': 1 occurs twice: record 0 has it too"
+        "metaeval: bad.json, [1], field 'image_id': 1 occurs twice: [0] has it too"
     ]
 
 
