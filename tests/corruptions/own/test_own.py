@@ -146,7 +146,10 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
             [ROWS[1], {**ROWS[0], "level": None}],
             "field 'level': the set 'mild' has none, 'hard' has; number every set",
         ),
-        ([{"picture": 3, "caption": "x"}], "has no column 'image_id'"),
+        (
+            [{"picture": 3, "caption": "x"}],
+            "'image_id': is missing; the columns are: 'picture', 'ca",
+        ),
         (
             [ROWS[1], {**ROWS[0], "level": ROWS[1]["level"]}],
             "field 'level': the sets 'hard' and 'mild' both have level 0; number them",
@@ -156,7 +159,7 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
         ([{**ROWS[0], "set": "x" * 5000}], "it has 5,000 characters, at most 200"),
         (
             [{**ROWS[0], "image_id": "007"}, {**ROWS[1], "image_id": "7"}],
-            "line 3, field 'image_id': '7' and '007' (line 2) become the same image '7'",
+            "line 3, field 'image_id': '7' and '007' (line 2) become the same image 7",
         ),
     ],
 )

@@ -332,7 +332,7 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
         (
             "captions={0}/bad.json",
             "seed=0",
-            "bad.json, record 1, field 'image_id': 1 occurs twice",
+            "bad.json, [1], field 'image_id': 1 occurs twice",
         ),
         ("captions={0}/far.json", "dataset.limit=4", "far.json: has no caption of any image of"),
         ("captions={0}/parrot.json", "task.permutations=0", "permutations: 0 is not in [1, "),
@@ -360,7 +360,7 @@ def test_the_command_says_one_line_and_exits_with_2(tiny: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "metaeval: bad.json, record 1, field 'image_id': 1 occurs twice: record 0 has it too"
+        "metaeval: bad.json, [1], field 'image_id': 1 occurs twice: [0] has it too"
     ]
 
 
