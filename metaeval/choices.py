@@ -90,11 +90,6 @@ def listed(group: str) -> dict[str, str]:
     return dict(sorted(descriptions.items()))
 
 
-def experiments() -> list[str]:
-    """The experiments, without those that train a network."""
-    return [name for name in listed("experiment") if not name.startswith("train_")]
-
-
 def _first_comment(path: Path) -> str:
     """The first comment of a configuration file that is not a directive."""
     for line in path.read_text(encoding="utf-8").splitlines():

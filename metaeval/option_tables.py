@@ -16,7 +16,7 @@ import yaml
 from typing_extensions import get_type_hints, is_typeddict
 
 from metaeval import installation
-from metaeval.choices import LISTED, experiments, listed
+from metaeval.choices import LISTED, listed
 from metaeval.config import CITATION
 from metaeval.options import TARGET, OptionsOf, described
 from metaeval.schema import Configuration, Paths, Statistics, component_options, located
@@ -163,13 +163,7 @@ def group_tables(group: str) -> str:
 
 def described_choices(group: str) -> dict[str, str]:
     """Name → first comment of the files of a group, as Markdown."""
-    return {name: re.sub(r"([*_<\[])", r"\\\1", about) for name, about in visible(group).items()}
-
-
-def visible(group: str) -> dict[str, str]:
-    """Name → first comment of the files of a group, without the trainings among experiments."""
-    known = listed(group)
-    return {n: known[n] for n in experiments()} if group == "experiment" else known
+    return {name: re.sub(r"([*_<\[])", r"\\\1", about) for name, about in listed(group).items()}
 
 
 def choices_table(group: str) -> str:
@@ -196,7 +190,7 @@ def print_list(given: argparse.Namespace) -> None:
     if given.what == "options":
         print(page())
         return
-    descriptions = visible(LISTED[given.what])
+    descriptions = listed(LISTED[given.what])
     width = max(map(len, descriptions))
     for name, about in descriptions.items():
         print(f"{name:<{width}}  {about}".rstrip())
