@@ -406,7 +406,6 @@ def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
         "report": "none",
         "task__fitted": False,
         "stats__replicates": 10,
-        "task__permutations": 10,
         "metrics": ["length"],
         "quiet": True,
     }

@@ -241,7 +241,7 @@ def to_score() -> Records:
 BATTERY = """
 items:
   chosen: [experiment=pairs, dataset=pairs, dataset.file=pairs.jsonl, report=none,
-           stats.replicates=60, task.permutations=60]
+           stats.replicates=60]
 """
 PAPER = """
 paper: printed
@@ -299,7 +299,6 @@ def ranked_systems() -> Records:
 
 SHARED = {"report": "none", "cache__enabled": False, "paths__data": "none"}
 MEASURED = {**SHARED, "stats__replicates": 60, "metrics": METRICS, **own_metrics(OWN_METRICS)}
-TESTED = {**MEASURED, "task__permutations": 60}
 OWN = {"dataset": "own", "dataset__file": "own.jsonl"}
 COCO = {
     "dataset": "coco",
@@ -316,7 +315,7 @@ BY_FUNCTION = {
 INPUTS: dict[str, Input] = {
     "arena": Input(
         {"battles.jsonl": battles()},
-        {**TESTED, "dataset": "battles", "dataset__file": "battles.jsonl"},
+        {**MEASURED, "dataset": "battles", "dataset__file": "battles.jsonl"},
     ),
     "attack": Input(
         {"coco": coco()},
@@ -332,12 +331,12 @@ INPUTS: dict[str, Input] = {
         },
     ),
     "captioners": Input(
-        {"own.jsonl": own(), **systems()}, {**TESTED, **OWN, "captions": list(systems())}
+        {"own.jsonl": own(), **systems()}, {**MEASURED, **OWN, "captions": list(systems())}
     ),
     "forced_choice": Input(
         {"clips.json": clips()},
         {
-            **TESTED,
+            **MEASURED,
             "dataset": "fense_pairs",
             "dataset__file": "clips.json",
             "dataset__ties": "half",
@@ -347,7 +346,7 @@ INPUTS: dict[str, Input] = {
     "judgments": Input(
         {"table.jsonl": table()},
         {
-            **TESTED,
+            **MEASURED,
             "dataset": "table",
             "dataset__file": "table.jsonl",
             "dataset__documents": "pair",
@@ -355,12 +354,12 @@ INPUTS: dict[str, Input] = {
     ),
     "localisation": Input(
         {"marked.jsonl": marked()},
-        {**TESTED, "dataset": "table", "dataset__file": "marked.jsonl"},
+        {**MEASURED, "dataset": "table", "dataset__file": "marked.jsonl"},
     ),
     "pairs": Input(
         {"pairs.jsonl": pairs()},
         {
-            **TESTED,
+            **MEASURED,
             "dataset": "pairs",
             "dataset__file": "pairs.jsonl",
             "dataset__near_copies": "keep",

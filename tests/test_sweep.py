@@ -60,7 +60,7 @@ def test_a_sweep_over_judgement_datasets_has_values(tmp_path: Path) -> None:
         (tmp_path / f"t{k}.csv").write_text("\n".join(rows) + "\n")
     done = sweep(
         "experiment=judgments", "dataset=table", "dataset.file=t0.csv,t1.csv",
-        "metrics=[bleu,rouge_l]", "stats.replicates=50", "task.permutations=20",
+        "metrics=[bleu,rouge_l]", "stats.replicates=50",
         "hydra.sweep.dir=S", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

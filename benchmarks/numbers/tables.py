@@ -339,6 +339,7 @@ def choices(results: Sequence[Result]) -> str:
 
 
 JUDGMENT_TABLES = (
+    Table("levels", ("-m benchmarks.levels",)),
     Table("few-images", ("-m research.judgments.few_images --simulations 3000",)),
     Table(
         "noticed",
@@ -695,12 +696,12 @@ ON_300 = both(ALL, "dataset.limit=300 metric.spice.parser=perceptron stats.repli
 ON_PASCAL = f"[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval,aier]"
 BY_PASCAL = judged(
     "dataset=pascal50s dataset.draws=1 dataset.limit=250 stats.replicates=100 "
-    f"task.permutations=100 metrics={ON_PASCAL} metric={ON_PASCAL} "
+    f"metrics={ON_PASCAL} metric={ON_PASCAL} "
     "metric.learn_to_eval.variant=text"
 )
 BY_COMPOSITE = judged(
     "dataset=composite dataset.subsets=[coco] report=none stats.replicates=100 "
-    f"task.permutations=100 metric.spice.parser=perceptron metrics={ALL}"
+    f"metric.spice.parser=perceptron metrics={ALL}"
 )
 
 

@@ -15,30 +15,34 @@ from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.forced_choice.statistics import (
     ChoiceScores,
-    GroupedOutcomes,
     choice_outcomes,
+    counted_facts,
     disagreements,
-    image_numbers,
+    items_of,
 )
 from metaeval.experiments.judgments.agreement import system_correlations
-from metaeval.experiments.means import Mask, Units, too_few_draws
-from metaeval.results.base import Estimate, Measured
+from metaeval.experiments.measure import Items, Mask, Mean, Outcomes, Units, measure
+from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import compare
 
+EQUAL = {
+    "half": "A tie of the metric, or a battle without a winner, counts one half",
+    "wrong": "A tie of the metric, or a battle without a winner, counts as wrong",
+    "drop": "Battles without a winner are left out; a tie of the metric counts one half",
+}
 ALL = "all battles"  # as a group
 PEOPLE = "people"
 NOTICED_REPLICATES = 500
 FURTHER = "Further statistics"
 NOTES = (
-    "A tie of the metric, or a battle without a winner, {tie}.",
+    "{tie}.",
     "Equal length: battles of captions that differ by at most {tolerance:g} words. Decided: "
     "battles that are not ties. Δ at 75 %: the difference of scores that wins 75 % of the battles; "
     "a dash: never.",
@@ -75,7 +79,6 @@ class ArenaSettings:
     strength_replicates: int
     confidence: float
     seed: int
-    permutations: int
     alpha: float
     ties: str
     winner: str
@@ -89,39 +92,28 @@ class BattleArrays(NamedTuple):
     ----------
     winner
         float64 [n]: 1 = the first caption, 0 = the second, 0.5 = a tie, NaN = not known.
-    image, counts
-        [n] the number of each battle's image; [replicates, images] the resampled images.
+    items, counts
+        The battles, each vote an item; [replicates, images] the resampled images.
     groups
         Group → bool [n].
     """
 
     battles: ForcedChoice
     winner: Floats
-    image: Units
-    counts: Counts
+    items: Items
+    counts: Floats
     groups: Mapping[str, Mask]
     settings: ArenaSettings
+
+    @property
+    def image(self) -> Units:
+        """[n] The number of each battle's image."""
+        return self.items.image
 
     @property
     def systems(self) -> Systems:
         """The systems of each battle; empty where they are not known."""
         return self.battles.systems if isinstance(self.battles, Battles) else ()
-
-    def outcomes(
-        self, of_columns: Mapping[str, Floats], groups: Mapping[str, Mask]
-    ) -> GroupedOutcomes:
-        """Outcomes [n] of columns, in these groups."""
-        s = self.settings
-        return GroupedOutcomes(
-            of_columns,
-            self.image,
-            groups,
-            self.counts,
-            s.permutations,
-            s.confidence,
-            s.alpha,
-            s.seed,
-        )
 
 
 def statistics(
@@ -130,99 +122,116 @@ def statistics(
     """Agreement of every metric with the winners, rankings of systems, tests between metrics."""
     gaps = {name: of_column[0] for name, of_column in scores.gaps.items()}
     winner = winners(battles, gaps, settings.winner)
-    arena = _arena(battles, winner, settings)
-    known = ~np.isnan(winner)
+    arena = _arena(battles, winner, config.stats, settings)
     kept = [
         (scored, c, column)
         for scored in scores.results
         for c, column in enumerate(scored.columns)
         if column.name != settings.winner
     ]
-    columns = {column.name: column for scored, _, column in kept if scored.status == "ok"}
-    ranked = [name for name, column in columns.items() if column.is_ranked]
-    controls = [name for name, column in columns.items() if column.control]
-    outcomes = {name: _outcomes(arena, gaps[name], scores.outcomes[name][0]) for name in columns}
-    by_group = arena.outcomes(outcomes, arena.groups)
-    short = np.abs(word_counts(battles.first) - word_counts(battles.second))
-    equal = arena.outcomes(outcomes, {"": short <= settings.length_tolerance})
-    decided = arena.outcomes(
-        {name: _decided(arena, gaps[name]) for name in columns}, {"": winner != 0.5}
-    )
-    tested = [(_of_group(group), by_group, group) for group in arena.groups]
-    tested[1:1] = [(EQUAL_LENGTH, equal, ""), (DECIDED, decided, "")]
-    values: dict[str, dict[str, Estimate]] = {name: {} for name in columns}
-    for measure, of_measure, group in tested:
-        accuracy = of_measure.accuracy(group, measure.key)
-        for name in columns:
-            values[name][measure.key] = accuracy.estimate(name)
+    columns = [column for scored, _, column in kept if scored.status == "ok"]
+    names = [column.name for column in columns]
+    averaged = {name: scores.outcomes[name][0] for name in names}
+    tested = _tested(arena, {name: gaps[name] for name in names}, averaged)
+    measured = measure(tested, columns, settings.confidence, settings.alpha)
     ranking, fit, unranked = _ranking(arena)
     strengths = []
-    for name in columns:
-        gap = gaps[name]
-        scored = known & ~np.isnan(gap)
-        share = float((gap[scored] == 0).mean()) if scored.any() else float("nan")
-        values[name] |= {TIES.key: Estimate(value=share), NOTICED.key: _noticed(arena, gap)}
-        if fit is not None:
-            preferred = np.where(known, preferences(gap), np.nan)
-            of_systems, by_system = rank_agreement(arena, preferred, fit)
-            values[name] |= of_systems
-            strengths += [
-                {"metric": name, "system": system, "strength": strength}
-                for system, strength in by_system.items()
-            ]
+    for name in names:
+        further, by_system = _further(arena, gaps[name], fit)
+        measured.values[name].update(further)
+        strengths += [
+            {"metric": name, "system": system, "strength": strength}
+            for system, strength in by_system.items()
+        ]
     people = rater_agreement(battles) if settings.winner == PEOPLE else None
-    systems = set(chain.from_iterable(compress(arena.systems, known)))
-    raters = {r for r in getattr(battles, "raters", ()) if r is not None}
-    against = by_group.against_controls(ranked, controls)
-    preferred = np.nan_to_num(2 * winner - 1)
     return MeasuredResult(
         experiment="arena",
         dataset=battles.name,
         title=battles.title,
-        facts={
-            "Battles": int(known.sum()),
-            "Clips" if battles.unit == "clip" else "Images": len(set(arena.image[known].tolist())),
-            **({"Systems": len(systems)} if systems else {}),
-            **({"Raters": len(raters)} if raters else {}),
-            "Without a winner": int((winner == 0.5).sum()),
-            "Winner by": settings.winner,
-        },
+        facts=_facts(arena),
         settings=vars(settings),
         declared=(
-            *(measure for measure, _, _ in tested),
+            *(each.measure for each in tested),
             TIES,
             *(OF_SYSTEMS if fit is not None else ()),
             NOTICED,
         ),
-        metrics=tuple(
-            scored.result(
-                c, Measured(values=values[column.name]) if column.name in columns else None
-            )
-            for scored, c, column in kept
-        ),
-        comparisons={
-            measure.key: of_measure.comparisons(group, measure.key, ranked)
-            for measure, of_measure, group in tested
-        },
-        controls={_of_group(group).key: each for group, each in against.items()},
+        metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in kept),
+        comparisons=measured.comparisons,
+        controls=measured.controls,
         people={} if people is None else {AGREEMENT.key: people},
         extras=(
             *ranking,
             Extra.of("strengths", "Strengths of systems by metric", strengths, kind="data"),
-            disagreements(battles, scores, list(columns.values()), preferred),
+            disagreements(battles, scores, columns, np.nan_to_num(2 * winner - 1)),
         ),
         notes=tuple(
             fill_sentences(
                 NOTES,
-                tie="counts one half" if settings.ties == "half" else "counts as wrong",
+                tie=EQUAL[settings.ties],
                 tolerance=settings.length_tolerance,
-                bare=sum(not references for references in arena.battles.references) or None,
+                bare=sum(not references for references in battles.references) or None,
                 n_people=people and people.n,
                 unranked=unranked,
             )
         ),
-        caveat=too_few_draws(len(ranked), settings.permutations, settings.alpha),
     )
+
+
+def _facts(arena: BattleArrays) -> dict[str, Any]:
+    """The data in a few facts."""
+    battles, winner = arena.battles, arena.winner
+    known = ~np.isnan(winner)
+    systems = set(chain.from_iterable(compress(arena.systems, known)))
+    raters = {r for r in getattr(battles, "raters", ()) if r is not None}
+    return {
+        **counted_facts("Battles", arena.items, known),
+        "Clips" if battles.unit == "clip" else "Images": len(set(arena.image[known].tolist())),
+        **({"Systems": len(systems)} if systems else {}),
+        **({"Raters": len(raters)} if raters else {}),
+        "Without a winner": int((winner == 0.5).sum()),
+        "Winner by": arena.settings.winner,
+    }
+
+
+def _tested(
+    arena: BattleArrays, gaps: Mapping[str, Floats], averaged: Mapping[str, Floats]
+) -> list[Outcomes]:
+    """What metrics are compared by: all battles, those of equal length, the decided ones, and each
+    category."""
+    battles, settings = arena.battles, arena.settings
+    outcomes = {name: _outcomes(arena, gap, averaged[name]) for name, gap in gaps.items()}
+    decided = {name: _decided(arena, gap) for name, gap in gaps.items()}
+    short = np.abs(word_counts(battles.first) - word_counts(battles.second))
+    equal = np.asarray(short <= settings.length_tolerance)
+
+    def over(mask: Mask) -> Mean:
+        return Mean(arena.items, arena.counts, [mask])
+
+    tested = [
+        Outcomes(_of_group(group), outcomes, over(mask), family="battles")
+        for group, mask in arena.groups.items()
+    ]
+    tested[1:1] = [
+        Outcomes(EQUAL_LENGTH, outcomes, over(equal)),
+        Outcomes(DECIDED, decided, over(np.asarray(arena.winner != 0.5))),
+    ]
+    return tested
+
+
+def _further(
+    arena: BattleArrays, gap: Floats, fit: BradleyTerry | None
+) -> tuple[dict[str, Estimate], dict[str, float]]:
+    """Numbers of a metric that are not tested, by measure, and its strengths of systems."""
+    known = ~np.isnan(arena.winner)
+    scored = known & ~np.isnan(gap)
+    share = float((gap[scored] == 0).mean()) if scored.any() else float("nan")
+    values = {TIES.key: Estimate(value=share), NOTICED.key: _noticed(arena, gap)}
+    if fit is None:
+        return values, {}
+    preferred = np.where(known, preferences(gap), np.nan)
+    of_systems, by_system = rank_agreement(arena, preferred, fit)
+    return values | of_systems, by_system
 
 
 def _of_group(group: str) -> Measure:
@@ -255,8 +264,10 @@ def preferences(gap: Floats) -> Floats:
     return np.where(np.isnan(gap), np.nan, (np.sign(gap) + 1) / 2)
 
 
-def _arena(battles: ForcedChoice, winner: Floats, settings: ArenaSettings) -> BattleArrays:
-    image = image_numbers(battles)
+def _arena(
+    battles: ForcedChoice, winner: Floats, stats: DictConfig, settings: ArenaSettings
+) -> BattleArrays:
+    items = items_of(battles)
     category = np.array(battles.category)
     names = list(dict.fromkeys(battles.category))
     groups = {ALL: np.ones(len(battles), dtype=np.bool_)}
@@ -265,8 +276,7 @@ def _arena(battles: ForcedChoice, winner: Floats, settings: ArenaSettings) -> Ba
         groups |= {
             f"{name} (category)" if name == ALL else name: category == name for name in names
         }
-    counts = bootstrap_counts(int(image.max()) + 1, settings.replicates, settings.seed)
-    return BattleArrays(battles, winner, image, counts, groups, settings)
+    return BattleArrays(battles, winner, items, items.resamples(stats), groups, settings)
 
 
 def _outcomes(arena: BattleArrays, gap: Floats, averaged: Floats) -> Floats:
@@ -294,7 +304,7 @@ def _noticed(arena: BattleArrays, gap: Floats) -> Estimate:
         gap,
         arena.winner,
         arena.image,
-        counts=arena.counts[:NOTICED_REPLICATES],
+        counts=arena.counts[:NOTICED_REPLICATES].astype(np.int64),
         points=2,
         confidence=arena.settings.confidence,
     )

@@ -4,6 +4,7 @@ Which of two captions of an image is better? How often does a metric prefer the 
 rank the systems that wrote the captions as the winners do? See docs/arena.md.
 """
 
+import numpy as np
 import pyarrow as pa
 from omegaconf import DictConfig
 
@@ -11,10 +12,15 @@ from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.arena.statistics import ArenaSettings, statistics, winners
-from metaeval.experiments.forced_choice.statistics import ChoiceScores, pair_columns
+from metaeval.experiments.forced_choice.statistics import (
+    ChoiceScores,
+    counted_facts,
+    items_of,
+    pair_columns,
+)
 from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
 from metaeval.experiments.record import RunRecord
-from metaeval.options import Draws, NotNegative, OpenShare, checked
+from metaeval.options import NotNegative, OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 
@@ -38,8 +44,6 @@ class Arena(
     ----------
     winner
         "people", or the column whose preferences replace people's.
-    permutations
-        Random arrangements of the paired permutation test between two metrics.
     alpha
         The level at which the printout and the report call a difference significant.
     length_tolerance
@@ -50,11 +54,10 @@ class Arena(
     def __init__(
         self,
         winner: str = "people",
-        permutations: Draws = 2000,
         alpha: OpenShare = 0.05,
         length_tolerance: NotNegative = 1,
     ) -> None:
-        self.winner, self.permutations, self.alpha = winner, permutations, float(alpha)
+        self.winner, self.alpha = winner, float(alpha)
         self.length_tolerance = float(length_tolerance)
 
     def load(self, config: DictConfig) -> ForcedChoice:
@@ -70,9 +73,11 @@ class Arena(
     def describe(self, data: ForcedChoice) -> str:
         systems = data.systems if isinstance(data, Battles) else ()
         n = len({name for pair in systems for name in pair})
+        facts = counted_facts("battles", items_of(data), np.ones(len(data), np.bool_))
+        counted = [f"{count:,} {what.lower()}" for what, count in facts.items()]
         between = f" between {n} systems" if n else ""
         return (
-            f"{data.title}: {len(data):,} battles{between}, {len(set(data.image)):,} "
+            f"{data.title}: {', '.join(counted)}{between}, {len(set(data.image)):,} "
             f"{data.unit}s; {data.records}"
         )
 
@@ -97,7 +102,6 @@ class Arena(
             strength_replicates=min(stats.replicates, STRENGTH_REPLICATES),
             confidence=stats.confidence,
             seed=stats.seed,
-            permutations=self.permutations,
             alpha=self.alpha,
             ties=data.ties,
             winner=self.winner,

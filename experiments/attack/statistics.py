@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from omegaconf import DictConfig
 from scipy.stats import binomtest
 
 from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
-from metaeval.experiments.means import Means
+from metaeval.experiments.measure import Items, Mean, Outcomes
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
 from metaeval.search.beam import SearchLimits, Trace, Trial, search
 from metaeval.search.pool import Pool, chance_of_choice
 from metaeval.search.target import Target
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import percentile_interval
 
 COPIED, LENGTH = "references copied", "same length"
 CONSTRAINTS = ("fluent", "unconstrained", COPIED, LENGTH)
@@ -495,14 +496,18 @@ def measured(numbers: AttackStatistics) -> Measured:
     )
 
 
-def means_of(attacked: Mapping[str, AttackStatistics], counts: Counts) -> dict[str, Means]:
-    """Key of a shown measure → the tests of its means over images."""
-    units = np.arange(counts.shape[1])
-    of_key = {
-        RESISTS: {name: numbers.resisted for name, numbers in attacked.items()},
-        GAIN: {name: numbers.gains for name, numbers in attacked.items()},
-    }
-    return {key: Means(key, outcomes, units, counts) for key, outcomes in of_key.items()}
+def outcomes_of(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> list[Outcomes]:
+    """The outcomes of the shown measures, an item an image."""
+    if not attacked:
+        return []
+    items = Items(np.arange(len(next(iter(attacked.values())).gains)))
+    counts, (resists, gain) = items.resamples(stats), declared(0)[:2]
+    resisted = {name: numbers.resisted for name, numbers in attacked.items()}
+    gains = {name: numbers.gains for name, numbers in attacked.items()}
+    return [
+        Outcomes(resists, resisted, Mean(items, counts), family=RESISTS),
+        Outcomes(gain, gains, Mean(items, counts, span=np.inf)),
+    ]
 
 
 def extras_of(

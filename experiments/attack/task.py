@@ -35,13 +35,14 @@ from metaeval.experiments.attack.statistics import (
     declared,
     defences,
     extras_of,
-    means_of,
     measured,
+    outcomes_of,
     share,
     usable,
     wins,
 )
 from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.measure import measure
 from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
@@ -64,7 +65,6 @@ from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits, Trial
 from metaeval.search.pool import rule_of
 from metaeval.search.target import CENTRAL, Fluency, Target, headline_column
-from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
@@ -355,10 +355,11 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             )
             for s in scores.scored
         )
-        ranked = [m.name for m in metrics if m.name in attacked and m.column.is_ranked]
-        controls = [m.name for m in metrics if m.name in attacked and m.column.is_control]
-        means = means_of(attacked, bootstrap_counts(len(data), stats.replicates, stats.seed))
-        against = means["resists"].against_control(ranked, controls)
+        tested = measure(
+            outcomes_of(attacked, stats),
+            [m.column for m in metrics if m.name in attacked],
+            stats.confidence,
+        )
         fluency = material.fluency
         extras = extras_of(metrics, attacked, scores.controls, scores.preferences, scores.defences)
         return MeasuredResult(
@@ -383,8 +384,8 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             },
             metrics=metrics,
             declared=declared(self.budgets[-1]),
-            comparisons={key: each.comparisons(ranked) for key, each in means.items()},
-            controls={} if against is None else {"resists": against},
+            comparisons=tested.comparisons,
+            controls=tested.controls,
             extras=(*extras, self._examples(data, scores)),
             notes=(
                 "A metric is fooled where a provably false caption scores above the human one "

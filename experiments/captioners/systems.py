@@ -228,9 +228,7 @@ def _of_parts(
 def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRanking:
     """The systems' ranks by these scores, averaged; 1 is best, and equal scores share their rank.
 
-    Ranks are computed anew in each replicate of the images. p is twice the share of replicates in
-    which the other system ranks at least as well (`difference_of`): a normal law does not hold for
-    ranks.
+    Ranks are computed anew in each replicate of the images.
     """
     points = _mean_ranks([(s.points[:, None], s.column) for s in scores])[:, 0]
     drawn = _mean_ranks([(s.drawn, s.column) for s in scores])
@@ -244,7 +242,6 @@ def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRank
             drawn[a],
             drawn[b],
             n,
-            method="bootstrap",
             confidence=settings.confidence,
         )
         for a, b in combinations(order, 2)

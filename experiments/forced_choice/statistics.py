@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,30 +9,22 @@ import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
 
+from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, VOTES, ForcedChoice, ScoringTable
 from metaeval.experiments.base import ToScore
 from metaeval.experiments.judgments.sample import write_score_columns
-from metaeval.experiments.means import GroupMeans, Mask, Units, merged, too_few_draws
+from metaeval.experiments.measure import Items, Mask, Mean, Outcomes, measure, of_stats
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.papers.expected import cells_of, item_of
-from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
 from metaeval.runs import files
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    PairTest,
-    against_best_control,
-    compare,
-    gap_differences,
-    with_intervals,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +156,13 @@ def choice_outcomes(difference: Floats, people: Floats, ties: str = "half") -> F
     """1 or 0 for each pair; NaN where a caption has no score.
 
     Where the metric (`difference` is 0) or people (`people` is 0) are undecided: 1/2, or 0 with
-    `ties` "wrong".
+    `ties` "wrong"; with "drop", NaN where people are, and 1/2 where only the metric is.
     """
     undecided = (people == 0) | (difference == 0)
-    tied = 0.5 if ties == "half" else 0.0
+    tied = 0.0 if ties == "wrong" else 0.5
     agrees = np.where(undecided, tied, np.sign(difference) == people)
-    return np.where(np.isnan(difference), np.nan, agrees)
+    dropped = (people == 0) & (ties == "drop")
+    return np.where(np.isnan(difference) | dropped, np.nan, agrees)
 
 
 def write_pairs(out: Path, pairs: ForcedChoice) -> None:
@@ -202,9 +194,14 @@ _PASCAL50S: Mapping[str, tuple[str, str, str]] = {
     "direct": (FAIER, "wang2021faier", "pascal50s"),
     "consensus": (VIFIDEL, "madhyastha2019vifidel", "tables5-6"),
 }
+EQUAL = {
+    "half": "Equal scores, and people who are divided, count one half",
+    "wrong": "Equal scores, and people who are divided, are wrong",
+    "drop": "Pairs on which people are divided are left out; equal scores count one half",
+}
 NOTES = (
     "Labels: {labels}.",
-    "Equal scores, and people who are divided, {equal}.",
+    "{equal}.",
     "The mean is over the {average}.",
 )
 _FIVE = 5  # references of all of them
@@ -212,51 +209,14 @@ _AUDIOCAPS_PAIRS = 1483
 
 
 def statistics(
-    pairs: ForcedChoice,
-    scores: ChoiceScores,
-    config: DictConfig,
-    permutations: int,
-    alpha: float,
+    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, alpha: float
 ) -> MeasuredResult:
     """Accuracies by category and number of references, and the tests between metrics."""
-    stats, image, categories = config.stats, image_numbers(pairs), categories_of(pairs)
-    columns = {
-        column.name: column
-        for scored in scores.results
-        for column in scored.columns
-        if scored.status == "ok"
-    }
-    ranked = [name for name, column in columns.items() if column.is_ranked]
-    controls = [name for name, column in columns.items() if column.control]
+    stats, items = config.stats, items_of(pairs)
+    columns = [c for scored in scores.results if scored.status == "ok" for c in scored.columns]
+    tested = list(outcomes_of(pairs, scores, [c.name for c in columns], items, stats))
+    measured = measure(tested, columns, stats.confidence, alpha)
     votes = one_against_the_others(pairs) if pairs.labels == "direct" else {}
-    declared: list[Measure] = []
-    values: dict[str, dict[str, Estimate]] = {name: {} for name in columns}
-    comparisons: dict[str, Comparisons] = {}
-    against: dict[str, AgainstControl] = {}
-    for k, n in enumerate(pairs.n_references):
-        category = np.array(pairs.category)
-        outcomes = GroupedOutcomes(
-            {name: scores.outcomes[name][k] for name in columns},
-            image,
-            {MEAN: np.ones(len(pairs), dtype=np.bool_)}
-            | {name: category == name for name in categories},
-            bootstrap_counts(int(image.max()) + 1, stats.replicates, stats.seed),
-            permutations,
-            stats.confidence,
-            alpha,
-            stats.seed,
-            {MEAN: categories} if pairs.average == "categories" else {},
-        )
-        of_groups = outcomes.against_controls(ranked, controls)
-        for group in outcomes.groups:
-            measure = measure_of(n, group)
-            declared.append(measure)
-            accuracy = outcomes.accuracy(group, measure.key)
-            for name in columns:
-                values[name][measure.key] = accuracy.estimate(name)
-            comparisons[measure.key] = outcomes.comparisons(group, measure.key, ranked)
-            if group in of_groups:
-                against[measure.key] = of_groups[group]
     preferred = (pairs.votes[:, 0] - pairs.votes[:, 1]).astype(np.float64)
     known = published(pairs, config.dataset.get("limit"))
     return MeasuredResult(
@@ -264,56 +224,87 @@ def statistics(
         dataset=pairs.name,
         title=pairs.title,
         facts={
-            "Pairs": len(pairs),
+            **counted_facts("Pairs", items, np.ones(len(pairs), np.bool_)),
             f"{pairs.unit.capitalize()}s": len(set(pairs.image)),
-            "Undecided by people": int((pairs.votes[:, 0] == pairs.votes[:, 1]).sum()),
+            "Undecided by people": int((preferred == 0).sum()),
         },
         settings={
-            "replicates": stats.replicates,
-            "confidence": stats.confidence,
-            "seed": stats.seed,
-            "permutations": permutations,
+            **of_stats(stats),
             "alpha": alpha,
             "labels": pairs.labels,
             "ties": pairs.ties,
             "average": pairs.average,
             "draws": pairs.draws,
             "n_references": pairs.n_references,
-            "categories": tuple(categories),
+            "categories": tuple(categories_of(pairs)),
         },
-        declared=tuple(declared),
+        declared=tuple(each.measure for each in tested),
         metrics=tuple(
             scored.result(
                 c,
-                Measured(values=values[column.name], facts=_draw_sd(pairs, scores, column.name))
-                if column.name in columns
+                measured.of(column.name, _draw_sd(pairs, scores, column.name))
+                if scored.status == "ok"
                 else None,
             )
             for scored in scores.results
             for c, column in enumerate(scored.columns)
         ),
-        comparisons=comparisons,
-        controls=against,
+        comparisons=measured.comparisons,
+        controls=measured.controls,
         people={
             measure_of(n, group).key: Estimate(value=share)
             for n in pairs.n_references
             for group, share in votes.items()
         },
         published=(known,) if known.values else (),
-        extras=(
-            *_label_agreement(pairs),
-            disagreements(pairs, scores, list(columns.values()), preferred),
-        ),
+        extras=(*_label_agreement(pairs), disagreements(pairs, scores, columns, preferred)),
         notes=tuple(
             fill_sentences(
                 NOTES,
                 labels=LABELS[pairs.labels],
-                equal="count one half" if pairs.ties == "half" else "are wrong",
+                equal=EQUAL[pairs.ties],
                 average=pairs.average,
             )
         ),
-        caveat=too_few_draws(len(ranked), permutations, alpha),
     )
+
+
+def outcomes_of(
+    pairs: ForcedChoice,
+    scores: ChoiceScores,
+    columns: Sequence[str],
+    items: Items,
+    stats: DictConfig,
+) -> Iterator[Outcomes]:
+    """The outcomes of all pairs and of each category, with each number of references."""
+    counts, category = items.resamples(stats), np.array(pairs.category)
+    masks = {name: np.asarray(category == name) for name in categories_of(pairs)}
+    every = list(masks.values()) if pairs.average == "categories" else None
+    means = {MEAN: Mean(items, counts, every)}
+    means |= {name: Mean(items, counts, [mask]) for name, mask in masks.items()}
+    for k, n in enumerate(pairs.n_references):
+        of_columns = {name: scores.outcomes[name][k] for name in columns}
+        for group, mean in means.items():
+            yield Outcomes(measure_of(n, group), of_columns, mean, family=f"references: {n}")
+
+
+def items_of(pairs: ForcedChoice) -> Items:
+    """The pairs as items; of battles every vote is an item, and what counts are the pairs."""
+    image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
+    if not isinstance(pairs, Battles):
+        return Items(image)
+    captions = zip(pairs.image, pairs.first, pairs.second, strict=True)
+    place: dict[tuple[str, ...], int] = {}
+    return Items(
+        image,
+        np.array([place.setdefault((i, *sorted((a, b))), len(place)) for i, a, b in captions]),
+    )
+
+
+def counted_facts(what: str, items: Items, rows: Mask) -> dict[str, int]:
+    """How many things these rows are of, and how many votes where these are more."""
+    n, votes = items.number_of(rows), int(rows.sum())
+    return {what: n} if n == votes else {what: n, "Votes": votes}
 
 
 def measure_of(n_references: int, group: str) -> Measure:
@@ -322,119 +313,6 @@ def measure_of(n_references: int, group: str) -> Measure:
     if group == MEAN:
         return Measure(f"agreement_{n_references}", "Mean accuracy", unit="share", group=references)
     return Measure(f"agreement_{n_references}_{group}", group, unit="share", group=references)
-
-
-@dataclass(frozen=True)
-class GroupedOutcomes:
-    """Outcomes of pairs of captions, in groups, and the tests between columns.
-
-    Attributes
-    ----------
-    outcomes
-        Column → float64 [pairs]; NaN without a score.
-    image
-        [pairs] The number of each pair's image.
-    groups
-        Group → bool [pairs].
-    averaged
-        Group → the groups whose mean it is; others are the mean of their pairs.
-    """
-
-    outcomes: Mapping[str, Floats]
-    image: Units
-    groups: Mapping[str, Mask]
-    counts: Counts
-    permutations: int
-    confidence: float
-    alpha: float
-    seed: int
-    averaged: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def accuracy(self, group: str, key: str) -> GroupMeans:
-        """The mean outcome of a group."""
-        masks = [self.groups[name] for name in self.averaged.get(group, (group,))]
-        return GroupMeans(
-            key,
-            self.outcomes,
-            masks,
-            self.image,
-            self.counts,
-            confidence=self.confidence,
-            alpha=self.alpha,
-            method="bootstrap",
-        )
-
-    def gaps(self, group: str, a: str, b: str) -> Floats:
-        """[images] What each image adds to the difference of a and b, on the pairs of both."""
-        if group in self.averaged:
-            parts = [self.gaps(name, a, b) for name in self.averaged[group]]
-            return np.asarray(np.mean(parts, axis=0), np.float64)
-        gap = self.outcomes[a] - self.outcomes[b]
-        rows = self.groups[group] & ~np.isnan(gap)
-        added = np.bincount(self.image[rows], gap[rows], minlength=self.counts.shape[1])
-        return np.asarray(added / rows.sum() if rows.any() else added * np.nan, np.float64)
-
-    def swapped(self, hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
-        """The tests of (group, a, b) by swapping images at random."""
-        table = np.stack([self.gaps(*hypothesis) for hypothesis in hypotheses], axis=1)
-        defined: Mask = np.asarray(~np.isnan(table).any(axis=0))
-        tests = gap_differences(
-            np.where(defined, table, 0.0), replicates=self.permutations, seed=self.seed
-        )
-        nan = float("nan")
-        return [
-            test if known else test._replace(difference=nan, p=nan)
-            for test, known in zip(tests, defined, strict=True)
-        ]
-
-    def comparisons(self, group: str, key: str, ranked: Sequence[str]) -> Comparisons:
-        """All pairs of these columns, by permutation and by bootstrap."""
-        pairs = list(combinations(ranked, 2))
-        accuracy, family = self.accuracy(group, key), "pairs of metrics"
-        swapped = self.swapped([(group, *pair) for pair in pairs]) if pairs else []
-        resampled = {pair: accuracy.difference(*pair) for pair in pairs}
-        rows = self.groups[group]
-        return merged(
-            key,
-            self.alpha,
-            [int((rows & ~np.isnan(self.outcomes[a] + self.outcomes[b])).sum()) for a, b in pairs],
-            compare(dict(zip(pairs, swapped, strict=True)), family, alpha=self.alpha),
-            compare(resampled, family, alpha=self.alpha),
-        )
-
-    def against_controls(
-        self, ranked: Sequence[str], controls: Sequence[str]
-    ) -> Mapping[str, AgainstControl]:
-        """Group → every metric against the best control; one family over metrics and groups."""
-        means = {group: self.accuracy(group, group) for group in self.groups}
-
-        def tests(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
-            """By swapping images, with intervals by resampling them."""
-            resampled = [means[group].difference(a, b) for group, a, b in hypotheses]
-            return with_intervals(self.swapped(hypotheses), resampled)
-
-        compared = against_best_control(
-            {
-                group: {name: mean.of(self.outcomes[name]).value for name in (*ranked, *controls)}
-                for group, mean in means.items()
-            },
-            ranked,
-            controls,
-            tests,
-            "metrics against the best control, in each group",
-            alpha=self.alpha,
-            gapped=[name for name in ranked if np.isnan(self.outcomes[name]).any()],
-            difference=lambda *hypothesis: float(self.gaps(*hypothesis).sum()),
-        )
-        return {
-            group: AgainstControl.of(each, "accuracy", self.alpha)
-            for group, each in compared.items()
-        }
-
-
-def image_numbers(pairs: ForcedChoice) -> Units:
-    """[pairs] The number of each pair's image, from 0."""
-    return np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
 
 
 def categories_of(pairs: ForcedChoice) -> list[str]:

@@ -19,7 +19,7 @@ from metaeval.experiments.forced_choice.statistics import (
 from metaeval.experiments.record import RunRecord, record_counts
 from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws, OpenShare, checked
+from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 
@@ -67,15 +67,13 @@ class ForcedChoiceAgreement(
 
     Parameters
     ----------
-    permutations
-        Random arrangements of the paired permutation test between two metrics.
     alpha
         The level at which the printout and the report call a difference significant.
     """
 
     @checked
-    def __init__(self, permutations: Draws = 2000, alpha: OpenShare = 0.05) -> None:
-        self.permutations, self.alpha = permutations, float(alpha)
+    def __init__(self, alpha: OpenShare = 0.05) -> None:
+        self.alpha = float(alpha)
 
     def describe(self, data: ForcedChoice) -> str:
         *others, last = map(str, data.n_references)
@@ -94,7 +92,7 @@ class ForcedChoiceAgreement(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> MeasuredResult:
         return stored_result(
-            lambda: statistics(data, scores, record.config, self.permutations, self.alpha),
+            lambda: statistics(data, scores, record.config, self.alpha),
             None,
             self.passes(scores),
             record,

@@ -22,7 +22,6 @@ from metaeval.stats.correlation.correlations import (
 )
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.paired_permutation import swap_units
 
 Correlation = Literal["pearson", "spearman", "kendall_tau_b", "kendall_tau_c"]
 SYMBOL: Mapping[Correlation, str] = {
@@ -36,15 +35,12 @@ SYMBOL: Mapping[Correlation, str] = {
 class JudgmentSettings(NamedTuple):
     """What the statistics depend on, besides the data.
 
-    `swap` is what the permutation test swaps: "both", "image" or "system"; `fitted` whether fitted
-    controls were made.
+    `fitted` is whether fitted controls were made.
     """
 
     replicates: int
     confidence: float
     seed: int
-    permutations: int
-    swap: str
     alpha: float
     fitted: bool | Literal["text"] = True
 
@@ -128,14 +124,12 @@ class Columns(NamedTuple):
 class Sample(NamedTuple):
     """What every statistic of a run is computed on.
 
-    `image` [n] is the number of each caption's image, `units` [n] what the permutation test swaps
-    as one, `counts` [replicates, images] the resampled images, `without_references` [n] marks
-    captions without references.
+    `image` [n] is the number of each caption's image, `counts` [replicates, images] the resampled
+    images, `without_references` [n] marks captions without references.
     """
 
     judged: Judgments
     image: npt.NDArray[np.int64]
-    units: npt.NDArray[np.int64]
     counts: Counts
     systems: tuple[str, ...]
     views: Sequence[View]
@@ -148,9 +142,6 @@ def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
     image = image_numbers(judged)
     n_images = len(np.unique(image))
     systems = sorted({j.system for j in judged.judged if j.system is not None})
-    units = swap_units([j.system or "" for j in judged.judged], image, settings.swap)
-    if settings.swap == "both" and not systems:  # each judged caption is swapped on its own
-        units = np.arange(len(image))
     ratings = {}
     for name in judged.dimensions:
         row, value = judged.rows(name)
@@ -158,7 +149,6 @@ def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
     return Sample(
         judged,
         image,
-        units,
         bootstrap_counts(n_images, settings.replicates, settings.seed),
         tuple(systems),
         views_of(judged),

@@ -1,8 +1,9 @@
 """How well metrics agree with people: the result of `experiment=judgments`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,6 @@ from metaeval.experiments.judgments.sample import (
     Columns,
     JudgmentSettings,
     RankedScores,
-    Ratings,
     RowCorrelations,
     Sample,
     quoted_statistic,
@@ -36,24 +36,24 @@ from metaeval.experiments.judgments.sample import (
     sample_of,
     varies,
 )
-from metaeval.experiments.means import Resampled, ResampledValue, merged, too_few_draws
+from metaeval.experiments.measure import (
+    Measurements,
+    Outcomes,
+    ResampledValue,
+    Statistic,
+    measure,
+)
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.progress import progress_bar
 from metaeval.results.base import Estimate, Measured, MetricResult
-from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import Extra, MeasuredResult, PublishedValues
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
+from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 from metaeval.stats.ordering.tie_calibration import ties
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    PairTest,
-    compare,
-    swapped_correlation_difference,
-)
-from metaeval.stats.significance.paired_differences import williams_test
 
 MEAN_RATING = "mean_rating"  # an extra: what the mean rating reaches, by measure
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
@@ -139,6 +139,7 @@ def statistics(
     """Agreement of every metric with people, and the tests between metrics."""
     sample, columns = sample_of(judged, settings), Columns.of(scored)
     made = [Dimension(name, sample, columns, fitted, settings) for name in sample.ratings]
+    tested = [dimension.measured() for dimension in made]
     values: dict[str, Estimates] = {}
     for dimension in made:
         for name, of_column in dimension.values.items():
@@ -183,8 +184,8 @@ def statistics(
             )
             for name in fitted.features
         ),
-        comparisons={k: each for dimension in made for k, each in dimension.comparisons().items()},
-        controls={k: each for dimension in made for k, each in dimension.controls().items()},
+        comparisons={k: each for of in tested for k, each in of.comparisons.items()},
+        controls={k: each for of in tested for k, each in of.controls.items()},
         people={
             dimension.key(dimension.statistic): people.estimate
             for dimension in made
@@ -195,7 +196,7 @@ def statistics(
         ),
         extras=tuple(_extras(judged, sample, made)),
         notes=tuple(_notes(judged, sample, made, rated, scored)),
-        caveat=too_few_draws(len(columns.ranked), settings.permutations, settings.alpha) or longer,
+        caveat=longer,
     )
 
 
@@ -318,106 +319,46 @@ class Dimension:
             *by_rating,
         ]
 
-    def _tested(self, name: str) -> Resampled:
-        """The resampled statistic of all columns that are compared."""
-        if name == "accuracy":
-            return _ScoreStatistic(self, name, pair_accuracy)
-        if name == "system_accuracy":
-            return _ScoreStatistic(self, name, system_accuracy)
-
-        def correlation(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
-            values, replicates = self.rows.of(scores)
-            return getattr(values, name), getattr(replicates, name)
-
-        return _ScoreStatistic(self, name, correlation)
-
-    def comparisons(self) -> dict[str, Comparisons]:
-        """Every pair of metrics by each correlation and by the accuracy.
-
-        The protocol's correlation is tested by permutation and bootstrap, Pearson's r also by
-        Williams' test, the others by the bootstrap.
-        """
-        pairs = list(combinations(self.ranked, 2))
-        common = [int((~np.isnan(a.scores + b.scores)[self.given.row]).sum()) for a, b in pairs]
-        made = {}
-        for name in (*SYMBOL, "accuracy"):
-            tested = self._tested(name)
-            tests = []
-            if name == self.statistic:
-                tests.append([self._swapped(a, b) for a, b in pairs])
-            tests.append([tested.difference(a.name, b.name) for a, b in pairs])
-            if name == "pearson":
-                nan, people = float("nan"), self.given.mean
-                williams = [williams_test(a.scores, b.scores, people) for a, b in pairs]
-                tests.append(
-                    [
-                        PairTest(test.difference, nan, nan, w.p_two_sided, "williams", w.df + 3)
-                        for test, w in zip(tests[0], williams, strict=True)
-                    ]
-                )
-            names = [(a.name, b.name) for a, b in pairs]
-            made[self.key(name)] = merged(
-                self.key(name),
-                self.settings.alpha,
-                common,
-                *(
-                    compare(
-                        dict(zip(names, of_test, strict=True)),
-                        "pairs of metrics",
-                        alpha=self.settings.alpha,
-                    )
-                    for of_test in tests
-                ),
-            )
-        return made
-
-    def _swapped(self, a: RankedScores, b: RankedScores) -> PairTest:
-        row = self.given.row
-        return swapped_correlation_difference(
-            a.scores[row],
-            b.scores[row],
-            self.given.value,
-            self.sample.units[row],
-            statistic=self.statistic,
-            replicates=self.settings.permutations,
-            seed=self.settings.seed,
-        )
-
-    def controls(self) -> dict[str, AgainstControl]:
-        """Every metric against the best control by these statistics, if there are any."""
-        ranked, blind = [c.name for c in self.ranked], [c.name for c in self.blind]
+    def measured(self) -> Measurements:
+        """Every pair of metrics by each correlation and by the accuracy; by these and, where the
+        systems are known, by the pairs of systems, every metric against the best control."""
+        columns = {
+            c.name: np.where(np.isnan(self.given.mean), 0.0, c.scores)
+            for c in (*self.ranked, *self.blind)
+        }
         names = [*SYMBOL, "accuracy"]
         if len(self.sample.systems) > 1:
             names.append("system_accuracy")
-        made = {self.key(name): self._tested(name).against_control(ranked, blind) for name in names}
-        return {key: each for key, each in made.items() if each is not None}
+        outcomes = [
+            Outcomes(
+                Measure(self.key(name), name),
+                columns,
+                ScoreStatistic(self, name),
+                family=name,
+                pairs=name != "system_accuracy",
+            )
+            for name in names
+        ]
+        free = (-np.inf, np.inf)
+        declared = [ScoreColumn(c.name, bounds=free) for c in self.ranked]
+        declared += [column_of(c.name) for c in self.blind]
+        return measure(outcomes, declared, self.settings.confidence, self.settings.alpha)
 
 
-class _ScoreStatistic(Resampled):
+class ScoreStatistic(Statistic):
     """A statistic of scores and ratings. Scores of captions without a rating do not matter."""
 
-    def __init__(
-        self,
-        dimension: Dimension,
-        name: str,
-        compute: Callable[[Floats, Ratings, Sample], tuple[float, Floats]],
-    ) -> None:
-        given = dimension.given
-        super().__init__(
-            dimension.key(name),
-            {
-                c.name: np.where(np.isnan(given.mean), 0.0, c.scores)
-                for c in (*dimension.ranked, *dimension.blind)
-            },
-            confidence=dimension.settings.confidence,
-            alpha=dimension.settings.alpha,
-            method="bootstrap" if name == dimension.statistic else "normal",
-        )
-        self.dimension, self.compute = dimension, compute
+    def __init__(self, dimension: Dimension, name: str) -> None:
+        self.dimension, self.name = dimension, name
+        self.span = 2.0 if name in SYMBOL else 1.0
 
-    def resampled(self, column: Floats) -> ResampledValue:
-        given = self.dimension.given
-        value, replicates = self.compute(column, given, self.dimension.sample)
+    def of(self, column: Floats) -> ResampledValue:
+        given, sample = self.dimension.given, self.dimension.sample
+        if self.name in SYMBOL:
+            value, replicates = (getattr(x, self.name) for x in self.dimension.rows.of(column))
+        else:
+            compute = pair_accuracy if self.name == "accuracy" else system_accuracy
+            value, replicates = compute(column, given, sample)
         n = int((~np.isnan(column[given.row])).sum())
         return ResampledValue(value, replicates, given.images_of(column), n)
 

@@ -33,7 +33,7 @@ from metaeval.experiments.scores import score_all
 from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
-from metaeval.options import Draws, OpenShare, checked
+from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, SYSTEM
@@ -69,10 +69,6 @@ class HumanCorrelation(
 
     Parameters
     ----------
-    permutations
-        Random arrangements of the paired permutation test between two metrics.
-    swap
-        What it swaps: "both" (each caption on its own), "image" or "system".
     alpha
         The level at which the printout and the report call a difference significant.
     fitted
@@ -83,13 +79,10 @@ class HumanCorrelation(
     @checked
     def __init__(
         self,
-        permutations: Draws = 2000,
-        swap: Literal["both", "image", "system"] = "both",
         alpha: OpenShare = 0.05,
         fitted: bool | Literal["text"] = True,
     ) -> None:
-        self.permutations, self.swap, self.alpha = permutations, swap, float(alpha)
-        self.fitted = fitted
+        self.alpha, self.fitted = float(alpha), fitted
 
     def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
         """Forced choice (PASCAL-50S) is an experiment of its own, with a page of its own."""
@@ -99,10 +92,9 @@ class HumanCorrelation(
         OmegaConf.set_struct(changed, False)
         changed.task = {
             "_target_": f"{ForcedChoiceAgreement.__module__}.{ForcedChoiceAgreement.__name__}",
-            "permutations": self.permutations,
             "alpha": self.alpha,
         }
-        return ForcedChoiceAgreement(self.permutations, self.alpha), changed
+        return ForcedChoiceAgreement(self.alpha), changed
 
     def describe(self, data: Judgments) -> str:
         return DESCRIBED.format(
@@ -150,8 +142,6 @@ class HumanCorrelation(
             replicates=stats.replicates,
             confidence=stats.confidence,
             seed=stats.seed,
-            permutations=self.permutations,
-            swap=self.swap,
             alpha=self.alpha,
             fitted=self.fitted,
         )

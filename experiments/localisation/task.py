@@ -7,7 +7,6 @@ scores: does the explanation point at the wrong words (`explained.py`)?
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.localisation.explained import suspicion
+from metaeval.experiments.measure import Items, Mean, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -30,21 +30,14 @@ from metaeval.experiments.record import (
 )
 from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.options import OpenShare, checked
+from metaeval.results.base import Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
 from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats, encode
-from metaeval.stats.significance.comparison import (
-    PairTest,
-    against_best_control,
-    gap_differences,
-)
 
 DESCRIBED = (
     "{title}: {captions:,} of {all:,} captions have wrong and right words{language}; {words:,} "
@@ -162,16 +155,6 @@ def outcomes(captions: Sequence[MarkedCaption], scores: Floats) -> tuple[Floats,
     return auc, first
 
 
-class LocalisationSettings(NamedTuple):
-    """What the statistics depend on, besides the data."""
-
-    replicates: int
-    confidence: float
-    seed: int
-    permutations: int
-    alpha: float
-
-
 @dataclass(frozen=True, slots=True)
 class MarkedData:
     """Judged captions, and those of them that have both wrong and right words."""
@@ -198,15 +181,13 @@ class Localisation(
 
     Parameters
     ----------
-    permutations
-        Random arrangements of the tests against controls and between metrics.
     alpha
         The level at which a difference is called significant.
     """
 
     @checked
-    def __init__(self, permutations: Draws = 10_000, alpha: OpenShare = 0.05) -> None:
-        self.permutations, self.alpha = permutations, float(alpha)
+    def __init__(self, alpha: OpenShare = 0.05) -> None:
+        self.alpha = float(alpha)
 
     def load(self, config: DictConfig) -> MarkedData:
         judged = load_dataset(config)
@@ -265,43 +246,18 @@ class Localisation(
     def statistics(
         self, data: MarkedData, scores: LocalisationScores, record: RunRecord
     ) -> MeasuredResult:
-        stats = record.config.stats
-        settings = LocalisationSettings(
-            stats.replicates, stats.confidence, stats.seed, self.permutations, self.alpha
-        )
-        captions = data.captions
+        stats, captions = record.config.stats, data.captions
         labels, image = encode([c.image for c in captions])
-        counts = bootstrap_counts(len(labels), settings.replicates, settings.seed)
-        values: dict[str, dict[str, Floats]] = {AUC: {}, FIRST: {}, EXPLAINED: {}}
-        metrics, ranked, controls = [], [], []
-        for scored in scores.metrics:
-            for c, column in enumerate(scored.columns):
-                numbers = None
-                if scored.scores is not None:
-                    sign = 1 if column.higher_is_better else -1
-                    auc, first = outcomes(captions, sign * scored.scores[:, c])
-                    of = {AUC: auc, FIRST: first}
-                    if column.name in scores.explained:
-                        of[EXPLAINED] = scores.explained[column.name]
-                    for key, each in of.items():
-                        values[key][column.name] = each
-                    n = int((~np.isnan(auc)).sum())
-                    means = {k: _mean(v, image, counts, settings.confidence) for k, v in of.items()}
-                    numbers = Measured(values=means, facts={"n": n})
-                    if n and column.is_ranked:
-                        ranked.append(column.name)
-                    elif n and column.is_control:
-                        controls.append(column.name)
-                metrics.append(scored.result(c, numbers))
-        # explanations are compared with what controls reach without words
-        values[EXPLAINED] = {**{c: values[AUC][c] for c in controls}, **values[EXPLAINED]}
-        tests = {key: _Tests(key, of, image, counts, settings) for key, of in values.items()}
-        of_measure = {key: [name for name in ranked if name in values[key]] for key in values}
-        against = {
-            key: entry
-            for key, each in tests.items()
-            if (entry := each.against_control(of_measure[key], controls)) is not None
-        }
+        columns = [column for scored in scores.metrics for column in scored.columns]
+        measured = measure(
+            self._outcomes(captions, scores, Items(image), stats),
+            columns,
+            stats.confidence,
+            self.alpha,
+        )
+        for name, values in measured.values.items():
+            if name not in scores.explained:  # controls have no explanations
+                values.pop(EXPLAINED, None)
         chance = float(np.mean([np.mean(c.wrong) for c in captions]))
         return MeasuredResult(
             experiment=self.name,
@@ -312,72 +268,51 @@ class Localisation(
                 "Captions": len(captions),
                 "Words": sum(len(c.words) for c in captions),
             },
-            settings={**settings._asdict(), "chance_of_first": chance},
-            metrics=tuple(metrics),
+            settings={**of_stats(stats), "alpha": self.alpha, "chance_of_first": chance},
+            metrics=tuple(
+                scored.result(c, _with_n(measured.of(column.name)))
+                for scored in scores.metrics
+                for c, column in enumerate(scored.columns)
+            ),
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
-            comparisons={key: each.between(of_measure[key]) for key, each in tests.items()},
-            controls=against,
+            comparisons=measured.comparisons,
+            controls=measured.controls,
             notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
 
-
-class _Tests:
-    """Tests of differences in a mean over captions, by exchanging two columns on whole images."""
-
-    def __init__(
-        self,
-        measure: str,
-        values: Mapping[str, Floats],
-        image: np.ndarray,
-        counts: Counts,
-        settings: LocalisationSettings,
-    ) -> None:
-        self.measure, self.values, self.image = measure, values, image
-        self.counts, self.settings = counts, settings
-
-    def _gaps(self, a: str, b: str) -> Floats:
-        """What each image adds to the difference of the means, on the common captions."""
-        gap = self.values[a] - self.values[b]
-        known = ~np.isnan(gap)
-        added = np.bincount(self.image[known], gap[known], minlength=self.counts.shape[1])
-        return np.asarray(added / max(1, int(known.sum())), np.float64)
-
-    def _test(self, pairs: Sequence[tuple[str, str]]) -> list[PairTest]:
-        s = self.settings
-        intervals = [
-            _mean(self.values[a] - self.values[b], self.image, self.counts, s.confidence).interval
-            or (np.nan, np.nan)
-            for a, b in pairs
+    @staticmethod
+    def _outcomes(
+        captions: Sequence[MarkedCaption],
+        scores: LocalisationScores,
+        items: Items,
+        stats: DictConfig,
+    ) -> list[Outcomes]:
+        """The outcomes of the captions by each measure. Explanations are compared with what
+        controls reach without words."""
+        auc: dict[str, Floats] = {}
+        first: dict[str, Floats] = {}
+        controls = []
+        for scored in scores.metrics:
+            if scored.scores is None:
+                continue
+            for column, values in zip(scored.columns, scored.scores.T, strict=True):
+                upward = values if column.higher_is_better else -values
+                auc[column.name], first[column.name] = outcomes(captions, upward)
+                if column.is_control and not np.isnan(auc[column.name]).all():
+                    controls.append(column.name)
+        explained = {**{name: auc[name] for name in controls}, **scores.explained}
+        mean = Mean(items, items.resamples(stats))
+        return [
+            Outcomes(measure, of_columns, mean, family=measure.key)
+            for measure, of_columns in zip(MEASURES, (auc, first, explained), strict=True)
         ]
-        common = [int((~np.isnan(self.values[a] - self.values[b])).sum()) for a, b in pairs]
-        table = np.stack([self._gaps(*pair) for pair in pairs], axis=1)
-        return gap_differences(
-            table, replicates=s.permutations, seed=s.seed, intervals=intervals, n=common
-        )
 
-    def against_control(
-        self, ranked: Sequence[str], controls: Sequence[str]
-    ) -> AgainstControl | None:
-        """The columns against the best control; `None` without metrics or controls."""
-        means = {name: float(np.nanmean(self.values[name])) for name in (*ranked, *controls)}
-        tested = against_best_control(
-            {self.measure: means},
-            ranked,
-            controls,
-            lambda asked: self._test([(m, c) for _, m, c in asked]),
-            "metrics against the best control",
-            alpha=self.settings.alpha,
-            gapped=[name for name in ranked if np.isnan(self.values[name]).any()],
-            difference=lambda _, metric, control: float(self._gaps(metric, control).sum()),
-        )
-        if self.measure not in tested:
-            return None
-        return AgainstControl.of(tested[self.measure], self.measure, self.settings.alpha)
 
-    def between(self, ranked: Sequence[str]) -> Comparisons:
-        pairs, alpha = list(combinations(ranked, 2)), self.settings.alpha
-        tests = dict(zip(pairs, self._test(pairs), strict=True)) if pairs else {}
-        return Comparisons.tested(tests, self.measure, "pairs of metrics", alpha)
+def _with_n(measured: Measured | None) -> Measured | None:
+    """The numbers with the captions that have an AUC as a fact."""
+    if measured is None:
+        return None
+    return measured.model_copy(update={"facts": {"n": measured[AUC].n}})
 
 
 def _explained_aucs(
@@ -404,19 +339,6 @@ def _explained_aucs(
             return {}
         aucs[k] = area_under_curve(values, np.array(caption.wrong))
     return {} if np.isnan(aucs).all() else {scored.columns[c].name: aucs}
-
-
-def _mean(values: Floats, image: np.ndarray, counts: Counts, confidence: float) -> Estimate:
-    """The mean over captions, NaN left out, with an interval by resampling images."""
-    known = ~np.isnan(values)
-    if not known.any():
-        return Estimate(value=None, n=0)
-    sums = np.bincount(image[known], values[known], minlength=counts.shape[1])
-    sizes = np.bincount(image[known], minlength=counts.shape[1])
-    with np.errstate(invalid="ignore"):
-        drawn = (counts @ sums) / (counts @ sizes)
-    n_images, n = int((sizes > 0).sum()), int(known.sum())
-    return Estimate.resampled(values[known].mean(), drawn, confidence, n_images, n)
 
 
 def _versions(data: MarkedData) -> Iterator[tuple[ImageId, Version]]:

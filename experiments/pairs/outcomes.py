@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from metaeval.stats.resampling.items import Floats, Ints
+from metaeval.experiments.measure import Mask
+from metaeval.stats.resampling.items import Floats
 
 TRUE, PARAPHRASE, BOTH = "true > false", "paraphrase > false", "both"
 _STREAM = 0x4EF1  # keeps the choice of pairs apart from the resampling under the same seed
@@ -16,7 +16,7 @@ _STREAM = 0x4EF1  # keeps the choice of pairs apart from the resampling under th
 Ties = Literal["half", "wrong"]
 
 
-class Outcomes(NamedTuple):
+class PairOutcomes(NamedTuple):
     """The outcome of each pair under one comparison, float64 [n].
 
     Attributes
@@ -37,7 +37,7 @@ class Outcomes(NamedTuple):
 
 def outcomes_of(
     true: Floats, false: Floats, paraphrase: Floats | None = None, ties: Ties = "wrong"
-) -> dict[str, Outcomes]:
+) -> dict[str, PairOutcomes]:
     """Comparison → outcomes.
 
     The arguments are scores (higher is better) of the true captions, the false ones and, where the
@@ -52,85 +52,21 @@ def outcomes_of(
     second = _compared(paraphrase - false, ties)
     right = first.right * second.right
     tied = (first.right + first.tied) * (second.right + second.tied) - right
-    both = Outcomes(right, tied, first.credit * second.credit)
+    both = PairOutcomes(right, tied, first.credit * second.credit)
     return {TRUE: first, PARAPHRASE: second, BOTH: both}
 
 
-def _compared(gap: Floats, ties: Ties) -> Outcomes:
+def _compared(gap: Floats, ties: Ties) -> PairOutcomes:
     unscored = np.isnan(gap)
     right = np.where(unscored, np.nan, gap > 0)
     tied = np.where(unscored, np.nan, gap == 0)
-    return Outcomes(right, tied, right + tied / 2 if ties == "half" else right)
+    return PairOutcomes(right, tied, right + tied / 2 if ties == "half" else right)
 
 
-class Groups(NamedTuple):
-    """What the pairs are grouped by: [n] numbers of their kinds and of their images."""
-
-    kinds: tuple[str, ...]
-    kind: Ints
-    n_images: int
-    image: Ints
-
-    @classmethod
-    def of(cls, kinds: Sequence[str], kind: Sequence[str], image: Sequence[str]) -> Groups:
-        place = {name: k for k, name in enumerate(kinds)}
-        images, number = np.unique(np.array(image, dtype=object), return_inverse=True)
-        return cls(
-            tuple(kinds), np.array([place[name] for name in kind]), len(images), number.reshape(-1)
-        )
-
-    def masks(self) -> dict[str, npt.NDArray[np.bool_]]:
-        """Kind → which of the kinds it is, [kinds]."""
-        return {kind: np.arange(len(self.kinds)) == k for k, kind in enumerate(self.kinds)}
-
-    def sums(self, values: Floats, rows: npt.NDArray[np.bool_]) -> Floats:
-        """The sum of the values of the chosen rows by image and kind, [n_images, kinds]."""
-        cell = self.image[rows] * len(self.kinds) + self.kind[rows]
-        total = np.bincount(cell, values[rows], minlength=self.n_images * len(self.kinds))
-        return np.asarray(total, np.float64).reshape(self.n_images, len(self.kinds))
-
-
-class Shares(NamedTuple):
-    """The mean of a value by kind, with bootstrap replicates.
-
-    `point` [kinds], `replicates` [r, kinds], and `n` and `images` [kinds], the numbers of pairs and
-    of their images. NaN for a kind without pairs.
-    """
-
-    point: Floats
-    replicates: Floats
-    n: Ints
-    images: Ints
-
-    def mean(self, kinds: npt.NDArray[np.bool_] | None = None) -> tuple[float, Floats]:
-        """The mean over the chosen kinds (all by default) and its replicates [r]."""
-        chosen = slice(None) if kinds is None else kinds
-        return float(self.point[chosen].mean()), self.replicates[:, chosen].mean(axis=1)
-
-
-def shares_of(
-    values: Floats, groups: Groups, weights: Floats, rows: npt.NDArray[np.bool_] | None = None
-) -> Shares:
-    """The mean of values [n] by kind, NaN left out, with whole images resampled.
-
-    Parameters
-    ----------
-    weights
-        float64 [replicates, n_images]: how often each image is in each replicate
-        (`bootstrap_counts`).
-    rows
-        Only these pairs.
-    """
-    scored = ~np.isnan(values) if rows is None else rows & ~np.isnan(values)
-    sums, sizes = groups.sums(values, scored), groups.sums(np.ones(len(values)), scored)
-    once = np.ones((1, groups.n_images))
-    with np.errstate(invalid="ignore"):
-        point, replicates = ((w @ sums) / (w @ sizes) for w in (once, weights))
-    return Shares(point[0], replicates, sizes.sum(axis=0).astype(np.int64), (sizes > 0).sum(axis=0))
-
-
-def refined(gap: Floats, groups: Groups, bins: int, seed: int) -> npt.NDArray[np.bool_]:
+def refined(gap: Floats, kinds: Sequence[Mask], bins: int, seed: int) -> Mask:
     """Which pairs stay, [n], for a control that gives the true caption `gap` more than the false.
+
+    `kinds` are bool [n] each.
 
     Notes
     -----
@@ -145,9 +81,9 @@ def refined(gap: Floats, groups: Groups, bins: int, seed: int) -> npt.NDArray[np
         gaps of two models at once, here by that of one control.
     """
     rng = np.random.default_rng([_STREAM, seed])
-    stays: npt.NDArray[np.bool_] = gap == 0
-    for kind in range(len(groups.kinds)):
-        of_kind = (groups.kind == kind) & ~np.isnan(gap) & (gap != 0)
+    stays: Mask = gap == 0
+    for kind in kinds:
+        of_kind = kind & ~np.isnan(gap) & (gap != 0)
         size = np.abs(gap)
         greatest = size[of_kind].max(initial=0)
         if not greatest:

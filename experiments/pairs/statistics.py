@@ -1,33 +1,26 @@
 """How often metrics prefer the true caption: the result of the experiment `pairs`."""
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from itertools import combinations
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from omegaconf import DictConfig
 
 from metaeval.data.pairs.pairs import CaptionPairs
-from metaeval.experiments.pairs.outcomes import (
-    TRUE,
-    Groups,
+from metaeval.experiments.measure import (
+    Items,
+    Mask,
+    Mean,
+    Measurements,
     Outcomes,
-    Shares,
-    Ties,
-    outcomes_of,
-    refined,
-    shares_of,
+    measure,
+    of_stats,
 )
-from metaeval.progress import progress_bar
-from metaeval.results.base import Estimate, Measured, MetricResult
-from metaeval.results.comparison import (
-    AgainstControl,
-    Comparison,
-    Comparisons,
-    groups_by_verdict,
-    hypotheses,
-)
+from metaeval.experiments.pairs.outcomes import TRUE, PairOutcomes, Ties, outcomes_of, refined
+from metaeval.results.base import Estimate, Measured
+from metaeval.results.comparison import AgainstControl, groups_by_verdict
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
@@ -35,17 +28,7 @@ from metaeval.results.sentences import names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
-from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    PairTest,
-    against_best_control,
-    compare,
-    gap_differences,
-    replicates_needed,
-    resampled_difference,
-    with_intervals,
-)
 
 MEAN, SHOWN = "mean", "mean of kinds that show something"
 EXAMPLES = 5  # of each metric
@@ -58,11 +41,6 @@ NOTES = (
     "The mean over the kinds gives every kind the same weight.",
     "Refinement: {n_left:,} pairs are left when {control} is as often right as wrong in each of "
     "{bins} mirrored bins of its gap.",
-)
-CAVEATS = (
-    "{permutations:,} permutations cannot decide {family:,} hypotheses: set "
-    "task.permutations={needed} or more.",
-    "On {kinds} no metric is significantly above the best control.",
 )
 ACCURACY_COLUMNS = (
     "comparison",
@@ -78,7 +56,6 @@ ACCURACY_COLUMNS = (
     "refined_accuracy",
     "refined_n",
 )
-Mask = npt.NDArray[np.bool_]
 
 
 class PairScores(NamedTuple):
@@ -97,40 +74,40 @@ class RefineBy(NamedTuple):
 
 
 class PairsSettings(NamedTuple):
-    """What the statistics depend on, besides the data.
+    """The level of significance, and how equal scores count: "half" (as by a coin) or "wrong", for
+    metrics and controls alike."""
 
-    Attributes
-    ----------
-    replicates
-        Bootstrap replicates of the intervals.
-    permutations
-        Random arrangements of the paired permutation tests.
-    ties
-        How equal scores count: "half" (as by a coin) or "wrong", for metrics and controls alike.
-    """
-
-    replicates: int
-    confidence: float
-    seed: int
-    permutations: int
     alpha: float
     ties: Ties
 
 
 class PairSample(NamedTuple):
-    """What all statistics share: groups of pairs, resampled images, settings."""
+    """The pairs as items, kind → bool [n], and the resampled images [replicates, images]."""
 
-    groups: Groups
-    weights: Floats
-    settings: PairsSettings
+    items: Items
+    kinds: Mapping[str, Mask]
+    counts: Floats
 
+    @classmethod
+    def of(
+        cls, kinds: Sequence[str], kind: Sequence[str], image: Sequence[str], stats: DictConfig
+    ) -> PairSample:
+        """From the kind and the image of each pair."""
+        of_pair = np.array(kind, dtype=object)
+        number = np.unique(np.array(image, dtype=object), return_inverse=True)[1].reshape(-1)
+        items = Items(number)
+        masks = {name: np.asarray(of_pair == name, np.bool_) for name in kinds}
+        return cls(items, masks, items.resamples(stats))
 
-class ShareCounts(NamedTuple):
-    """The shares of one column under one comparison."""
+    def groups(self, shown: Sequence[str] = ()) -> dict[str, list[str]]:
+        """Group → its kinds: every kind, the mean over all and, where there are any, over those
+        that are `shown`."""
+        of_shown = {SHOWN: list(shown)} if shown else {}
+        return {**{kind: [kind] for kind in self.kinds}, MEAN: list(self.kinds), **of_shown}
 
-    credit: Shares
-    right: Shares
-    tied: Shares
+    def mean(self, kinds: Sequence[str]) -> Mean:
+        """The mean outcome over these kinds."""
+        return Mean(self.items, self.counts, [self.kinds[kind] for kind in kinds])
 
 
 class Accuracy(NamedTuple):
@@ -164,6 +141,7 @@ def statistics(
     scored: Sequence[MetricScores],
     scores: Mapping[str, PairScores],
     settings: PairsSettings,
+    stats: DictConfig,
     refine: RefineBy | None = None,
 ) -> MeasuredResult:
     """The result of a run; `scores` is column → its scores.
@@ -171,169 +149,124 @@ def statistics(
     Every comparison has accuracies by kind with intervals by resampling images, the metrics against
     the best control of each kind and in the mean, and the differences between all pairs of metrics.
     """
-    groups = Groups.of(pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs])
-    weights = bootstrap_counts(groups.n_images, settings.replicates, settings.seed)
-    shared = PairSample(groups, weights.astype(np.float64), settings)
+    sample = PairSample.of(
+        pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs], stats
+    )
     outcomes = {name: outcomes_of(*given, settings.ties) for name, given in scores.items()}
     comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
-    ranked = [c.name for c in columns if c.is_ranked]
-    controls = [c.name for c in columns if c.control]
-    rows = _kept(scores, shared, refine)
-    accuracy: dict[str, dict[str, Accuracies]] = {}
-    left: dict[str, dict[str, Accuracies]] = {}  # of the pairs that the refinement keeps
-    of_kinds: dict[str, dict[str, AgainstControl]] = {}
-    of_means: dict[str, AgainstControl] = {}
-    differences_of: dict[str, Comparisons] = {}
-    with progress_bar(comparisons, desc="intervals") as bar:
-        for c in bar:
-            credits_of = {name: of[c].credit for name, of in outcomes.items()}
-            counted = {name: count(of[c], shared) for name, of in outcomes.items()}
-            of_kinds[c] = against_controls(counted, credits_of, ranked, controls, shared)
-            mean = against_controls(counted, credits_of, ranked, controls, shared, in_mean=True)
-            of_means |= {key_of(c): entry for entry in mean.values()}
-            differences_of[key_of(c)] = differences(credits_of, ranked, shared)
-            # the kinds on which some metric is significantly above the best control
-            shows = [
-                kind in of_kinds[c] and of_kinds[c][kind].shows == "something"
-                for kind in groups.kinds
-            ]
-            accuracy[c] = {
-                name: accuracies(of, shared, np.array(shows)) for name, of in counted.items()
-            }
-            if rows is not None:
-                left[c] = {
-                    name: accuracies(count(of[c], shared, rows), shared)
-                    for name, of in outcomes.items()
-                }
-    n_pairs = {kind: int((groups.kind == k).sum()) for k, kind in enumerate(groups.kinds)}
-
-    def numbers(name: str) -> Measured:
-        unscored = np.isnan(scores[name].true) | np.isnan(scores[name].false)
-        values = {key_of(c): accuracy[c][name][MEAN].estimate for c in comparisons}
-        values |= {
-            key_of(c, kind): accuracy[c][name][kind].estimate
-            for c in comparisons
-            for kind in groups.kinds
-        }
-        return Measured(
-            values=values | pooled(scores[name], shared),
-            facts={"n": int((~unscored).sum()), "n_nan": int(unscored.sum())},
-        )
-
-    metrics = tuple(
-        s.result(k, numbers(column.name) if column.name in outcomes else None)
-        for s in scored
-        for k, column in enumerate(s.columns)
-    )
-    order = _in_order(columns, accuracy[comparisons[0]])
-    extras = [_by_kind(accuracy[c], order, n_pairs, c, len(comparisons)) for c in comparisons]
-    extras += _controls_table(of_kinds, n_pairs)
-    if rows is not None and refine is not None:
-        n_left = {kind: int(rows[groups.kind == k].sum()) for k, kind in enumerate(groups.kinds)}
-        after = f"after refinement by {refine.control}"
-        extras += [
-            _by_kind(left[c], order, n_left, c, len(comparisons), after) for c in comparisons
-        ]
-    extras += [
-        _ties(order, accuracy, {metric.name: metric.numbers for metric in metrics if metric.ok}),
-        _examples(pairs, [c for c in columns if c.is_ranked and c.headline], scores),
-        _facts_table(pairs.facts),
-        _every_accuracy(metrics, accuracy, left),
-    ]
-    what = "Triplets" if pairs.triplets else "Pairs"
+    tested = [each for c in comparisons for each in outcomes_by_group(outcomes, c, sample)]
+    measured = measure(tested, columns, stats.confidence, settings.alpha)
+    facts = {}
+    for name, given in scores.items():
+        measured.values[name].update(pooled(given, sample, stats.confidence))
+        unscored = np.isnan(given.true) | np.isnan(given.false)
+        facts[name] = {"n": int((~unscored).sum()), "n_nan": int(unscored.sum())}
+    rows = _kept(scores, sample, refine, stats.seed)
+    extras = _extras(pairs, columns, scores, outcomes, measured, sample, stats, rows, refine)
     return MeasuredResult(
         experiment="pairs",
         dataset=pairs.name,
         title=pairs.title,
         facts={
-            what: pairs.facts["pairs"],
+            "Triplets" if pairs.triplets else "Pairs": pairs.facts["pairs"],
             "Images": pairs.facts["images"],
-            "Kinds": len(groups.kinds),
+            "Kinds": len(pairs.kinds),
         },
-        settings=settings._asdict(),
-        metrics=metrics,
-        declared=_declared(comparisons, groups.kinds),
-        comparisons=differences_of,
-        controls={
-            **of_means,
-            **{
-                key_of(c, kind): entry
-                for c, by_kind in of_kinds.items()
-                for kind, entry in by_kind.items()
-            },
-        },
+        settings={**of_stats(stats), **settings._asdict()},
+        metrics=tuple(
+            s.result(k, measured.of(column.name, facts.get(column.name)))
+            for s in scored
+            for k, column in enumerate(s.columns)
+        ),
+        declared=(*(each.measure for each in tested if each.pairs), *_hidden(tested)),
+        comparisons=measured.comparisons,
+        controls=measured.controls,
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
-        notes=(
-            *fill_sentences(
-                NOTES,
-                equal="half" if settings.ties == "half" else "as wrong",
-                n_left=int(rows.sum()) or None if rows is not None else None,
-                control=refine and refine.control,
-                bins=refine and refine.bins,
-            ),
-            *(
-                f"{metric.name}: no score for {missing} of {len(pairs):,} pairs"
-                for metric in metrics
-                if metric.statistics is not None and (missing := metric.numbers.facts["n_nan"])
-            ),
-        ),
-        caveat=_caveat(of_kinds, len(ranked), settings),
+        notes=(*_notes(settings, refine, rows), *_missing(facts, len(pairs))),
+        caveat=_caveat(of_kinds(measured, comparisons[0], sample)),
     )
 
 
-def _declared(comparisons: Sequence[str], kinds: Sequence[str]) -> tuple[Measure, ...]:
-    """The accuracy of each comparison in the mean and by kind, and of all captions together."""
-    return (
-        *(Measure(key_of(c), f"accuracy, {c}", unit="share") for c in comparisons),
-        *(
-            Measure(key_of(c, kind), f"{kind}, {c}", shown=False, unit="share")
-            for c in comparisons
-            for kind in kinds
-        ),
-        *POOLED,
-    )
+def outcomes_by_group(
+    outcomes: Mapping[str, Mapping[str, PairOutcomes]], comparison: str, sample: PairSample
+) -> Iterator[Outcomes]:
+    """What each pair adds to the accuracy: in the mean over kinds, by which metrics are compared,
+    and in each kind."""
+    credit = {name: of[comparison].credit for name, of in outcomes.items()}
+    what = "accuracy" if len(sample.kinds) == 1 else "mean over kinds"
+    key = key_of(comparison)
+    mean = Measure(key, f"{what}, {comparison}", unit="share")
+    yield Outcomes(mean, credit, sample.mean(list(sample.kinds)), family=key)
+    for kind in sample.kinds:
+        yield Outcomes(
+            Measure(key_of(comparison, kind), f"{kind}, {comparison}", shown=False, unit="share"),
+            credit,
+            sample.mean([kind]),
+            family=f"kinds, {comparison}",
+            pairs=False,
+        )
 
 
-def count(outcome: Outcomes, shared: PairSample, rows: Mask | None = None) -> ShareCounts:
-    """The shares of right, tied and credited pairs by kind, of the chosen rows."""
-    right, tied, credit = (shares_of(v, shared.groups, shared.weights, rows) for v in outcome)
-    return ShareCounts(credit, right, tied)
+def _hidden(tested: Sequence[Outcomes]) -> tuple[Measure, ...]:
+    """The accuracies by kind, and of all captions together."""
+    return (*(each.measure for each in tested if not each.pairs), *POOLED)
+
+
+def of_kinds(
+    measured: Measurements, comparison: str, sample: PairSample
+) -> dict[str, AgainstControl]:
+    """Kind → the metrics against its best control; empty without controls or metrics."""
+    keys = {kind: key_of(comparison, kind) for kind in sample.kinds}
+    return {kind: measured.controls[k] for kind, k in keys.items() if k in measured.controls}
 
 
 def accuracies(
-    counted: ShareCounts, shared: PairSample, shown: Mask | None = None
+    outcome: PairOutcomes,
+    sample: PairSample,
+    confidence: float,
+    shown: Sequence[str] = (),
+    rows: Mask | None = None,
 ) -> dict[str, Accuracy]:
-    """The accuracies by kind, their mean, and the mean over the kinds that are `shown`."""
-    chosen = {**shared.groups.masks(), MEAN: np.ones(len(shared.groups.kinds), dtype=bool)}
-    if shown is not None and shown.any():
-        chosen[SHOWN] = shown
+    """The accuracies by kind, their mean, and the mean over the kinds that are `shown`; of the
+    chosen rows, or of all."""
+    right, tied, credit = outcome
+    if rows is not None:
+        right, tied, credit = (np.where(rows, values, np.nan) for values in outcome)
     found = {}
-    for name, kinds in chosen.items():
-        value, replicates = counted.credit.mean(kinds)
-        n, images = counted.credit.n[kinds], counted.credit.images[kinds]
-        right, tied = counted.right.mean(kinds)[0], counted.tied.mean(kinds)[0]
-        estimate = Estimate.resampled(
-            value, replicates, shared.settings.confidence, int(images.min()), int(n.sum())
+    for name, kinds in sample.groups(shown).items():
+        ties, rights = (
+            float(np.mean([_mean(values[sample.kinds[kind]]) for kind in kinds]))
+            for values in (tied, right)
         )
-        found[name] = Accuracy(estimate, tied, right / (1 - tied) if tied < 1 else float("nan"))
+        found[name] = Accuracy(
+            sample.mean(kinds).of(credit).estimate(confidence),
+            ties,
+            rights / (1 - ties) if ties < 1 else float("nan"),
+        )
     return found
 
 
-def pooled(scores: PairScores, shared: PairSample) -> dict[str, Estimate]:
+def _mean(values: Floats) -> float:
+    """The mean without NaN; NaN where all are."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def pooled(scores: PairScores, sample: PairSample, confidence: float) -> dict[str, Estimate]:
     """How well a score separates false from true captions, over all images together.
 
     Average precision and AUROC of the false captions, which are expected to have the lowest scores,
     among both captions of all scored pairs. A score that says nothing has 0.5 of both.
     """
     scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
-    true, false, image = (v[scored] for v in (scores.true, scores.false, shared.groups.image))
+    true, false, image = (v[scored] for v in (scores.true, scores.false, sample.items.image))
     found = classification(
         -np.concatenate([true, false]),
         np.arange(2 * len(true)) >= len(true),
         np.tile(image, 2),
-        shared.weights,
-        confidence=shared.settings.confidence,
+        sample.counts,
+        confidence=confidence,
     )
     (low, high), (ap_low, ap_high) = found.auroc_ci, found.average_precision_ci
     return {
@@ -344,133 +277,75 @@ def pooled(scores: PairScores, shared: PairSample) -> dict[str, Estimate]:
     }
 
 
-def against_controls(
-    counted: Mapping[str, ShareCounts],
-    credits_of: Mapping[str, Floats],
-    ranked: Sequence[str],
-    controls: Sequence[str],
-    shared: PairSample,
-    *,
-    in_mean: bool = False,
-) -> dict[str, AgainstControl]:
-    """Kind → the metrics against its best control; one correction over metrics times kinds.
-
-    With `in_mean` there is one group, the mean over all kinds.
-    """
-    groups, settings = shared.groups, shared.settings
-    chosen = {MEAN: np.ones(len(groups.kinds), dtype=bool)} if in_mean else groups.masks()
-    family = "metrics" if in_mean else "metrics × kinds"
-    values = {
-        group: {name: counted[name].credit.mean(kinds)[0] for name in (*ranked, *controls)}
-        for group, kinds in chosen.items()
+def _extras(
+    pairs: CaptionPairs,
+    columns: Sequence[ScoreColumn],
+    scores: Mapping[str, PairScores],
+    outcomes: Mapping[str, Mapping[str, PairOutcomes]],
+    measured: Measurements,
+    sample: PairSample,
+    stats: DictConfig,
+    rows: Mask | None,
+    refine: RefineBy | None,
+) -> Iterator[Extra]:
+    """The tables of the page, and every accuracy."""
+    comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
+    against = {c: of_kinds(measured, c, sample) for c in comparisons}
+    shown = {
+        c: [kind for kind, entry in of.items() if entry.shows == "something"]
+        for c, of in against.items()
     }
+    accuracy = {
+        c: {n: accuracies(of[c], sample, stats.confidence, shown[c]) for n, of in outcomes.items()}
+        for c in comparisons
+    }
+    left = {} if rows is None else {
+        c: {n: accuracies(of[c], sample, stats.confidence, (), rows) for n, of in outcomes.items()}
+        for c in comparisons
+    }  # fmt: skip
+    order = _in_order(columns, accuracy[comparisons[0]])
+    n_pairs = {kind: int(mask.sum()) for kind, mask in sample.kinds.items()}
+    for c in comparisons:
+        yield _by_kind(accuracy[c], order, n_pairs, c, len(comparisons))
+    yield _controls_table(against, n_pairs)
+    if rows is not None and refine is not None:
+        n_left = {kind: int(rows[mask].sum()) for kind, mask in sample.kinds.items()}
+        after = f"after refinement by {refine.control}"
+        for c in comparisons:
+            yield _by_kind(left[c], order, n_left, c, len(comparisons), after)
+    numbers = {name: numbers for name in order if (numbers := measured.of(name)) is not None}
+    yield _ties(order, accuracy, numbers, scores)
+    yield _examples(pairs, [c for c in columns if c.is_ranked and c.headline], scores)
+    yield _facts_table(pairs.facts)
+    yield _every_accuracy(columns, accuracy, left)
 
-    def tests(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
-        gaps, n = [], []
-        for group, metric, control in hypotheses:
-            a, b = credits_of[metric], credits_of[control]
-            gaps.append(_gaps(a, b, groups)[:, chosen[group]].mean(axis=1))
-            n.append(_common_images(a, b, groups, chosen[group]))
-        swapped = gap_differences(
-            np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed, n=n
-        )
-        return with_intervals(swapped, map(resampled, hypotheses))
 
-    def resampled(hypothesis: tuple[str, str, str]) -> PairTest:
-        """The difference by resampling images."""
-        group, metric, control = hypothesis
-        shares = shares_between(metric, control)
-        value, replicates = shares.mean(chosen[group])
-        none = np.zeros(len(replicates))
-        n = int(shares.images[chosen[group]].min())
-        return resampled_difference(value, 0.0, replicates, none, n, confidence=settings.confidence)
-
-    @cache
-    def shares_between(metric: str, control: str) -> Shares:
-        return shares_of(credits_of[metric] - credits_of[control], groups, shared.weights)
-
-    @cache
-    def by_kind(metric: str, control: str) -> Floats:
-        return _gaps(credits_of[metric], credits_of[control], groups).sum(axis=0)
-
-    tested = against_best_control(
-        values,
-        ranked,
-        controls,
-        tests,
-        f"{family}, each against the best control",
-        alpha=settings.alpha,
-        gapped=[name for name in ranked if np.isnan(credits_of[name]).any()],
-        difference=lambda group, m, c: float(by_kind(m, c)[chosen[group]].mean()),
+def _notes(settings: PairsSettings, refine: RefineBy | None, rows: Mask | None) -> Iterator[str]:
+    yield from fill_sentences(
+        NOTES,
+        equal="half" if settings.ties == "half" else "as wrong",
+        n_left=int(rows.sum()) or None if rows is not None else None,
+        control=refine and refine.control,
+        bins=refine and refine.bins,
     )
-    return {
-        group: AgainstControl.of(entry, "accuracy", settings.alpha)
-        for group, entry in tested.items()
-    }
 
 
-def differences(
-    credits_of: Mapping[str, Floats], ranked: Sequence[str], shared: PairSample
-) -> Comparisons:
-    """Every pair of metrics in the mean accuracy over kinds, on the pairs that both could score.
-
-    Two tests, by swapping images and by resampling them, each corrected over all pairs.
-    """
-    groups, settings = shared.groups, shared.settings
-    pairs = list(combinations(ranked, 2))
-    gaps = [_gaps(credits_of[a], credits_of[b], groups).mean(axis=1) for a, b in pairs]
-    table = np.stack(gaps, axis=1) if gaps else np.empty((groups.n_images, 0))
-    swapped = gap_differences(table, replicates=settings.permutations, seed=settings.seed)
-    resampled = {}
-    for a, b in pairs:
-        difference = credits_of[a] - credits_of[b]
-        shares = shares_of(difference, groups, shared.weights)
-        value, replicates = shares.mean()
-        tested = resampled_difference(
-            value,
-            0.0,
-            replicates,
-            np.zeros(len(shared.weights)),
-            int(shares.images.min()),
-            confidence=settings.confidence,
-        )
-        n = len(np.unique(groups.image[~np.isnan(difference)]))
-        resampled[a, b] = tested._replace(method="bootstrap", n=n)
-    family = "pairs of metrics"
-    by_swaps = compare(dict(zip(pairs, swapped, strict=True)), family, alpha=settings.alpha)
-    by_resampling = compare(resampled, family, alpha=settings.alpha)
-    records = []
-    for one, two in zip(by_swaps, by_resampling, strict=True):
-        first, second = Comparison.of(one, "accuracy"), Comparison.of(two, "accuracy")
-        records.append(second.model_copy(update={"tests": (*first.tests, *second.tests)}))
-    return Comparisons(measure="accuracy", alpha=settings.alpha, pairs=tuple(records))
+def _missing(facts: Mapping[str, Mapping[str, int]], n: int) -> Iterator[str]:
+    """The metrics that could not score all pairs."""
+    for name, of in facts.items():
+        if of["n_nan"]:
+            yield f"{name}: no score for {of['n_nan']} of {n:,} pairs"
 
 
 def _kept(
-    scores: Mapping[str, PairScores], shared: PairSample, refine: RefineBy | None
+    scores: Mapping[str, PairScores], sample: PairSample, refine: RefineBy | None, seed: int
 ) -> Mask | None:
     """The pairs that the refinement keeps; `None` without one."""
     if refine is None or refine.control not in scores:
         return None
     control = scores[refine.control]
     gap = control.true - control.false
-    return refined(gap, shared.groups, refine.bins, shared.settings.seed)
-
-
-def _gaps(a: Floats, b: Floats, groups: Groups) -> Floats:
-    """What each image adds to the difference of two accuracies by kind, [n_images, kinds]."""
-    both = ~(np.isnan(a) | np.isnan(b))
-    sums = groups.sums(np.where(both, a - b, 0.0), both)
-    sizes = groups.sums(np.ones(len(a)), both).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        gaps: Floats = sums / sizes
-    return gaps
-
-
-def _common_images(a: Floats, b: Floats, groups: Groups, kinds: Mask) -> int:
-    """The number of images with a pair of these kinds that both columns could score."""
-    both = ~(np.isnan(a) | np.isnan(b)) & kinds[groups.kind]
-    return len(np.unique(groups.image[both]))
+    return refined(gap, list(sample.kinds.values()), refine.bins, seed)
 
 
 def _in_order(columns: Sequence[ScoreColumn], accuracy: Mapping[str, Accuracies]) -> list[str]:
@@ -514,7 +389,7 @@ def _by_kind(
 
 def _controls_table(
     controls: Mapping[str, Mapping[str, AgainstControl]], n_pairs: Mapping[str, int]
-) -> list[Extra]:
+) -> Extra:
     records = [
         {
             **({"comparison": comparison} if len(controls) > 1 else {}),
@@ -530,13 +405,14 @@ def _controls_table(
         for comparison, by_kind in controls.items()
         for kind, entry in by_kind.items()
     ]
-    return [Extra.of("controls", "Metrics against the best control of each kind", records)]
+    return Extra.of("controls", "Metrics against the best control of each kind", records)
 
 
 def _ties(
     order: Sequence[str],
     accuracy: Mapping[str, Mapping[str, Accuracies]],
     numbers: Mapping[str, Measured],
+    scores: Mapping[str, PairScores],
 ) -> Extra:
     records = []
     for metric in order:
@@ -544,8 +420,8 @@ def _ties(
         for comparison, by_metric in accuracy.items():
             record[f"ties, {comparison}"] = by_metric[metric][MEAN].ties
             record[f"accuracy without ties, {comparison}"] = by_metric[metric][MEAN].untied
-        facts = numbers[metric].facts
-        record |= {"pairs": facts["n"], "pairs without a score": facts["n_nan"]}
+        missing = np.isnan(scores[metric].true + scores[metric].false)
+        record |= {"pairs": int((~missing).sum()), "pairs without a score": int(missing.sum())}
         record["AUROC"] = numbers[metric]["auroc"]
         record["average precision"] = numbers[metric]["average_precision"]
         records.append(record)
@@ -585,18 +461,18 @@ def _facts_table(facts: Mapping[str, int]) -> Extra:
 
 
 def _every_accuracy(
-    metrics: Sequence[MetricResult],
+    columns: Sequence[ScoreColumn],
     accuracy: Mapping[str, Mapping[str, Accuracies]],
     left: Mapping[str, Mapping[str, Accuracies]],
 ) -> Extra:
     """A row a comparison, metric and kind: what accuracies.csv has."""
     rows: list[tuple[Any, ...]] = []
     for comparison, by_metric in accuracy.items():
-        for metric in metrics:
-            for kind, (a, ties, untied) in by_metric.get(metric.name, {}).items():
-                after = left.get(comparison, {}).get(metric.name, {}).get(kind)
+        for column in columns:
+            for kind, (a, ties, untied) in by_metric[column.name].items():
+                after = left.get(comparison, {}).get(column.name, {}).get(kind)
                 refined = (after.estimate.value, after.estimate.n) if after else (None, None)
-                of = (comparison, metric.name, int(metric.column.control), kind)
+                of = (comparison, column.name, int(column.control), kind)
                 rows.append((*of, a.value, a.low, a.high, ties, untied, a.n, *refined))
     return Extra(
         name="accuracies",
@@ -607,20 +483,8 @@ def _every_accuracy(
     )
 
 
-def _caveat(
-    controls: Mapping[str, Mapping[str, AgainstControl]], n_ranked: int, settings: PairsSettings
-) -> str:
-    """Tests that so few permutations cannot decide, or the kinds that show nothing of metrics."""
-    family = max(
-        n_ranked * (n_ranked - 1) // 2, *(hypotheses(by_kind) for by_kind in controls.values())
-    )
-    needed = replicates_needed(family, 1, settings.alpha) if family else 0
-    groups = groups_by_verdict(next(iter(controls.values())))
-    caveats = fill_sentences(
-        CAVEATS,
-        permutations=settings.permutations,
-        family=family,
-        needed=needed if settings.permutations < needed else None,
-        kinds=names([kind for shows, of in groups.items() if shows != "something" for kind in of]),
-    )
-    return next(caveats, "")
+def _caveat(controls: Mapping[str, AgainstControl]) -> str:
+    """The kinds that show nothing of metrics."""
+    groups = groups_by_verdict(controls)
+    kinds = [kind for shows, of in groups.items() if shows != "something" for kind in of]
+    return f"On {names(kinds)} no metric is significantly above the best control." if kinds else ""

@@ -28,7 +28,7 @@ from metaeval.experiments.pairs.statistics import (
 from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.options import Draws, OpenShare, PositiveInt, checked
+from metaeval.options import OpenShare, PositiveInt, checked
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
@@ -53,8 +53,6 @@ class TrueAgainstFalse(
 
     Parameters
     ----------
-    permutations
-        Random arrangements of the paired permutation tests.
     alpha
         The level at which the printout and the report call a difference significant.
     refine
@@ -73,14 +71,13 @@ class TrueAgainstFalse(
     @checked
     def __init__(
         self,
-        permutations: Draws = 10_000,
         alpha: OpenShare = 0.05,
         refine: str | None = None,
         bins: PositiveInt = 50,
         ties: Ties = "half",
         fitted: bool = True,
     ) -> None:
-        self.permutations, self.alpha, self.ties = permutations, float(alpha), ties
+        self.alpha, self.ties = float(alpha), ties
         self.refine, self.bins, self.fitted = refine, bins, fitted
 
     def check(self, config: DictConfig) -> None:
@@ -152,17 +149,9 @@ class TrueAgainstFalse(
     def statistics(
         self, data: CaptionPairs, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
-        stats = record.config.stats
-        settings = PairsSettings(
-            replicates=stats.replicates,
-            confidence=stats.confidence,
-            seed=stats.seed,
-            permutations=self.permutations,
-            alpha=self.alpha,
-            ties=self.ties,
-        )
+        stats, settings = record.config.stats, PairsSettings(self.alpha, self.ties)
         refine = None if self.refine is None else RefineBy(self.refine, self.bins)
-        result = statistics(data, scores, pair_scores(scores, len(data)), settings, refine)
+        result = statistics(data, scores, pair_scores(scores, len(data)), settings, stats, refine)
         write_accuracies(record.out, result.extra("accuracies"))
         return result
 

@@ -100,7 +100,7 @@ class ByReferences(
             data = graded.corruptible(data, config)
             return data, graded, data.references
         if isinstance(data, Judgments):
-            return data, HumanCorrelation(permutations=1, fitted=False), data.dataset.references
+            return data, HumanCorrelation(fitted=False), data.dataset.references
         if isinstance(data, ForcedChoice):
             if data.fixed_references:
                 raise ConfigError(_FIXED.format(data.title))

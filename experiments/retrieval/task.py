@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.means import Means
+from metaeval.experiments.measure import Items, Mean, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -30,7 +30,6 @@ from metaeval.experiments.record import (
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.progress import progress_bar
-from metaeval.results.base import Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs import files
@@ -45,7 +44,6 @@ from metaeval.scoring import (
     refuse_equal_columns,
     with_verdict,
 )
-from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
 # a measure, the field of `SearchRanks` that it is of, and how many places count
@@ -238,53 +236,35 @@ class Retrieval(
     def statistics(
         self, data: CaptionDataset, scores: SearchScores, record: RunRecord
     ) -> MeasuredResult:
-        stats = record.config.stats
-        counts = bootstrap_counts(len(data), stats.replicates, stats.seed)
-        entries = [
+        stats, items = record.config.stats, Items(np.arange(len(data)))
+        shown = [
             (column, outcome, c)
             for outcome in scores.metrics
             for c, column in enumerate(outcome.columns)
             if column.part_of is None
         ]
-        columns = [column for column, _, _ in entries if column.name in scores.ranks]
-        ranked = [column.name for column in columns if column.is_ranked]
-        controls = [column.name for column in columns if column.is_control]
-        means = {
-            measure.key: Means(
-                measure.key,
-                hits_at(scores.ranks, way, depth, len(data)),
-                np.arange(len(data)),
-                counts,
-                confidence=stats.confidence,
-            )
-            for measure, way, depth in MEASURES
-        }
-        against = {key: each.against_control(ranked, controls) for key, each in means.items()}
+        recall = Mean(items, items.resamples(stats))
+        measured = measure(
+            [
+                Outcomes(m, hits_at(scores.ranks, way, k, len(data)), recall, family=m.key)
+                for m, way, k in MEASURES
+            ],
+            [column for column, _, _ in shown],
+            stats.confidence,
+        )
         return MeasuredResult(
-            experiment="retrieval",
+            experiment=self.name,
             dataset=data.name,
             facts={"Images": len(data)},
-            settings={
-                "replicates": stats.replicates,
-                "confidence": stats.confidence,
-                "seed": stats.seed,
-            },
+            settings=of_stats(stats),
             metrics=tuple(
-                outcome.result(c, _recalls(means, column.name, scores))
-                for column, outcome, c in entries
+                outcome.result(c, measured.of(column.name)) for column, outcome, c in shown
             ),
-            declared=tuple(measure for measure, _, _ in MEASURES),
-            comparisons={key: each.comparisons(ranked) for key, each in means.items()},
-            controls={key: each for key, each in against.items() if each is not None},
+            declared=tuple(m for m, _, _ in MEASURES),
+            comparisons=measured.comparisons,
+            controls=measured.controls,
             notes=("Equal scores count against a metric.",),
         )
-
-
-def _recalls(means: Mapping[str, Means], name: str, scores: SearchScores) -> Measured | None:
-    """The recalls of a column; `None` where it has no ranks."""
-    if name not in scores.ranks:
-        return None
-    return Measured(values={key: each.estimate(name) for key, each in means.items()})
 
 
 def _ranks(outcome: MetricScores, scores: Floats) -> dict[str, SearchRanks]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import ndtri
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import matrix, set_table
@@ -23,6 +22,7 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.resampling.bootstrap import MIN_UNITS
 from metaeval.stats.sample_size import images_for_power, order_stability, power_at
+from metaeval.stats.significance.paired_differences import student
 
 Floats = npt.NDArray[np.float64]
 IN_ORDER, SIGNIFICANT = "share of samples in order", "share of samples with a significant test"
@@ -169,14 +169,15 @@ class SampleSize(
 
 
 def mean_with_interval(values: Floats) -> Estimate:
-    """The mean over images with its 95 % interval, mean ± 1.96 · sd / √n.
+    """The mean over images with its 95 % interval, by Student's t.
 
-    >>> mean_with_interval(np.array([0.0, 1.0, 2.0, 1.0]))
-    Estimate(value=1.0, low=0.19983604600644323, high=1.8001639539935568, n=4)
+    >>> made = mean_with_interval(np.array([0.0, 1.0, 2.0, 1.0]))
+    >>> made.value, round(made.low, 3), round(made.high, 3), made.n
+    (1.0, -0.299, 2.299, 4)
     """
-    mean = float(values.mean())
-    half = float(ndtri(0.975) * values.std(ddof=1) / np.sqrt(len(values)))
-    return Estimate(value=mean, low=mean - half, high=mean + half, n=len(values))
+    mean, n = float(values.mean()), len(values)
+    low, high, _ = student(mean, float(values.std(ddof=1)) / np.sqrt(n), n - 1)
+    return Estimate(value=mean, low=low, high=high, n=n)
 
 
 def images_with_interval(values: Floats, alpha: float, power: float) -> Estimate:

@@ -17,10 +17,11 @@ from metaeval.corruptions.base import KINDS, SEVERITIES, Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.graded.task import configured
+from metaeval.experiments.measure import ResampledValue
 from metaeval.options import did_you_mean
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
-from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
+from metaeval.stats.ordering.detection import drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 
@@ -40,19 +41,9 @@ def by_kind(sets: Sets, places: Iterable[int]) -> dict[str, list[int]]:
     return groups
 
 
-class ResampledMean(NamedTuple):
-    """A mean, its replicates [n_replicates] over resampled images, and the images that count."""
-
-    value: float
-    replicates: Floats
-    n: int
-
-    def estimate(self, confidence: float) -> Estimate:
-        """With its percentile interval; without a value where no image counts."""
-        if not self.n:
-            return Estimate(value=None, n=0)
-        low, high = central_intervals(self.replicates[:, None], confidence, self.n)[0]
-        return Estimate(value=self.value, low=low, high=high, n=self.n)
+def of_images(value: float, replicates: Floats, n: int) -> ResampledValue:
+    """A mean over so many images, with its replicates."""
+    return ResampledValue(value, replicates, n, n)
 
 
 class MeanAuc:
@@ -77,15 +68,15 @@ class MeanAuc:
         """The mean over kinds of the mean over the sets of each."""
         return self.replicated(groups).estimate(self._confidence)
 
-    def replicated(self, groups: Iterable[Sequence[int]]) -> ResampledMean:
+    def replicated(self, groups: Iterable[Sequence[int]]) -> ResampledValue:
         """The same with its replicates."""
         places = [list(group) for group in groups]
         if not places:
-            return ResampledMean(np.nan, np.full(len(self._replicates), np.nan), 0)
+            return of_images(np.nan, np.full(len(self._replicates), np.nan), 0)
         point = _mean_of([_mean_of(self._point[None, g], 1) for g in places], 0)
         replicates = _mean_of([_mean_of(self._replicates[:, g], 1) for g in places], 0)
         n = int(self._n[:, [k for g in places for k in g]].any(axis=1).sum())
-        return ResampledMean(float(point[0]), replicates, n)
+        return of_images(float(point[0]), replicates, n)
 
 
 def _mean_of(values: object, axis: int) -> Floats:
@@ -125,16 +116,16 @@ def mean_of_images(values: Floats, counts: Counts, confidence: float) -> Estimat
     return replicated_mean(values, counts).estimate(confidence)
 
 
-def replicated_mean(values: Floats, counts: Counts) -> ResampledMean:
+def replicated_mean(values: Floats, counts: Counts) -> ResampledValue:
     """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
     known = ~np.isnan(values)
     if not known.any():
-        return ResampledMean(np.nan, np.full(len(counts), np.nan), 0)
+        return of_images(np.nan, np.full(len(counts), np.nan), 0)
     whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
     total, n = drawn_sums([whole[:, None], known[:, None]], counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         replicates = (total / n)[:, 0]
-    return ResampledMean(float(whole[known].mean()), replicates, int(known.sum()))
+    return of_images(float(whole[known].mean()), replicates, int(known.sum()))
 
 
 def severities(sets: Sets) -> list[str]:
@@ -225,19 +216,23 @@ def together(
     prepared = {name: _Prepared(tables[name], first) for name in (*metrics, *controls)}
     weights = bootstrap_counts(len(second), replicates, seed)
 
-    def mean_auc(candidate: _Candidate, images: Images, counts: Counts) -> ResampledMean:
+    def mean_auc(candidate: _Candidate, images: Images, counts: Counts) -> ResampledValue:
         table = _combined(prepared, candidate)[images]
-        return MeanAuc(table, counts, confidence).replicated(groups)._replace(n=len(images))
+        return (
+            MeanAuc(table, counts, confidence)
+            .replicated(groups)
+            ._replace(n_units=len(images), n=len(images))
+        )
 
-    def best(candidates: Iterable[_Candidate]) -> tuple[Combination, ResampledMean]:
+    def best(candidates: Iterable[_Candidate]) -> tuple[Combination, ResampledValue]:
         values = [(c, mean_auc(c, first, weights[:0, : len(first)]).value) for c in candidates]
         chosen, value = max(values, key=lambda pair: (not np.isnan(pair[1]), pair[1]))
         held_out = mean_auc(chosen, second, weights)
         return Combination(*chosen, value, held_out.estimate(confidence)), held_out
 
-    def above(one: ResampledMean, other: ResampledMean) -> Estimate:
+    def above(one: ResampledValue, other: ResampledValue) -> Estimate:
         value, drawn = one.value - other.value, one.replicates - other.replicates
-        return ResampledMean(value, drawn, len(second)).estimate(confidence)
+        return of_images(value, drawn, len(second)).estimate(confidence)
 
     pair, of_pair = best(
         _Candidate(two, rule) for two in combinations(metrics, 2) for rule in RULES

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.tidy import letters_and_digits
+from metaeval.experiments.measure import ResampledValue
 from metaeval.experiments.sensitivity.combinations import (
-    ResampledMean,
     Sets,
     mean_of_images,
     replicated_mean,
@@ -348,7 +348,7 @@ def hard_positives(
     )
 
 
-def replicated_rewrites(table: Floats, sets: Sets, sorts: Sorts, counts: Counts) -> ResampledMean:
+def replicated_rewrites(table: Floats, sets: Sets, sorts: Sorts, counts: Counts) -> ResampledValue:
     """`HardPositives.rewrites` with its replicates."""
     return replicated_mean(_wins(table, sets, sorts, _harmless(sets), REWRITE), counts)
 

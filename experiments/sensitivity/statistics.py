@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,18 @@ from omegaconf import DictConfig
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.fitted import FAMILY, predictions, text_features
 from metaeval.experiments.graded.statistics import matrix
-from metaeval.experiments.means import Means
+from metaeval.experiments.measure import (
+    Items,
+    Mean,
+    Measurements,
+    Outcomes,
+    ResampledValue,
+    Statistic,
+    measure,
+    of_stats,
+)
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
-    ResampledMean,
     Sets,
     by_kind,
     mean_of_images,
@@ -54,7 +62,6 @@ from metaeval.experiments.sensitivity.profile import (
     verdict,
 )
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
@@ -65,16 +72,9 @@ from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import (
-    PairTest,
-    adjusted_in_family,
-    against_best_control,
-    resampled_difference,
-)
+from metaeval.stats.significance.comparison import adjusted_in_family
 
 SEVERITY = "severity_order"
-REWRITES = "rewrites"  # the group of sets of `PairedMeans` that compares them with near-copies
-HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 CHANCE = "random_score"  # the control whose scores are drawn at random
 BINS = 2  # sizes of a control's gap that the refinement separates
@@ -98,6 +98,86 @@ NOTES = (
 )
 
 
+class Kinds(Statistic):
+    """The mean AUC over kinds of change, each the places of its sets, of a table of scores."""
+
+    span = 1.0
+
+    def __init__(
+        self, mean_auc: Callable[[Floats], MeanAuc], kinds: Sequence[Sequence[int]]
+    ) -> None:
+        self.mean_auc, self.kinds = mean_auc, kinds
+
+    def of(self, column: Floats) -> ResampledValue:
+        return self.mean_auc(column).replicated(self.kinds)
+
+
+class Rewrites(Statistic):
+    """How often harmless rewrites score above harmful near-copies, of a table of scores."""
+
+    span = 1.0
+
+    def __init__(self, sets: Sets, sorts: Sorts, counts: Counts) -> None:
+        self.sets, self.sorts, self.counts = sets, sorts, counts
+
+    def of(self, column: Floats) -> ResampledValue:
+        return replicated_rewrites(column, self.sets, self.sorts, self.counts)
+
+
+class Tables(NamedTuple):
+    """What all statistics of a run share.
+
+    Attributes
+    ----------
+    scores
+        Column → float64 [n_images, 1 + n_sets], the human captions first, higher is better.
+    sorts
+        [n_images, n_sets] of the harmless changes.
+    counts
+        [replicates, n_images]
+    kinds, harmful, harmless
+        Kind → the places of its sets; the same of those that harm, and that do not.
+    """
+
+    scores: Mapping[str, Floats]
+    sets: Sets
+    sorts: Sorts
+    counts: Counts
+    confidence: float
+    kinds: Mapping[str, Sequence[int]]
+    harmful: Sequence[Sequence[int]]
+    harmless: Sequence[Sequence[int]]
+
+    @property
+    def by_severity(self) -> dict[str, list[list[int]]]:
+        """Severity → the kinds that harm, each its sets of this severity."""
+        return {
+            severity: [[k for k in g if self.sets[k].severity == severity] for g in self.harmful]
+            for severity in severities(self.sets)
+        }
+
+    def outcomes(self) -> Iterator[Outcomes]:
+        """What metrics are compared by."""
+        made: dict[bytes, MeanAuc] = {}
+
+        def mean_auc(table: Floats) -> MeanAuc:
+            key = sha256(table.tobytes()).digest()
+            if key not in made:
+                made[key] = MeanAuc(table, self.counts, self.confidence)
+            return made[key]
+
+        of = {measure.key: measure for measure in _declared(self.kinds, ())}
+        yield Outcomes(of[MEAN_AUC], self.scores, Kinds(mean_auc, self.harmful), family=MEAN_AUC)
+        rewrites = Rewrites(self.sets, self.sorts, self.counts)
+        yield Outcomes(of[POSITIVES], self.scores, rewrites, family=KIND)
+        for kind, places in self.kinds.items():
+            one = Kinds(mean_auc, [places])
+            yield Outcomes(of[KIND + kind], self.scores, one, family=KIND, pairs=False)
+        items = Items(np.arange(self.counts.shape[1]))
+        order = {name: severity_order(table, self.sets) for name, table in self.scores.items()}
+        yield Outcomes(of[SEVERITY], order, Mean(items, self.counts.astype(np.float64)))
+
+
 def statistics(
     out: Path,
     dataset: CaptionDataset,
@@ -113,96 +193,44 @@ def statistics(
     also on images on which the controls are balanced.
     """
     captions = files.read_table(out / files.CAPTIONS)
-    scores = files.read_table(out / files.SCORES)
     images = pd.Index(captions[IMAGE_ID].unique())
-    names = [HUMAN, *(entry.set for entry in sets)]
-    applied = matrix(captions, "applied", images, names).astype(bool)
-    counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
-    confidence = config.stats.confidence
-    tables = _tables(results, scores, applied, images, names)
-    fluency = _first_column(tables, results, LANGUAGE_MODEL)
-    texts = CaptionsBySet(captions, images, names)
-    sorts = _sorts(out, texts, applied, sets)
-    profiles = {
-        name: profile(table, sets, counts, fluency, texts, confidence)
-        for name, table in tables.items()
-    }
-    if refine:
-        _refine(profiles, tables, results, sets, counts, config)
-    adjusted = adjusted_in_family(
-        {(name, k): cell.p for name, of in profiles.items() for k, cell in of.items()}
+    labels = [HUMAN, *(entry.set for entry in sets)]
+    applied = matrix(captions, "applied", images, labels).astype(bool)
+    texts = CaptionsBySet(captions, images, labels)
+    kinds = by_kind(sets, summarised(sets))
+    tables = Tables(
+        _tables(results, files.read_table(out / files.SCORES), applied, images, labels),
+        sets,
+        _sorts(out, texts, applied, sets),
+        bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
+        config.stats.confidence,
+        kinds,
+        _expected(sets, kinds, "lower"),
+        _expected(sets, kinds, "same"),
     )
-    groups = by_kind(sets, summarised(sets))
-    harmful, harmless = (_expected(sets, groups, e) for e in ("lower", "same"))
-    by_severity = {
-        severity: [[k for k in g if sets[k].severity == severity] for g in harmful]
-        for severity in severities(sets)
+    columns = [c for r in results for c in r.columns if c.name in tables.scores]
+    confidence = tables.confidence
+    measured = measure(tables.outcomes(), columns, confidence, 1 - confidence)
+    profiles = _profiles(tables, results, texts, config, refine)
+    of_metrics = {
+        name: _numbers(name, tables, cells, measured, applied) for name, cells in profiles.items()
     }
-
-    def numbers(name: str) -> NumbersOfMetric:
-        table = tables[name]
-        means = MeanAuc(table, counts, confidence)
-        cells = {}
-        for entry in sets:
-            cell, p = profiles[name][entry.set], adjusted[name, entry.set]
-            found = verdict(cell.auc, p, entry.expected, 1 - confidence)
-            cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
-        positives = hard_positives(table, sets, sorts, counts, confidence)
-        severity = {s: means.over_kinds([g for g in of if g]) for s, of in by_severity.items()}
-        values = {
-            MEAN_AUC: means.over_kinds(harmful),
-            "harmless": means.over_kinds(harmless),
-            SEVERITY: mean_of_images(order_of[name], counts, confidence),
-            POSITIVES: positives.rewrites,
-            "missed": Estimate(value=len(missed(cells))),
-            "no_ops": positives.no_ops,
-            **{KIND + kind: means.over_kinds([group]) for kind, group in groups.items()},
-            **{OF_SEVERITY + name: estimate for name, estimate in severity.items()},
-        }
-        undecided = [e.expected for e in sets if cells[e.set].verdict == "unsure"]
-        facts = {
-            "n": int(applied.sum()),
-            "n_nan": int(np.isnan(table[applied]).sum()),
-            "undecided_harm": undecided.count("lower"),
-            "undecided_harmless": undecided.count("same"),
-        }
-        return NumbersOfMetric(
-            Measured(values=values, facts=facts),
-            cells,
-            positives.sets,
-            monotone(table, sets, counts, confidence),
-            invariance(table, sets, cells, counts, confidence),
-        )
-
-    ranked, controls = (
-        [c.name for r in results for c in r.columns if c.name in tables and getattr(c, which)]
-        for which in ("is_ranked", "is_control")
-    )
-    order_of = {name: severity_order(table, sets) for name, table in tables.items()}
-    compared = {**{kind: [group] for kind, group in groups.items()}, REWRITES: []}
-    paired = PairedMeans(tables, sets, sorts, {**compared, HARM: harmful}, counts, confidence)
-    of_metrics = {name: numbers(name) for name in tables}
     metrics = tuple(
-        scored.result(k, of_metrics[c.name].measured if c.name in tables else None)
+        scored.result(k, of_metrics[c.name].measured if c.name in of_metrics else None)
         for scored in results
         for k, c in enumerate(scored.columns)
     )
-    alpha = 1 - confidence
-    by_group = against_controls(paired, list(compared), ranked, controls, alpha)
-    keys = {REWRITES: POSITIVES, **{kind: KIND + kind for kind in groups}}
-    against = {keys[group]: entry for group, entry in by_group.items()}
-    for entry in against_controls(paired, [HARM], ranked, controls, alpha).values():
-        against[MEAN_AUC] = entry
-    severity_means = Means(
-        SEVERITY, order_of, np.arange(len(images)), counts, confidence=confidence, alpha=alpha
+    ranked = [c.name for c in columns if c.is_ranked]
+    pairs = together(
+        tables.scores,
+        ranked,
+        [c.name for c in columns if c.is_control],
+        sets,
+        seed=config.stats.seed,
+        replicates=config.stats.replicates,
+        confidence=confidence,
     )
-    comparisons = {
-        MEAN_AUC: differences(paired, HARM, ranked, alpha),
-        POSITIVES: differences(paired, REWRITES, ranked, alpha),
-        SEVERITY: severity_means.comparisons(ranked),
-    }
     defined = _defined(of_metrics)
-    seed, replicates = config.stats.seed, config.stats.replicates
     made = [entry for entry in sets if entry.n_applied]
     return MeasuredResult(
         experiment="sensitivity",
@@ -212,39 +240,91 @@ def statistics(
             "Sets that harm": sum(entry.expected == "lower" for entry in made),
             "Harmless sets": sum(entry.expected != "lower" for entry in made),
         },
-        settings={"seed": seed, "replicates": replicates, "confidence": confidence},
+        settings=of_stats(config.stats),
         metrics=metrics,
-        declared=tuple(m for m in _declared(groups, by_severity) if m.key in defined),
-        comparisons={key: of for key, of in comparisons.items() if key in defined},
-        controls=against,
-        extras=tuple(
-            extras_of(
-                metrics,
-                of_metrics,
-                sets,
-                list(groups),
-                together(
-                    tables,
-                    ranked,
-                    controls,
-                    sets,
-                    seed=seed,
-                    replicates=replicates,
-                    confidence=confidence,
-                ),
-            )
-        ),
-        notes=tuple(
-            fill_sentences(
-                NOTES,
-                experimental=sum(entry.experimental for entry in sets) or None,
-                unchanged=sum(not entry.n_applied for entry in sets) or None,
-                rewrites=(sorts == REWRITE).sum(),
-                no_ops=(sorts == NO_OP).sum(),
-                references=(sorts == REFERENCE).sum(),
-            )
-        ),
+        declared=tuple(m for m in _declared(kinds, tables.by_severity) if m.key in defined),
+        comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
+        controls=measured.controls,
+        extras=tuple(extras_of(metrics, of_metrics, sets, list(kinds), pairs)),
+        notes=tuple(_notes(sets, tables.sorts)),
         caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
+    )
+
+
+def _profiles(
+    tables: Tables,
+    results: Sequence[MetricScores],
+    texts: CaptionsBySet,
+    config: DictConfig,
+    refine: bool,
+) -> dict[str, dict[str, SensitivityCell]]:
+    """Column → set → what the metric sees of it, with the verdict over all metrics and sets."""
+    sets, confidence = tables.sets, tables.confidence
+    fluency = _first_column(tables.scores, results, LANGUAGE_MODEL)
+    profiles = {
+        name: profile(table, sets, tables.counts, fluency, texts, confidence)
+        for name, table in tables.scores.items()
+    }
+    if refine:
+        _refine(profiles, tables.scores, results, sets, tables.counts, config)
+    adjusted = adjusted_in_family(
+        {(name, k): cell.p for name, of in profiles.items() for k, cell in of.items()}
+    )
+    for name, cells in profiles.items():
+        for entry in sets:
+            cell, p = cells[entry.set], adjusted[name, entry.set]
+            found = verdict(cell.auc, p, entry.expected, 1 - confidence)
+            cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
+    return profiles
+
+
+def _numbers(
+    name: str,
+    tables: Tables,
+    cells: Mapping[str, SensitivityCell],
+    measured: Measurements,
+    applied: npt.NDArray[np.bool_],
+) -> NumbersOfMetric:
+    """All numbers of a column: those that were tested, and those that were not."""
+    table, sets, confidence = tables.scores[name], tables.sets, tables.confidence
+    counts = tables.counts
+    means = MeanAuc(table, counts, confidence)
+    positives = hard_positives(table, sets, tables.sorts, counts, confidence)
+    values = {
+        **measured.values[name],
+        SEVERITY: mean_of_images(severity_order(table, sets), counts, confidence),
+        "harmless": means.over_kinds(tables.harmless),
+        "missed": Estimate(value=len(missed(cells))),
+        "no_ops": positives.no_ops,
+        **{
+            OF_SEVERITY + severity: means.over_kinds([g for g in of if g])
+            for severity, of in tables.by_severity.items()
+        },
+    }
+    undecided = [entry.expected for entry in sets if cells[entry.set].verdict == "unsure"]
+    facts = {
+        "n": int(applied.sum()),
+        "n_nan": int(np.isnan(table[applied]).sum()),
+        "undecided_harm": undecided.count("lower"),
+        "undecided_harmless": undecided.count("same"),
+    }
+    return NumbersOfMetric(
+        Measured(values=values, facts=facts),
+        cells,
+        positives.sets,
+        monotone(table, sets, counts, confidence),
+        invariance(table, sets, cells, counts, confidence),
+    )
+
+
+def _notes(sets: Sets, sorts: Sorts) -> Iterator[str]:
+    yield from fill_sentences(
+        NOTES,
+        experimental=sum(entry.experimental for entry in sets) or None,
+        unchanged=sum(not entry.n_applied for entry in sets) or None,
+        rewrites=(sorts == REWRITE).sum(),
+        no_ops=(sorts == NO_OP).sum(),
+        references=(sorts == REFERENCE).sum(),
     )
 
 
@@ -374,88 +454,3 @@ def fitted_text(dataset: CaptionDataset, captions: pd.DataFrame, sets: Sets, see
     values = np.full(len(captions), np.nan)
     values[changed] = predicted[: len(image)]
     return values
-
-
-class PairedMeans:
-    """Means over groups of sets of two columns on the same images, resampled together.
-
-    Parameters
-    ----------
-    tables
-        Column → float64 [n_images, 1 + n_sets], the human captions first, higher is better.
-    groups
-        Group → its kinds, each the places of its sets; `REWRITES` has none.
-    """
-
-    def __init__(
-        self,
-        tables: Mapping[str, Floats],
-        sets: Sets,
-        sorts: Sorts,
-        groups: Mapping[str, Sequence[Sequence[int]]],
-        counts: Counts,
-        confidence: float,
-    ) -> None:
-        self._tables, self._sets, self._sorts, self._groups = tables, sets, sorts, groups
-        self._counts, self._confidence = counts, confidence
-        self._whole: dict[str, MeanAuc] = {}
-
-    def of(self, name: str, group: str, other: str | None = None) -> ResampledMean:
-        """A column's mean, on the captions that `other` could score, too."""
-        table = self._tables[name]
-        unknown = np.isnan(self._tables[name if other is None else other])
-        masked = bool((unknown & ~np.isnan(table)).any())
-        if masked:
-            table = np.where(unknown, np.nan, table)
-        if group == REWRITES:
-            return replicated_rewrites(table, self._sets, self._sorts, self._counts)
-        if masked:
-            means = MeanAuc(table, self._counts, self._confidence)
-        else:
-            if name not in self._whole:
-                self._whole[name] = MeanAuc(table, self._counts, self._confidence)
-            means = self._whole[name]
-        return means.replicated(self._groups[group])
-
-    def gapped(self, names: Sequence[str]) -> list[str]:
-        """Those that could not score all captions that some other column scored."""
-        known = np.logical_or.reduce([~np.isnan(table) for table in self._tables.values()])
-        return [name for name in names if (known & np.isnan(self._tables[name])).any()]
-
-    def test(self, group: str, a: str, b: str) -> PairTest:
-        """a minus b by resampled images; p by the normal distribution of the replicates."""
-        first, second = self.of(a, group, b), self.of(b, group, a)
-        if not first.n:
-            return PairTest(np.nan, np.nan, np.nan, np.nan, "bootstrap, normal", 0, 1.0)
-        return resampled_difference(
-            first.value, second.value, first.replicates, second.replicates, first.n,
-            confidence=self._confidence,
-        )  # fmt: skip
-
-
-def against_controls(
-    means: PairedMeans, groups: Sequence[str], ranked: Sequence[str], controls: Sequence[str],
-    alpha: float,
-) -> dict[str, AgainstControl]:  # fmt: skip
-    """Group → every metric against the best control; one family over metrics and groups."""
-    values = {
-        group: {name: means.of(name, group).value for name in (*ranked, *controls)}
-        for group in groups
-    }
-    tested = against_best_control(
-        values,
-        ranked,
-        controls,
-        lambda pairs: [means.test(*each) for each in pairs],
-        "metrics against the best control, over kinds",
-        alpha=alpha,
-        gapped=means.gapped(ranked),
-        difference=lambda group, m, c: means.of(m, group, c).value - means.of(c, group, m).value,
-    )
-    return {group: AgainstControl.of(of, MEAN_AUC, alpha) for group, of in tested.items()}
-
-
-def differences(means: PairedMeans, group: str, ranked: Sequence[str], alpha: float) -> Comparisons:
-    """All pairs of metrics in one group."""
-    tests = {(a, b): means.test(group, a, b) for a, b in combinations(ranked, 2)}
-    return Comparisons.tested(tests, MEAN_AUC, "pairs of metrics", alpha)

@@ -6,7 +6,7 @@ each system; nothing is scored. See docs/systems.md.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from omegaconf import DictConfig
@@ -14,11 +14,17 @@ from omegaconf import DictConfig
 from metaeval.data.judgments.systems import SystemsTable
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
-from metaeval.experiments.means import Resampled, ResampledValue
+from metaeval.experiments.measure import (
+    Outcomes,
+    ResampledValue,
+    Statistic,
+    measure,
+    of_stats,
+)
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, OpenShare, checked
-from metaeval.results.base import Estimate, Measured, MetricResult
+from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo, Measure
 from metaeval.runs.records import ScoreColumn
@@ -26,71 +32,76 @@ from metaeval.stats.agreement.systems import pairwise_accuracies, permutation_p
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import PairTest, on_common_items
-from metaeval.stats.significance.paired_differences import williams_test
+from metaeval.stats.significance.comparison import PairTest
+from metaeval.stats.significance.paired_differences import fisher_interval, williams_interval
 
-R, ACCURACY = "pearson", "accuracy"
+R, ACCURACY, WILLIAMS = "pearson", "accuracy", "Williams"
 SYMBOLS = {R: "r", "spearman": "ρ", "kendall_tau_b": "τ-b", ACCURACY: "Pairs"}
 INFLUENCE = "One system changes r of {1} from {2:.2f} to {3:.2f}: {4} left out."
 NOTES = (
     "r is Pearson's, ρ Spearman's, τ-b Kendall's; Pairs: the share of pairs of systems that metric "
-    "and people order alike. Intervals resample systems.",
+    "and people order alike. Intervals of r are by Fisher's z, others resample systems.",
     "p: of 'r is 0', by giving people's values to other systems at random, two-sided, uncorrected. "
-    "Tests between two r are Williams', between other statistics the paired bootstrap.",
+    "Tests between two r are Williams', between other statistics Student's t of the bootstrap.",
     "Systems are few: an interval says what other systems like these would have given.",
 )
 
 Row = dict[str, Any]
 
 
-class SystemAgreement(Resampled):
-    """A statistic of columns of metrics [n] with people's values [n], over resampled systems.
+class SystemAgreement(Statistic):
+    """A statistic of a column of metrics' values [n] with people's values [n], over systems.
 
-    Pearson's r of two metrics is compared by Williams' test, which suits few systems; the other
-    statistics by the paired bootstrap.
+    Pearson's r has the interval of Fisher's z, and two of them are compared by Williams' test,
+    which suit few systems; the other statistics are resampled.
     """
 
-    def __init__(
-        self, statistic: str, systems: Sequence[str], human: Floats, counts: Counts, **options: Any
-    ) -> None:
-        super().__init__(statistic, **options)
-        self.systems, self.human, self.counts = systems, human, counts
+    def __init__(self, statistic: str, human: Floats, counts: Counts) -> None:
+        self.statistic, self.human, self.counts = statistic, human, counts
+        self.span = 1.0 if statistic == ACCURACY else 2.0
+        self.test = WILLIAMS if statistic == R else "bootstrap"
 
     def weighted(self, column: Floats, weights: Counts) -> Floats:
         """The statistic for weights [r, n]."""
         known = ~np.isnan(column + self.human)
         x, y, w = column[known], self.human[known], weights[:, known]
-        if self.measure == ACCURACY:
+        if self.statistic == ACCURACY:
             return pairwise_accuracies(x, y, w)
-        made = WeightedCorrelations(x, y, np.arange(len(x)), len(x), (self.measure,)).of(w)
-        return np.asarray(getattr(made, self.measure))
+        made = WeightedCorrelations(x, y, np.arange(len(x)), len(x), (self.statistic,)).of(w)
+        return np.asarray(getattr(made, self.statistic))
 
-    def resampled(self, column: Floats) -> ResampledValue:
+    def of(self, column: Floats) -> ResampledValue:
         n = int((~np.isnan(column + self.human)).sum())
         (value,) = self.weighted(column, np.ones_like(self.counts[:1]))
         return ResampledValue(float(value), self.weighted(column, self.counts), n, n)
 
-    def difference(self, a: str, b: str) -> PairTest:
-        made = super().difference(a, b)
-        if self.measure != R:
+    def estimate(self, column: Floats, confidence: float) -> Estimate:
+        made = super().estimate(column, confidence)
+        if self.statistic != R or made.value is None or made.interval is None:
             return made
-        x, y = on_common_items(self.columns[a], self.columns[b])
-        p = williams_test(x, y, self.human).p_two_sided
-        return made._replace(p=p, method="Williams", smallest_p=0.0)
+        low, high = fisher_interval(made.value, made.n or 0, confidence)
+        return made.model_copy(update={"low": low, "high": high})
 
-    def p(self, name: str, permutations: int, seed: int) -> float:
+    def difference(self, a: Floats, b: Floats, confidence: float) -> PairTest:
+        made = super().difference(a, b, confidence)
+        if self.statistic != R:
+            return made
+        low, high, p = williams_interval(a, b, self.human, confidence)
+        low, high = max(low, -self.span), min(high, self.span)
+        return made._replace(low=low, high=high, p=p, smallest_p=0.0)
+
+    def p(self, column: Floats, permutations: int, seed: int) -> float:
         """The p-value of a column's r, by permutation."""
-        x = self.columns[name]
-        known = ~np.isnan(x + self.human)
-        return permutation_p(x[known], self.human[known], arrangements=permutations, seed=seed)
+        known = ~np.isnan(column + self.human)
+        return permutation_p(column[known], self.human[known], arrangements=permutations, seed=seed)
 
-    def influence(self, name: str) -> Row:
+    def influence(self, column: Floats, systems: Sequence[str]) -> Row:
         """The lowest and the highest value of a column with one system left out, and which."""
-        each = self.weighted(self.columns[name], 1 - np.eye(len(self.systems), dtype=np.int64))
-        row: Row = {"value": self.of(self.columns[name]).value}
+        each = self.weighted(column, 1 - np.eye(len(systems), dtype=np.int64))
+        row: Row = {"value": self.known(column).value}
         for end, place in (("lowest", np.argmin), ("highest", np.argmax)):
             k = int(place(np.nan_to_num(each)))
-            row |= {end: float(each[k]), f"{end}_without": self.systems[k]}
+            row |= {end: float(each[k]), f"{end}_without": systems[k]}
         return row
 
 
@@ -98,68 +109,68 @@ def statistics(
     table: SystemsTable, stats: DictConfig, permutations: int, alpha: float
 ) -> MeasuredResult:
     """Every metric against every column of people, in every set of systems."""
-    made = dict(_agreements(table, stats, alpha))
-    main = {m: each for m, each in made.items() if m.key == f"{R}_{m.group}"}
-    p_values = {
-        m: Measure(f"p_{m.group}", "p", unit="p", best="neither", group=m.group) for m in main
-    }
-    ranked = [name for name in table.metrics if name not in table.controls]
-    values = {
-        name: {measure.key: each.estimate(name) for measure, each in made.items()}
-        | {
-            p_values[measure].key: Estimate(value=each.p(name, permutations, stats.seed))
-            for measure, each in main.items()
-        }
-        for name in table.metrics
-    }
-    influence = [
-        {
-            "people": measure.group,
-            "statistic": measure.title,
-            "metric": name,
-            **each.influence(name),
-        }
-        for measure, each in made.items()
-        if each.measure == R
-        for name in table.metrics
-    ]
-    against = {m.key: each.against_control(ranked, table.controls) for m, each in main.items()}
-    settings = {"replicates": stats.replicates, "seed": stats.seed, "confidence": stats.confidence}
+    made = list(_outcomes(table, stats))
+    outcomes = [each for each, _, _ in made]
+    columns = {name: _column(table, name) for name in table.metrics}
+    measured = measure(outcomes, columns.values(), stats.confidence, alpha)
+    influence = []
+    declared = []
+    for each, statistic, systems in made:
+        m = each.measure
+        declared.append(m)
+        if each.family:
+            p = Measure(f"p_{m.group}", "p", unit="p", best="neither", group=m.group)
+            declared.append(p)
+            for name, column in each.columns.items():
+                value = statistic.p(column, permutations, stats.seed)
+                measured.values[name][p.key] = Estimate(value=value)
+        if statistic.statistic == R:
+            influence += [
+                {
+                    "people": m.group,
+                    "statistic": m.title,
+                    "metric": name,
+                    **statistic.influence(column, systems),
+                }
+                for name, column in each.columns.items()
+            ]
     return MeasuredResult(
         experiment="systems",
         dataset=table.name,
         title=table.title,
         facts={"Systems": len(table.systems)},
-        settings={**settings, "permutations": permutations, "alpha": alpha},
+        settings={**of_stats(stats), "permutations": permutations, "alpha": alpha},
         metrics=tuple(
-            MetricResult(
-                column=ScoreColumn(
-                    name,
-                    bounds=(-np.inf, np.inf),
-                    higher_is_better=name not in table.lower_is_better,
-                    control=name in table.controls,
-                ),
-                family="systems",
-                statistics=Measured(values=of_metric),
-            )
-            for name, of_metric in values.items()
+            MetricResult(column=column, family="systems", statistics=measured.of(name))
+            for name, column in columns.items()
         ),
-        declared=tuple(m for each in made for m in (each, p_values.get(each)) if m is not None),
-        comparisons={measure.key: each.comparisons(ranked) for measure, each in made.items()},
-        controls={key: each for key, each in against.items() if each is not None},
+        declared=tuple(declared),
+        comparisons=measured.comparisons,
+        controls=measured.controls,
         extras=(
             Extra.of("influence", "Correlations without one system", influence, folded=True),
             Extra.of("systems", "The systems", _rows(table), folded=True),
         ),
         notes=(*table.notes, *NOTES),
-        caveat=_caveat([row for row in influence[: len(values)] if row["metric"] in ranked]),
+        caveat=_caveat(
+            [row for row in influence[: len(columns)] if columns[row["metric"]].is_ranked]
+        ),
     )
 
 
-def _agreements(
-    table: SystemsTable, stats: DictConfig, alpha: float
-) -> Iterator[tuple[Measure, SystemAgreement]]:
-    """All statistics in the first set of systems, and r in the others."""
+def _column(table: SystemsTable, name: str) -> ScoreColumn:
+    return ScoreColumn(
+        name,
+        bounds=(-np.inf, np.inf),
+        higher_is_better=name not in table.lower_is_better,
+        control=name in table.controls,
+    )
+
+
+def _outcomes(
+    table: SystemsTable, stats: DictConfig
+) -> Iterator[tuple[Outcomes, SystemAgreement, list[str]]]:
+    """All statistics in the first set of systems, and r in the others; with the set's systems."""
     for (people, human), (k, name) in product(table.human.items(), enumerate(table.sets)):
         chosen = table.sets[name]
         n = int(chosen.sum())
@@ -171,20 +182,12 @@ def _agreements(
         for statistic in (R,) if k else SYMBOLS:
             key = f"{statistic}_{people}" + (f"_{name}" if k else "")
             title = SYMBOLS[statistic] + (f", {name} ({n})" if k else "")
-            yield (
-                Measure(
-                    key, title, unit="share" if statistic == ACCURACY else "score", group=people
-                ),
-                SystemAgreement(
-                    statistic,
-                    list(compress(table.systems, chosen)),
-                    human[chosen],
-                    counts,
-                    columns=columns,
-                    confidence=stats.confidence,
-                    alpha=alpha,
-                ),
-            )
+            unit: Literal["share", "score"] = "share" if statistic == ACCURACY else "score"
+            agreement = SystemAgreement(statistic, human[chosen], counts)
+            family = people if key == f"{R}_{people}" else ""
+            measure = Measure(key, title, unit=unit, group=people)
+            outcomes = Outcomes(measure, columns, agreement, family=family)
+            yield outcomes, agreement, list(compress(table.systems, chosen))
 
 
 def _rows(table: SystemsTable) -> Iterator[Row]:

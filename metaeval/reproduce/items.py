@@ -39,11 +39,10 @@ CAPTIONERS: Mapping[str, str] = {
     },
     "M2": "${paths.data}/coco/captioners_vlm/m2_transformer.json",
 }
-# a table shows values, not intervals: few replicates and permutations are enough
+# a table shows values, not intervals: few replicates are enough
 _ALWAYS: Mapping[str, Any] = {"report": "none", "stats.replicates": 100}
 _FEWER: Mapping[str, Mapping[str, Any]] = {
-    "judgments": {"task.permutations": 100, "task.fitted": False},
-    "forced_choice": {"task.permutations": 100},
+    "judgments": {"task.fitted": False},
     "captioners": {"task.permutations": 100},
     "replace": {"corruption.seeds": 1},
     "shuffle": {"corruption.seeds": 1},

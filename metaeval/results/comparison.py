@@ -266,18 +266,3 @@ def groups_by_verdict(controls: Mapping[str, AgainstControl]) -> dict[Shows, lis
     for group, entry in controls.items():
         groups.setdefault(entry.shows, []).append(group)
     return groups
-
-
-def hypotheses(controls: Mapping[str, AgainstControl]) -> int:
-    """How many hypotheses the correction runs over: metrics times groups."""
-    return sum(len(entry.comparisons) for entry in controls.values())
-
-
-def is_undecidable(controls: Mapping[str, AgainstControl]) -> bool:
-    """Whether some hypothesis could not be rejected with any data, with so few replicates."""
-    return any(
-        not test.decidable
-        for entry in controls.values()
-        for comparison in entry.comparisons
-        for test in comparison.tests
-    )

@@ -22,10 +22,10 @@ from tests.data.pairs.pair_files import IMAGES, SAID
 from tests.fuzz import loaders, pairs_and_own
 
 JPG = {f"{i:012d}.jpg" for i in IMAGES}
-JUDGED = "experiment=judgments", "task.permutations=1", "task.fitted=false"
-CHOICE = "experiment=forced_choice", "task.permutations=1"
-PAIRS = "experiment=pairs", "task.permutations=1", "task.fitted=false"
-ARENA = "experiment=arena", "task.permutations=1"
+JUDGED = "experiment=judgments", "task.fitted=false"
+CHOICE = "experiment=forced_choice"
+PAIRS = "experiment=pairs", "task.fitted=false"
+ARENA = "experiment=arena"
 GRADED = ("experiment=shuffle",)
 
 TWO_SETS = [["a dog runs", "dogs play"], ["a dog runs", "it snows"], ["a dog runs", "dogs play"]]
@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Callable[[Path], object], Sequence[str], set[Any]]] = {
              "words": [["a", False], ["red", k == 1], ["dog", k != 1]]}
             for k, r in enumerate(TWO_SETS)
         ]),
-        ("experiment=localisation", "task.permutations=1", "dataset.file={}/t.json"), {"dog 1.jpg"},
+        ("experiment=localisation", "dataset.file={}/t.json"), {"dog 1.jpg"},
     ),
     "pascal50s": (
         loaders.make_pascal, (*CHOICE, "dataset.root={}", "dataset.draws=2"),

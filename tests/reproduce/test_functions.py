@@ -55,7 +55,6 @@ def test_people_above_machines_are_counted_over_the_drawn_pairs(
         captions=captions,
         dataset__limit=40,
         metrics=["rouge_l", "length"],
-        task__permutations=20,
     )
     found = human_above_machine(out)
     scores = pd.read_parquet(out / files.AGAINST_HUMAN / files.SCORES)

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
 from metaeval.data.download import find_files, given_path
 from metaeval.data.fields import kind as json_type, require_fields
-from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable
+from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable, Ties
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
@@ -108,7 +108,7 @@ def load_clip_pairs(
     data: str | Path | None = None,
     name: str = "audiocaps_eval",
     title: str = "AudioCaps-Eval",
-    ties: Literal["half", "wrong"] = "wrong",
+    ties: Ties = "wrong",
     limit: Limit = None,
 ) -> ClipPairs:
     """Pairs of audio captions in the layout of AudioCaps-Eval, under the protocol of FENSE.
@@ -122,7 +122,8 @@ def load_clip_pairs(
     name, title
         What the dataset is called.
     ties
-        "wrong": a metric that gives both captions the same score is wrong; "half": half right.
+        "wrong": a metric that gives both captions the same score is wrong; "half": half right;
+        "drop": the same, without pairs on which people are divided.
     limit
         Only the first `limit` pairs of each category.
 

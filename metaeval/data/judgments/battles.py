@@ -160,7 +160,8 @@ def load_battles(
         "drop": a caption of the battle that is one of the image's references, by letters and
         digits, is taken out of the references for both sides; "keep".
     ties
-        What a metric's tie, and a battle that people tie, count: "half" or "wrong".
+        What a metric's tie, and a battle that people tie, count: "half" or "wrong"; "drop":
+        battles that people tie are left out.
     image_source
         Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
     limit

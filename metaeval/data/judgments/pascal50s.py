@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,8 @@ LABELS = {
     "direct": "10 or 11 people who saw the image",
     "votes": "the sum of the votes",
 }
-TIES = ("half", "wrong")
+Ties = Literal["half", "wrong", "drop"]
+TIES = get_args(Ties)
 
 
 class ScoringTable(NamedTuple):
@@ -89,7 +90,8 @@ class ForcedChoice:
     labels
         Whose votes these are: see `LABELS`.
     ties
-        What an undecided metric (or undecided people) counts: "half", or "wrong".
+        What an undecided metric (or undecided people) counts: "half", or "wrong"; with "drop",
+        pairs on which people are undecided are left out, and an undecided metric counts half.
     records
         How many pairs of the files were used.
     other_votes
@@ -195,7 +197,7 @@ def load_pascal50s(
     n_references: PositiveInt | tuple[PositiveInt, ...] | list[PositiveInt] = (5,),
     draws: PositiveInt = 5,
     labels: Literal["consensus", "direct"] = "consensus",
-    ties: Literal["half", "wrong"] = "half",
+    ties: Ties = "half",
     limit: Limit = None,
 ) -> ForcedChoice:
     """PASCAL-50S: 4,000 pairs, 1,000 of each category.
@@ -217,7 +219,7 @@ def load_pascal50s(
     ties
         "half": a metric that gives both captions the same score, and a pair on which people are
         divided, count one half, what random tie-breaking gives on average; "wrong": they count as
-        wrong (TIGEr's table).
+        wrong (TIGEr's table); "drop": pairs on which people are divided are left out.
     limit
         Only the first `limit` pairs of each category.
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.stats.resampling.items import Floats, centred
-from metaeval.stats.significance.paired_permutation import share_as_extreme
+from metaeval.stats.significance.paired_bootstrap import share_as_extreme
 
 
 def pairwise_accuracies(

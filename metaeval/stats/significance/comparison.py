@@ -2,8 +2,7 @@
 
 Every "higher", "lower" and "not separated" of a run comes from here, in three steps:
 
-1. a test of one pair on the items that both columns have: `swapped_correlation_difference`,
-   `gap_differences` (many pairs at once) or `resampled_difference`, each of which returns a
+1. a test of one pair on the items that both columns have: `resampled_difference`, which returns a
    `PairTest`;
 2. `compare` corrects the p-values over a named family and returns one `TestedDifference` a pair
    (`adjusted_in_family` for hypotheses that are not of pairs);
@@ -11,7 +10,7 @@ Every "higher", "lower" and "not separated" of a run comes from here, in three s
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,14 +18,7 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.items import Floats, as_scores
-from metaeval.stats.significance.paired_bootstrap import (
-    difference_of,
-)
 from metaeval.stats.significance.paired_differences import paired_difference
-from metaeval.stats.significance.paired_permutation import (
-    perm_both,
-    permutation_of_gaps,
-)
 
 K = TypeVar("K")
 
@@ -145,15 +137,6 @@ def is_undecidable(least: float, family_size: int, alpha: float = ALPHA) -> bool
     return family_size > 0 and not is_significant(least * family_size, alpha)
 
 
-def replicates_needed(family_size: int, sides: int = 1, alpha: float = ALPHA) -> int:
-    """The fewest replicates with which a family is not `is_undecidable`.
-
-    >>> replicates_needed(21), replicates_needed(21, sides=2), replicates_needed(0)
-    (420, 840, 0)
-    """
-    return math.floor(sides * family_size / alpha + 1e-9)
-
-
 def on_common_items(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Both columns with NaN wherever either has NaN: an item that one is missing leaves for both.
 
@@ -167,82 +150,6 @@ def on_common_items(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]
     return np.where(missing, np.nan, x), np.where(missing, np.nan, y)
 
 
-def swapped_correlation_difference(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    human: npt.ArrayLike,
-    units: npt.ArrayLike | None = None,
-    *,
-    statistic: str = "kendall_tau_c",
-    replicates: int = 1000,
-    seed: int = 0,
-) -> PairTest:
-    """Test whether two metrics correlate equally with human judgements, on their common items.
-
-    The two metrics' scores are swapped at random (`perm_both`, which has the parameters).
-    `units` is what is swapped as one (`swap_units`); no interval is computed.
-
-    Examples
-    --------
-    >>> human = [1, 1, 2, 2, 3, 3, 4, 4]
-    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8], [5, 2, 8, 1, 4, 7, 3, 6]
-    >>> test = swapped_correlation_difference(good, poor, human)
-    >>> round(test.difference, 4), test.p < 0.05
-    (0.9167, True)
-    """
-    x, y = on_common_items(a, b)
-    r = perm_both(x, y, human, units, statistic=statistic, replicates=replicates, seed=seed)
-    nan, least = float("nan"), _smallest_by_swaps(replicates, r.n_units)
-    return PairTest(r.difference, nan, nan, r.p_two_sided, "permutation", r.n_units, least)
-
-
-def gap_differences(
-    gaps: npt.ArrayLike,
-    *,
-    replicates: int = 10_000,
-    seed: int = 0,
-    intervals: npt.ArrayLike | None = None,
-    n: npt.ArrayLike | None = None,
-) -> list[PairTest]:
-    """Test many paired differences at once, each a sum over units, by the same random swaps.
-
-    Parameters
-    ----------
-    gaps
-        float64 [n_units, n_tests]: what each unit (image) adds to each difference a - b; 0 where
-        one of the two has no score (`permutation_of_gaps`).
-    intervals
-        float64 [n_tests, 2], where the caller has them; NaN by default.
-    n
-        int [n_tests], how many units have a score of both; `n_units` by default.
-
-    Examples
-    --------
-    >>> first, second = gap_differences([[0.1, 0.1], [0.2, -0.1], [0.1, 0], [0.3, 0]])
-    >>> round(first.difference, 3), first.smallest_p, second.p
-    (0.7, 0.125, 1.0)
-    """
-    table = as_scores(gaps)
-    differences, p = permutation_of_gaps(table, replicates=replicates, seed=seed)
-    bounds = np.full((table.shape[1], 2), np.nan) if intervals is None else np.asarray(intervals)
-    units = np.broadcast_to(len(table) if n is None else np.asarray(n), table.shape[1:])
-    moved = (table != 0).sum(axis=0)
-    return [
-        PairTest(
-            float(difference),
-            float(low),
-            float(high),
-            float(value),
-            "permutation",
-            int(units[k]),
-            _smallest_by_swaps(replicates, int(moved[k])),
-        )
-        for k, (difference, (low, high), value) in enumerate(
-            zip(differences, bounds, p, strict=True)
-        )
-    ]
-
-
 def resampled_difference(
     a: float,
     b: float,
@@ -250,7 +157,8 @@ def resampled_difference(
     b_replicates: npt.ArrayLike,
     n: int,
     *,
-    method: Literal["normal", "bootstrap"] = "normal",
+    moved: int | None = None,
+    span: float = math.inf,
     confidence: float = 1 - ALPHA,
 ) -> PairTest:
     """Test a difference by replicates of both statistics over the same resampled units.
@@ -260,11 +168,11 @@ def resampled_difference(
     a, b, a_replicates, b_replicates
         The two statistics and their replicates, **computed on the items that both have**: where
         NaN differ, mask with `on_common_items` before computing them.
-    n
-        How many units were resampled; fewer than `MIN_UNITS` are not tested.
-    method
-        "normal": p = 2 Φ(-|difference| / error), without a floor by the number of replicates
-        (`paired_difference`); "bootstrap": twice the smaller tail (`difference_of`).
+    n, moved, confidence
+        How many units were resampled, and in how many of them the two differ: of
+        `paired_difference`, which has the rule.
+    span
+        The greatest difference that is possible; the interval ends there.
 
     Examples
     --------
@@ -273,18 +181,10 @@ def resampled_difference(
     >>> resampled_difference(0.5, 0.3, x, y, 400).p < 0.001
     True
     """
-    if method == "normal":
-        r = paired_difference(a, b, a_replicates, b_replicates, n, confidence)
-        return PairTest(
-            r.difference, r.low, r.high, r.p, "bootstrap, normal", n, min(1.0, 2.0 ** (1 - n))
-        )
-    d = difference_of(a, b, a_replicates, b_replicates, confidence, n)
-    usable = int(
-        (~np.isnan(np.asarray(a_replicates, float) - np.asarray(b_replicates, float))).sum()
-    )
-    return PairTest(
-        d.difference, d.low, d.high, d.p_two_sided, "bootstrap", n, smallest_p(usable, 2)
-    )
+    r = paired_difference(a, b, a_replicates, b_replicates, n, confidence, moved=moved)
+    least = min(1.0, 2.0 ** (1 - (n if moved is None else moved)))
+    low, high = max(r.low, -span), min(r.high, span)
+    return PairTest(r.difference, low, high, r.p, "bootstrap", n, least)
 
 
 def adjusted_in_family(p_values: Mapping[K, float]) -> dict[K, float]:
@@ -348,12 +248,6 @@ def compare_each(
         )
         for k, ((a, b), t) in enumerate(zip(pairs, tests, strict=True))
     ]
-
-
-def with_intervals(tests: Iterable[PairTest], intervals: Iterable[PairTest]) -> list[PairTest]:
-    """Tests with the intervals of others, in the same order: of the same differences."""
-    pairs = zip(tests, intervals, strict=True)
-    return [test._replace(low=other.low, high=other.high) for test, other in pairs]
 
 
 class ControlTest(NamedTuple):
@@ -491,12 +385,6 @@ def _shows(best: float, control: float, comparisons: Sequence[TestedDifference])
     if any(c.higher == c.a for c in comparisons):
         return "something"
     return "unsure" if any(c.decidable for c in comparisons) else "undecidable"
-
-
-def _smallest_by_swaps(replicates: int, n_units: int) -> float:
-    """Of swaps of n units 2^n arrangements exist, of which a two-sided test counts two at least."""
-    exact = 2.0 ** (1 - n_units) if n_units else 1.0
-    return max(smallest_p(replicates), min(1.0, exact))
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

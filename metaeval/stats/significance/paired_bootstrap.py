@@ -6,22 +6,19 @@ all: per image some parts that add up, and what their sums make (`metaeval/metri
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import (
     Counts,
-    bootstrap_counts,
     defined_replicates,
     percentile_interval,
 )
-from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode
-from metaeval.stats.significance.paired_permutation import random_swaps, share_as_extreme
+from metaeval.stats.resampling.items import Floats
 
 
 class Paired(NamedTuple):
@@ -44,71 +41,6 @@ class Paired(NamedTuple):
     high: float
     p_greater: float
     p_two_sided: float
-
-
-def paired_bootstrap(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    human: npt.ArrayLike,
-    units: npt.ArrayLike | None = None,
-    *,
-    statistic: str = "kendall_tau_c",
-    counts: Counts | None = None,
-    replicates: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Paired:
-    """Interval and p-value of the difference of two metrics' correlations with the judgements.
-
-    Parameters
-    ----------
-    a, b, human
-        float64 [n]. An item without any of the three is left out of both correlations.
-    units
-        [n] labels of what is drawn as one, the image of each item; by default each item on its own.
-    statistic
-        One of `correlations.NAMES`.
-    counts
-        [replicates, n_units] from `bootstrap_counts`, columns in the order of the sorted labels:
-        the same for all pairs of metrics. By default drawn from `replicates` and `seed`.
-
-    Notes
-    -----
-    Definition
-        p_greater = (1 + replicates with a difference ≤ 0) / (1 + replicates), and two-sided twice
-        the smaller tail, at most 1. Replicates that leave the statistic undefined are left out.
-    Unit
-        The image: its captions share references and difficulty. Of fewer than `MIN_UNITS` with all
-        three there is neither interval nor test.
-    Source
-        P. Koehn (2004), Statistical significance tests for machine translation evaluation, EMNLP;
-        D. Deutsch, R. Dror, D. Roth (2021), TACL 9.
-
-    Examples
-    --------
-    >>> from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
-    >>> human = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [5, 2, 8, 1, 4, 9, 7, 3, 10, 6]
-    >>> result = paired_bootstrap(good, poor, human)
-    >>> round(result.difference, 4), result.low > 0
-    (0.65, True)
-    """
-    if statistic not in NAMES:
-        raise InputError(f"unknown statistic '{statistic}': {', '.join(NAMES)}", field="statistic")
-    x, y, z = as_scores(a), as_scores(b), as_scores(human)
-    unit, n_units = _units(units, len(x))
-    if counts is None:
-        counts = bootstrap_counts(max(n_units, 1), replicates, seed)
-    incomplete = np.isnan(x) | np.isnan(y) | np.isnan(z)
-    z = np.where(incomplete, np.nan, z)  # an item without one of the three leaves on both sides
-    once = np.ones((1, n_units), dtype=np.int64)
-    observed, resampled = [], []
-    for scores in (x, y):
-        weighted = WeightedCorrelations(scores, z, unit, n_units, names=(statistic,))
-        observed.append(float(getattr(weighted.of(once), statistic)[0]))
-        resampled.append(getattr(weighted.of(counts), statistic))
-    n = len(np.unique(unit[~incomplete]))
-    return difference_of(observed[0], observed[1], resampled[0], resampled[1], confidence, n)
 
 
 def difference_of(
@@ -135,14 +67,6 @@ p_two_sided=1.0)
     gaps = gaps / (float(np.nanmax(np.abs(replicates))) or 1.0)
     not_greater, not_less = share_as_extreme(0.0, -gaps), share_as_extreme(0.0, gaps)
     return Paired(a - b, low, high, not_greater, min(1.0, 2 * min(not_greater, not_less)))
-
-
-def _units(units: npt.ArrayLike | None, n: int) -> tuple[Ints, int]:
-    labels = np.arange(n) if units is None else np.asarray(units)
-    if labels.shape != (n,):
-        raise InputError(f"units of shape {labels.shape} for {n} items", field="units")
-    distinct, unit = encode(labels)
-    return unit, len(distinct)
 
 
 _STREAM = 0x5359  # keeps the swaps apart from the resampling under the same seed
@@ -263,7 +187,7 @@ def compare_systems(
     Permutation
         The two captions of each image change places with probability 1/2, and both scores are
         computed anew (approximate randomisation): p = (1 + arrangements with a difference at least
-        as great in size) / (1 + arrangements). For means, this is `permutation_of_means`.
+        as great in size) / (1 + arrangements).
     Unit
         The image.
     Source
@@ -365,3 +289,26 @@ def _fixed_point(values: Floats) -> Floats:
     bits = 50 - math.ceil(math.log2(largest * max(2, values.shape[-2])))
     scale = 2.0**bits
     return np.round(values * scale) / scale
+
+
+def random_swaps(
+    n_units: int, arrangements: int, chunk: int, rng: np.random.Generator
+) -> Iterator[npt.NDArray[np.int8]]:
+    """Random arrangements, chunk by chunk: int8 [≤ chunk, n_units], 1 = kept, 0 = swapped."""
+    for start in range(0, arrangements, chunk):
+        yield rng.integers(2, size=(min(chunk, arrangements - start), n_units), dtype=np.int8)
+
+
+_SAME_SIZE = 1e-12  # an arrangement as extreme as the one observed may differ from it by rounding
+
+
+def share_as_extreme(observed: float, swapped: Floats) -> float:
+    """The p-value: of the arrangements and the one observed, how many are at least as great.
+
+    Arrangements that are NaN are left out; NaN where the one observed is.
+    """
+    if np.isnan(observed):
+        return float("nan")
+    swapped = swapped[~np.isnan(swapped)]
+    least = observed - _SAME_SIZE * max(1.0, abs(observed))
+    return (1 + int((swapped >= least).sum())) / (1 + len(swapped))

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri, stdtr, stdtrit
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import pearson
-from metaeval.stats.resampling.bootstrap import defined_replicates, percentile_interval
+from metaeval.stats.resampling.bootstrap import defined_replicates
 from metaeval.stats.resampling.items import Floats, as_scores, require_aligned
+
+_SAME = 1e-12  # what differs by less differs by rounding
 
 
 class PairedDifference(NamedTuple):
@@ -22,9 +24,9 @@ class PairedDifference(NamedTuple):
     difference
         The statistic of the first metric minus that of the second.
     low, high
-        The percentile interval of the difference.
+        The interval of the difference; it contains 0 where p > 1 - confidence.
     error
-        Its standard error: the standard deviation of the paired replicates.
+        Its standard error.
     p
         Two-sided p-value of "the two are equal".
     effect
@@ -47,6 +49,8 @@ def paired_difference(
     b_replicates: npt.ArrayLike,
     n_images: int,
     confidence: float = 0.95,
+    *,
+    moved: int | None = None,
 ) -> PairedDifference:
     """Compare two metrics by replicates over the same images.
 
@@ -57,22 +61,26 @@ def paired_difference(
     a_replicates, b_replicates
         float64 [replicates], from the same `bootstrap_counts`.
     n_images
-        How many images were resampled; fewer than `MIN_UNITS` are not tested.
+        How many images were resampled; fewer than `MIN_UNITS` have neither interval nor test.
+    moved
+        In how many of them the two metrics differ; in all by default.
 
     Notes
     -----
     Definition
-        p = 2 Φ(−|difference| / error). The share of replicates beyond zero, which
-        `paired_bootstrap` takes, cannot fall below 1/replicates, too much for Holm's correction
-        over a hundred pairs; the normal law has no such floor. p is never below 2^(1 − n_images),
-        the smallest that an exchange of the two metrics image by image can give. Without any
-        spread the p-value is that bound, or 1 where the difference is 0 as well.
+        error = standard deviation of the paired replicates · √(n / (n − 1)), which makes it that
+        of the t test for a mean over images. The interval is difference ± t · error and p is
+        two-sided, both by Student's t with m − 1 degrees of freedom, m = min(n, moved). Where p
+        would be below 2^(1 − moved), the smallest that an exchange of the two metrics image by
+        image can give, the error is raised until p is that bound; without a difference p is 1. So
+        interval and p never contradict each other.
     Unit
         The image.
     Source
-        B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, section 12.3; the
-        pairing, P. Koehn (2004), Statistical significance tests for machine translation
-        evaluation, EMNLP. Effect: J. Cohen (1988), Statistical Power Analysis, section 2.3.5.
+        B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, sections 12.2 and
+        12.3; the pairing, P. Koehn (2004), Statistical significance tests for machine translation
+        evaluation, EMNLP. Level and power: `python -m benchmarks.levels`. Effect: J. Cohen (1988),
+        Statistical Power Analysis, section 2.3.5.
 
     Examples
     --------
@@ -84,18 +92,47 @@ def paired_difference(
     """
     gaps: Floats = np.asarray(a_replicates, np.float64) - np.asarray(b_replicates, np.float64)
     gaps = defined_replicates(gaps, n_images)
-    low, high = percentile_interval(gaps, confidence, n_images)
     difference, nan = a - b, float("nan")
     if math.isnan(difference) or len(gaps) < 2:
-        return PairedDifference(difference, low, high, nan, nan, nan)
-    error = float(gaps.std(ddof=1))
-    smallest = min(1.0, 2.0 ** (1 - n_images))
-    if error > 1e-12:
-        p = max(2 * float(ndtr(-abs(difference) / error)), smallest)
-        effect = difference / (error * math.sqrt(n_images))
-    else:
-        p, effect = (smallest, nan) if abs(difference) > 1e-12 else (1.0, 0.0)
-    return PairedDifference(difference, low, high, error, min(p, 1.0), effect)
+        return PairedDifference(difference, nan, nan, nan, nan, nan)
+    error = float(gaps.std(ddof=1)) * sqrt(n_images / (n_images - 1))
+    moved = n_images if moved is None else moved
+    low, high, p = student(difference, error, min(n_images, moved) - 1, confidence, moved)
+    effect = difference / (error * sqrt(n_images)) if error > _SAME else (0.0 if p == 1 else nan)
+    return PairedDifference(difference, low, high, error, p, effect)
+
+
+class StudentTest(NamedTuple):
+    """An interval by Student's t, and the two-sided p-value that belongs to it."""
+
+    low: float
+    high: float
+    p: float
+
+
+def student(
+    difference: float, error: float, df: int, confidence: float = 0.95, moved: float = inf
+) -> StudentTest:
+    """Interval and p of a difference with this standard error and degrees of freedom.
+
+    p is at least 2^(1 − moved), and then the error is what gives this p. A difference that is 0
+    up to rounding has p 1.
+
+    >>> [round(value, 3) for value in student(1.0, 0.5, 9)]
+    [-0.131, 2.131, 0.077]
+    >>> [round(value, 3) for value in student(1.0, 0.0, 9, moved=10)]
+    [0.475, 1.525, 0.002]
+    """
+    df, least = max(df, 1), min(1.0, 2.0 ** (1 - moved))
+    size = abs(difference)
+    p = 1.0
+    if size > _SAME:
+        p = 2 * float(stdtr(df, -size / error)) if error > _SAME else 0.0
+    if p < least:
+        p = least
+        error = max(error, size / -float(stdtrit(df, least / 2))) if least < 1 else error
+    half = -float(stdtrit(df, (1 - confidence) / 2)) * error
+    return StudentTest(difference - half, difference + half, p)
 
 
 def detectable_difference(error: float, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -133,9 +170,6 @@ def _edge(alpha: float) -> float:
     return float(-ndtri(alpha / 2))
 
 
-_SAME = 1e-12  # correlations that differ by less differ by rounding
-
-
 class Williams(NamedTuple):
     """What `williams` returns.
 
@@ -149,12 +183,15 @@ class Williams(NamedTuple):
         One-sided p-value of "the first metric correlates more".
     p_two_sided
         p-value of "the two differ".
+    error
+        The standard error of the difference that t is the ratio to.
     """
 
     t: float
     df: int
     p_greater: float
     p_two_sided: float
+    error: float
 
 
 def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
@@ -169,8 +206,8 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
         difference can be distinguished from chance.
     n
         Number of items, all independent of each other. Items that share an image are not: then
-        the test is too sure of itself, and one that resamples or permutes images is to be
-        preferred (`paired_bootstrap`, `paired_permutation`).
+        the test is too sure of itself, and one that resamples images is to be preferred
+        (`paired_difference`).
 
     Notes
     -----
@@ -209,18 +246,17 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
             raise InputError(f"{r} is not in [-1, 1]", field=name)
     df = n - 3
     if n < 4 or np.isnan([r1, r2, r12]).any():
-        return Williams(float("nan"), df, float("nan"), float("nan"))
-    if abs(r1 - r2) < _SAME:
-        return Williams(0.0, df, 0.5, 1.0)
+        return Williams(float("nan"), df, float("nan"), float("nan"), float("nan"))
     # 1 + r12 is taken out of both roots, and is not divided by where it is 0
     half, mean, shared = (r1 - r2) / 2, (r1 + r2) / 2, 1 + r12
     ratio = mean**2 / shared if shared > _SAME else 0.0
     determinant = max(0.0, (1 - r12) * (1 - 2 * ratio) - 2 * half**2)
     spread = 2 * determinant * (n - 1) / (n - 3) + ratio * (1 - r12) ** 3
-    t = 2 * half * sqrt((n - 1) / spread) if spread > _SAME else copysign(inf, half)
-    from scipy.special import stdtr  # slow to import
-
-    return Williams(t, df, float(stdtr(df, -t)), float(2 * stdtr(df, -abs(t))))
+    error = sqrt(spread / (n - 1)) if spread > _SAME else 0.0
+    if abs(r1 - r2) < _SAME:
+        return Williams(0.0, df, 0.5, 1.0, error)
+    t = 2 * half / error if error else copysign(inf, half)
+    return Williams(t, df, float(stdtr(df, -t)), float(2 * stdtr(df, -abs(t))), error)
 
 
 def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> Williams:
@@ -238,3 +274,38 @@ def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> W
     complete = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
     x, y, z = x[complete], y[complete], z[complete]
     return williams(pearson(x, z).r, pearson(y, z).r, pearson(x, y).r, len(x))
+
+
+def williams_interval(
+    a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike, confidence: float = 0.95
+) -> StudentTest:
+    """Williams' test from scores, with the interval of r1 - r2 that belongs to it: the difference
+    and Student's t times the standard error of the test. NaN where the test is undefined.
+
+    >>> a, b = [1, 3, 2, 4, 6, 5, 8, 7], [3, 1, 6, 2, 8, 4, 5, 7]
+    >>> made = williams_interval(a, b, [1, 2, 3, 4, 5, 6, 7, 8])
+    >>> [round(value, 3) for value in made]
+    [-0.097, 0.811, 0.099]
+    """
+    test, nan = williams_test(a, b, human), float("nan")
+    if math.isnan(test.t):
+        return StudentTest(nan, nan, nan)
+    x, y, z = as_scores(a), as_scores(b), as_scores(human)
+    complete = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
+    gap = pearson(x[complete], z[complete]).r - pearson(y[complete], z[complete]).r
+    half = -float(stdtrit(test.df, (1 - confidence) / 2)) * test.error
+    return StudentTest(gap - half, gap + half, test.p_two_sided)
+
+
+def fisher_interval(r: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of Pearson's r of n independent items by Fisher's z: tanh(atanh r ± z/√(n − 3)).
+
+    Source: R. A. Fisher (1921), On the "probable error" of a coefficient of correlation, Metron 1.
+
+    >>> [round(end, 3) for end in fisher_interval(0.5, 28)]
+    [0.156, 0.736]
+    """
+    if abs(r) >= 1:
+        return r, r
+    half = _edge(1 - confidence) / sqrt(n - 3)
+    return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)

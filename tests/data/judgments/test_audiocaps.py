@@ -127,7 +127,6 @@ def test_the_page_speaks_of_clips(small: Path, tmp_path: Path) -> None:
         f"dataset.file={small}",
         "metrics=[rouge_l,random_score]",
         "stats.replicates=20",
-        "task.permutations=20",
     )
     page = (tmp_path / "OUT" / "report.html").read_text(encoding="utf-8")
     assert ("<dt>Clips</dt>" in page, "<dt>Images</dt>" in page) == (True, False)

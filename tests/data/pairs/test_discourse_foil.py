@@ -51,7 +51,6 @@ def test_accuracies_on_the_real_file(coco_root: Path, tmp_path: Path) -> None:
         "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,spice,length,longest_copy]",
         "metric.spice.parser=perceptron",
         "stats.replicates=20",
-        "task.permutations=40",
         "report=none",
     )
     assert result.facts["Pairs"] == 199

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import kendalltau, t
 
-from metaeval.experiments.forced_choice.statistics import GroupedOutcomes
 from metaeval.experiments.judgments.fitted import FittedControls
 from metaeval.experiments.judgments.sample import (
     Columns,
@@ -21,54 +20,8 @@ from metaeval.experiments.judgments.statistics import Dimension
 from metaeval.results.comparison import AgainstControl
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
-from metaeval.stats.significance.paired_permutation import permutation_of_means
 
 NAN = float("nan")
-
-
-def test_a_category_that_length_wins_shows_nothing() -> None:
-    """On HC the control is always right; on MM the metric is."""
-    n = 60
-    image = np.arange(2 * n) % n
-    half = (np.arange(n) % 2).astype(float)
-    outcomes = {
-        "Metric": np.concatenate([(np.arange(n) % 10 > 0).astype(float), np.ones(n)]),
-        "Other": np.concatenate([half, half]),
-        "Length": np.concatenate([np.ones(n), half]),
-        "Random": np.concatenate([half, half]),
-    }
-    masks = {"HC": np.arange(2 * n) < n, "MM": np.arange(2 * n) >= n, "mean": np.ones(2 * n, bool)}
-    grouped = GroupedOutcomes(
-        outcomes, image, masks, bootstrap_counts(n, 10, 0), 2000, 0.95, 0.05, 0,
-        {"mean": ("HC", "MM")},
-    )  # fmt: skip
-    controls = grouped.against_controls(["Metric", "Other"], ["Length", "Random"])
-    assert list(controls) == ["HC", "MM", "mean"]
-    hc, mm, mean = (controls[name] for name in ("HC", "MM", "mean"))
-    assert (hc.control, hc.control_value, hc.best, hc.best_value) == ("Length", 1.0, "Metric", 0.9)
-    assert (hc.above, hc.shows) == ((), "nothing")
-    assert (mm.above, mm.shows) == (("Metric",), "something")
-    assert (mean.control, mean.best_value) == ("Length", pytest.approx(0.95))
-    assert grouped.against_controls(["Metric"], []) == {}
-
-
-def test_a_choice_is_above_by_the_permutation_test_of_means() -> None:
-    """One category, which is its own mean: two equal tests, so Holm doubles the p-value."""
-    n = 40
-    x, y = (np.arange(n) % 20 < 14).astype(float), (np.arange(n) % 2).astype(float)
-    plain = permutation_of_means(x, y, np.arange(n), replicates=500, seed=0)
-    assert 0 < 2 * plain.p_two_sided < 1
-
-    def above(alpha: float) -> list[str]:
-        everything = np.ones(n, bool)
-        grouped = GroupedOutcomes(
-            {"A": x, "B": y}, np.arange(n), {"HC": everything, "mean": everything},
-            bootstrap_counts(n, 10, 0), 500, 0.95, alpha, 0, {"mean": ("HC",)},
-        )  # fmt: skip
-        return list(grouped.against_controls(["A"], ["B"])["HC"].above)
-
-    assert (above(2 * plain.p_two_sided + 1e-9), above(2 * plain.p_two_sided - 1e-9)) == (["A"], [])
 
 
 def controls_of(
@@ -83,17 +36,16 @@ def controls_of(
     protocol = SimpleNamespace(statistic="kendall_tau_b")
     judged: Any = SimpleNamespace(protocol=protocol, higher_is_better=True, judged=captions)
     bare = np.zeros(n, dtype=np.bool_)
-    sample = Sample(judged, given.image, np.arange(n), counts, (), (), {"x": given}, bare)
-    settings = JudgmentSettings(
-        replicates=len(counts), confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
-    )
+    sample = Sample(judged, given.image, counts, (), (), {"x": given}, bare)
+    settings = JudgmentSettings(replicates=len(counts), confidence=0.95, seed=0, alpha=0.05)
     columns = Columns([*ranked, *blind], ranked, blind)
-    return Dimension("x", sample, columns, FittedControls({}, {"x": {}}), settings).controls()
+    dimension = Dimension("x", sample, columns, FittedControls({}, {"x": {}}), settings)
+    return dimension.measured().controls
 
 
-def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() -> None:
-    """Who is above is what `paired_bootstrap` says of each metric alone (Holm by hand: two tests);
-    a metric with gaps is compared on the captions that it could score."""
+def test_ratings_are_compared_with_the_best_control_by_the_bootstrap() -> None:
+    """p by hand from resampled captions and scipy's τ-b (Holm: two tests); a metric with gaps is
+    compared on the captions that it could score."""
     rng = np.random.default_rng(0)
     n, images = 200, np.repeat(np.arange(50), 4)
     people = rng.integers(1, 5, n).astype(float)
@@ -105,13 +57,19 @@ def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() ->
     columns = [RankedScores("Good", good), RankedScores("Poor", poor)]
     blind = [RankedScores("Length", control), RankedScores("Random", rng.normal(0, 1, n))]
     against = controls_of(given, counts, columns, blind)["kendall_tau_b"]
-    p = [
-        paired_bootstrap(
-            c.scores, control, people, images, statistic="kendall_tau_b", counts=counts
-        ).p_two_sided
-        for c in columns
-    ]
-    assert 2 * p[0] <= 0.05 < p[1]  # Holm: the smaller one twice, the other as it is
+
+    def gap(scores: np.ndarray, rows: np.ndarray) -> float:
+        rows = rows[~np.isnan(scores[rows])]
+        a, b = (kendalltau(x[rows], people[rows]).statistic for x in (scores, control))
+        return float(a - b)
+
+    for column, compared in zip((good, poor), against.comparisons, strict=True):
+        drawn = [gap(column, np.repeat(np.arange(n), np.repeat(c, 4))) for c in counts]
+        error = np.std(drawn, ddof=1) * np.sqrt(50 / 49)
+        p = 2 * t.sf(abs(gap(column, np.arange(n))) / error, 49)
+        assert compared.test.p == pytest.approx(p, rel=1e-6)
+    p_good, p_poor = (compared.test.p for compared in against.comparisons)
+    assert 2 * p_good <= 0.05 < p_poor
     assert (against.control, against.best) == ("Length", "Good")
     assert (against.above, against.shows) == (("Good",), "something")
     assert controls_of(given, counts, columns, []) == {}
@@ -148,7 +106,8 @@ def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> N
     assert compared.difference.value == pytest.approx(np.nanmean(a) - np.nanmean(b), abs=1e-12)
     known = ~np.isnan(a)
     drawn = [np.average((a - b)[known], weights=c[known]) for c in counts]
-    p = 2 * norm.sf(abs(compared.difference.value) / np.std(drawn, ddof=1))
+    error = np.std(drawn, ddof=1) * np.sqrt(49 / 48)
+    p = 2 * t.sf(abs(compared.difference.value) / error, 48)
     assert compared.test.p == pytest.approx(p, rel=1e-9)
 
 

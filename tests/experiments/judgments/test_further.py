@@ -169,7 +169,7 @@ def test_many_integers_are_divided() -> None:
     assert (labels[0], np.bincount(group).tolist()) == ("0 to 20", [20, 20, 20, 20, 21])
 
 
-FAST = ("stats.replicates=50", "task.permutations=50", "task.fitted=false")
+FAST = ("stats.replicates=50", "task.fitted=false")
 
 
 def test_hat_gives_the_published_average_precision(coco_root: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from tests.data.judgments.test_judgments import thumb
 from tests.reports.browser import EXECUTABLE, chromium
 from tests.shared import run_here, write_lines
 
-SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
+SMALL = ("stats.replicates=60", "report=none")
 
 
 def run_any(
@@ -188,27 +188,22 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
 
 
 def test_every_pair_of_metrics_is_tested(run: Path) -> None:
+    """One test a statistic; it says what the interval says."""
     summary = read_result(run / results.STATISTICS)
-    methods = {
-        "kendall_tau_b": ["permutation", "bootstrap"], "pearson": ["bootstrap, normal", "williams"],
-        "spearman": ["bootstrap, normal"], "kendall_tau_c": ["bootstrap, normal"],
-        "accuracy": ["bootstrap, normal"],
-    }  # fmt: skip
     assert summary.declared[0].key == "kendall_tau_b"
-    assert summary.comparisons.keys() == methods.keys()
-    for key, tests in methods.items():
+    keys = {"kendall_tau_b", "pearson", "spearman", "kendall_tau_c", "accuracy"}
+    assert summary.comparisons.keys() == keys
+    for key in keys:
         value = {m.name: m.numbers.value(key) for m in summary.metrics if m.ok}
         pairs = summary.comparisons[key].pairs
         assert len(pairs) == 15
         for pair in pairs:
             assert pair.difference.value == pytest.approx(value[pair.a] - value[pair.b], abs=1e-12)
-            assert pair.difference.interval is not None
-            assert (pair.n, [test.method for test in pair.tests]) == (100, tests)
-            for test in pair.tests:
-                assert 0 <= test.p <= test.p_adjusted <= 1
-    pairs = summary.comparisons["pearson"].pairs
-    williams = min((pair.tests[1] for pair in pairs), key=lambda test: test.p)
-    assert williams.p_adjusted == pytest.approx(min(1, 15 * williams.p))
+            low, high = pair.difference.interval
+            (test,) = pair.tests
+            assert (pair.n, test.method) == (100, "bootstrap")
+            assert 0 <= test.p <= test.p_adjusted <= 1
+            assert (low <= 0 <= high) == (test.p >= 0.05)
 
 
 @pytest.mark.slow
@@ -366,7 +361,7 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     lines = [json.loads(line) for line in own_table(tmp_path, 12).open()]
     for line in lines[:4]:
         line["references"] = []
-    summary = run_table(tmp_path, lines, "metric=[cider,rouge_l]", "task.permutations=10")
+    summary = run_table(tmp_path, lines, "metric=[cider,rouge_l]")
     assert [m.name for m in summary.metrics] == ["CIDEr", "ROUGE-L"]
     facts = [m.numbers.facts for m in summary.metrics]
     assert [(f["n_nan"], f["n_nan_without_references"]) for f in facts] == [(4, 4), (4, 4)]
@@ -374,7 +369,6 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     assert note in summary.notes
     printed = capsys.readouterr().out
     assert "references per caption: least 0, median 3, most 3; " in printed
-    assert "No difference can be significant with 10 permutations for 1 pair" in printed
 
 
 def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
@@ -432,9 +426,7 @@ def test_thumb_has_a_system_level(tmp_path: Path) -> None:
     ("overrides", "problem"),
     [
         ("dataset=scenes dataset.n=9", "experiment=judgments needs rated captions"),
-        ("task.swap=caption", "'caption' is not one of both, image, system"),
         ("task.alpha=2", "2 is not in"),
-        ("task.permutations=0", "0 is not in"),
     ],
 )
 def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, problem: str) -> None:

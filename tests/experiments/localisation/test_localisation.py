@@ -74,7 +74,7 @@ def test_words_without_a_score_are_left_out() -> None:
 def run(folder: Path, file: Path, *given: str, out: str = "OUT", **more: object) -> MeasuredResult:
     settings = {
         "experiment": "localisation", "dataset__file": file, "metrics": ["rouge_l", "length"],
-        "stats__replicates": 100, "task__permutations": 500, **more,
+        "stats__replicates": 100, **more,
     }  # fmt: skip
     return run_here(folder, *override_texts(settings), *given, out=out)
 

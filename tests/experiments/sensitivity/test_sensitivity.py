@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from metaeval.cli.main import run_verb
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.measure import Outcomes, measure
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     by_kind,
@@ -18,6 +19,7 @@ from metaeval.experiments.sensitivity.combinations import (
     summarised,
     together,
 )
+from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
     REFERENCE,
@@ -31,12 +33,7 @@ from metaeval.experiments.sensitivity.profile import (
     sort_of_rewrite,
     verdict,
 )
-from metaeval.experiments.sensitivity.statistics import (
-    REWRITES,
-    PairedMeans,
-    against_controls,
-    differences,
-)
+from metaeval.experiments.sensitivity.statistics import Tables
 from metaeval.reports.measured import write_report
 from metaeval.reports.shared.run import load_run_files
 from metaeval.results.base import Estimate
@@ -44,7 +41,7 @@ from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs import files as results
-from metaeval.runs.records import HUMAN
+from metaeval.runs.records import HUMAN, ScoreColumn
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.corruptions.language.captions import dataset
 from tests.shared import run_here
@@ -409,9 +406,16 @@ COUNTS = bootstrap_counts(N, REPLICATES, 0)
 SETS = [entry("a", "objects"), entry("b", "objects"), entry("c", "harmless", "same")]
 
 
-def means(tables: dict[str, np.ndarray]) -> PairedMeans:
+def outcomes(tables: dict[str, np.ndarray]) -> dict[str, Outcomes]:
     sorts = np.full((N, 3), REWRITE, dtype=np.int8)
-    return PairedMeans(tables, SETS, sorts, {"objects": [[0, 1]], REWRITES: []}, COUNTS, 0.95)
+    made = Tables(tables, SETS, sorts, COUNTS, 0.95, {"objects": [0, 1]}, [[0, 1]], [[2]])
+    return {each.measure.key: each for each in made.outcomes()}
+
+
+def p_of(difference: float, replicates: list[float]) -> float:
+    """Student's t of the bootstrap's error, for N images."""
+    error = np.std(replicates, ddof=1) * np.sqrt(N / (N - 1))
+    return float(2 * t.sf(abs(difference) / error, N - 1))
 
 
 def scores(seed: int, shift: float) -> np.ndarray:
@@ -433,25 +437,25 @@ def test_a_difference_and_its_p_are_those_of_resampled_images(gaps: bool) -> Non
     a, b = scores(1, 1.0), scores(2, 0.4)
     if gaps:
         b[:7, 1] = np.nan
-    test = means({"A": a, "B": b}).test("objects", "A", "B")
+    test = outcomes({"A": a, "B": b})[KIND + "objects"].test("A", "B", 0.95)
     common = np.where(np.isnan(b), np.nan, a)
     draws = [np.repeat(np.arange(N), counts) for counts in COUNTS]
     replicates = [drawn_auc(common, d) - drawn_auc(b, d) for d in draws]
     expected = drawn_auc(common, np.arange(N)) - drawn_auc(b, np.arange(N))
     assert test.difference == pytest.approx(expected, abs=1e-12)  # sums of halves are exact
-    p = 2 * norm.sf(abs(expected) / np.std(replicates, ddof=1))
-    assert test.p == pytest.approx(p, rel=1e-9)
+    assert test.p == pytest.approx(p_of(expected, replicates), rel=1e-9)
 
 
 def test_rewrites_are_compared_on_the_same_images() -> None:
     """Two near-copies an image: its value is the mean of two comparisons."""
     a, b = scores(3, 0.0), scores(4, 0.0)
-    test = means({"A": a, "B": b}).test(REWRITES, "A", "B")
+    test = outcomes({"A": a, "B": b})[POSITIVES].test("A", "B", 0.95)
     values = [((t[:, [3]] > t[:, 1:3]).mean(axis=1)) for t in (a, b)]
     assert test.difference == pytest.approx(values[0].mean() - values[1].mean(), abs=1e-6)
     drawn = [np.average(values[0] - values[1], weights=c) for c in COUNTS]
-    p = 2 * norm.sf(abs(test.difference) / np.std(drawn, ddof=1))
-    assert test.p == pytest.approx(p, rel=1e-4)  # values are rounded to 20 bits
+    assert test.p == pytest.approx(
+        p_of(test.difference, drawn), rel=1e-4
+    )  # values are rounded to 20 bits
 
 
 def test_a_metric_that_fails_where_the_control_succeeds_needs_more_images() -> None:
@@ -463,7 +467,7 @@ def test_a_metric_that_fails_where_the_control_succeeds_needs_more_images() -> N
     same[:26, 0] = 1.0  # on these and six more
     opposite[:, 0] = np.where(np.arange(N) >= 14, 1.0, -1.0)  # on the last 26
     p = {
-        name: means({"A": table, "B": control}).test("objects", "A", "B")
+        name: outcomes({"A": table, "B": control})[MEAN_AUC].test("A", "B", 0.95)
         for name, table in (("same", same), ("opposite", opposite))
     }
     assert p["same"].difference == p["opposite"].difference == pytest.approx(0.15)
@@ -474,10 +478,13 @@ def test_a_metric_that_fails_where_the_control_succeeds_needs_more_images() -> N
 def test_controls_and_pairs_of_metrics() -> None:
     good, poor, control = scores(5, 3.0), scores(6, 0.0), scores(7, 0.0)
     nothing = np.full((N, 4), np.nan)
-    paired = means({"Good": good, "Poor": poor, "None": nothing, "Length": control})
-    found = against_controls(paired, ["objects"], ["Good", "Poor", "None"], ["Length"], 0.05)
-    assert found["objects"].above == ("Good",)
-    assert found["objects"].comparisons[2].difference.value is None
-    compared = differences(paired, "objects", ["Good", "Poor"], 0.05).between("Poor", "Good")
+    tables = {"Good": good, "Poor": poor, "None": nothing, "Length": control}
+    free = (-np.inf, np.inf)
+    columns = [ScoreColumn(name, bounds=free, control=name == "Length") for name in tables]
+    made = measure(outcomes(tables).values(), columns, 0.95)
+    found = made.controls[KIND + "objects"]
+    assert found.above == ("Good",)
+    assert found.comparisons[2].difference.value is None
+    compared = made.comparisons[MEAN_AUC].between("Poor", "Good")
     assert compared.is_significant()
     assert compared.difference.value < 0

@@ -84,6 +84,8 @@ def test_metrics_are_compared_by_williams_test(result: Any) -> None:
 
     assert pair.tests[0].method == "Williams"
     assert pair.tests[0].p == pytest.approx(2 * student.sf(abs(t), n - 3))
+    half = student.ppf(0.975, n - 3) * (r1 - r2) / t
+    assert pair.difference.interval == pytest.approx((r1 - r2 - half, r1 - r2 + half))
     assert result.controls["pearson_human"].control == "Length"
     assert result.comparison("accuracy_human", "good", "TER").tests[0].method != "Williams"
 

@@ -202,7 +202,6 @@ def test_value_control_and_difference_of_few_values_are_one_statistic(tmp_path: 
         dataset__file=str(tmp_path / "table.jsonl"),
         dataset__statistic="kendall_tau_c",
         task__fitted=False,
-        task__permutations=20,
         stats__replicates=20,
         report="none",
         out=tmp_path / "OUT",

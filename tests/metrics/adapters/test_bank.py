@@ -193,7 +193,6 @@ def test_fleur_as_published(dataset: str, tau: float, coco_root: Path, tmp_path:
         "metrics=[bank]",
         "metric.bank.only=[FLEUR]",
         "stats.replicates=10",
-        "task.permutations=10",
         "task.fitted=false",
         "report=none",
     )
@@ -239,7 +238,6 @@ def test_scores_of_others_in_the_data_folder(
         "metrics=[bank]",
         f"metric.bank.only=[{json.dumps(metric)}]",
         "stats.replicates=10",
-        "task.permutations=10",
         "task.fitted=false",
         "report=none",
     )

@@ -342,7 +342,6 @@ def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
                 f"metric.callable.function=timed_metric.{name}",
                 "cache.enabled=false",
                 "stats.replicates=20",
-                "task.permutations=20",
                 f"paths.cache={workplace / 'cache'}",
             ]
         )

@@ -152,7 +152,6 @@ def _start(
         f"metric.judge.concurrency={CONCURRENCY}",
         "report=none",
         "stats.replicates=20",
-        "task.permutations=20",
         f"hydra.run.dir={folder / 'run'}",
         f"paths.cache={folder / 'cache'}",
         f"cache.enabled={cached}",

@@ -89,7 +89,7 @@ def test_a_real_model_is_a_bad_judge_and_the_page_shows_it(tmp_path: Path) -> No
         pairs.append({**image, "kind": "scene", "true": right, "false": wrong})
     rated = _write(tmp_path / "table.jsonl", table)
     judgments = ["experiment=judgments", "dataset=table", f"dataset.file={rated}"]
-    judgments += ["dataset.image_source=other", "task.permutations=20"]
+    judgments += ["dataset.image_source=other"]
     compared = _write(tmp_path / "pairs.jsonl", pairs)
     of_pairs = ["experiment=pairs", "dataset=pairs", f"dataset.file={compared}"]
     of_pairs += ["metric.judge.prompt=pairwise"]
