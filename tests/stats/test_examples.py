@@ -25,7 +25,6 @@ WITH_EXAMPLES = [
     "kendall",
     "paired_bootstrap",
     "paired_differences",
-    "paired_permutation",
     "pairwise",
     "pearson",
     "rank_order",

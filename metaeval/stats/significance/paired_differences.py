@@ -121,7 +121,7 @@ def student(
     >>> [round(value, 3) for value in student(1.0, 0.5, 9)]
     [-0.131, 2.131, 0.077]
     >>> [round(value, 3) for value in student(1.0, 0.0, 9, moved=10)]
-    [0.475, 1.525, 0.002]
+    [0.476, 1.524, 0.002]
     """
     df, least = max(df, 1), min(1.0, 2.0 ** (1 - moved))
     size = abs(difference)

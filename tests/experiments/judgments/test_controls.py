@@ -65,8 +65,9 @@ def test_ratings_are_compared_with_the_best_control_by_the_bootstrap() -> None:
 
     for column, compared in zip((good, poor), against.comparisons, strict=True):
         drawn = [gap(column, np.repeat(np.arange(n), np.repeat(c, 4))) for c in counts]
-        error = np.std(drawn, ddof=1) * np.sqrt(50 / 49)
-        p = 2 * t.sf(abs(gap(column, np.arange(n))) / error, 49)
+        scored = len(np.unique(images[~np.isnan(column)]))
+        error = np.std(drawn, ddof=1) * np.sqrt(scored / (scored - 1))
+        p = 2 * t.sf(abs(gap(column, np.arange(n))) / error, scored - 1)
         assert compared.test.p == pytest.approx(p, rel=1e-6)
     p_good, p_poor = (compared.test.p for compared in against.comparisons)
     assert 2 * p_good <= 0.05 < p_poor
