@@ -6,7 +6,7 @@ overrides and merged into the configuration that Hydra has composed from the oth
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -14,12 +14,12 @@ from typing import Any
 
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import OverrideParseException
+from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import installation
-from metaeval.choices import listed
+from metaeval.choices import LISTED, listed
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import parse_json
 
@@ -251,3 +251,51 @@ def _listed_metrics(overrides: Sequence[str]) -> set[str]:
         return {name.strip(" '\"") for name in given[-1].strip(" []").split(",")}
     defaults = OmegaConf.load(installation.conf() / "config.yaml").defaults
     return {name for entry in defaults if "metric" in entry for name in entry["metric"]}
+
+
+# options whose value is imported and called
+_CODE = frozenset({"function", "scorer", "module", "what", "metric"})
+_OPTION = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+_RESOLVER = re.compile(r"\$\{(?![\w.]+\}|oc\.env:)")
+
+
+def require_listed(overrides: Iterable[str], file: Path, field: str) -> None:
+    """Refuse overrides of a file that could run code, with an InputError.
+
+    A choice is one of `listed`; no override names a class, a function, a module, an option of Hydra
+    or a resolver. Every text of a file passes this check before a configuration is made of it.
+    """
+    for override in overrides:
+        try:
+            parsed = OverridesParser.create().parse_override(override)
+            values = dict(_leaves(parsed.value(), str(parsed.key_or_group)))
+        except HydraException:
+            problem = f"'{override:.80}' is not KEY=VALUE in Hydra's grammar"
+            raise InputError(problem, file=file, field=field) from None
+        key, parts = override.partition("=")[0], {p for v in values for p in v.split(".")[1:]}
+        if (
+            not _OPTION.fullmatch(key)
+            or key.startswith("hydra")
+            or "_target_" in override
+            or _RESOLVER.search(override)
+            or not _CODE.isdisjoint(parts)
+        ):
+            problem = f"'{override:.80}' could run code, which no file may; leave it out"
+            raise InputError(problem, file=file, field=field)
+        known = listed(key)  # nothing for an option that is not a choice
+        if unknown := [name for name in values.values() if known and str(name) not in known]:
+            plural = next((what for what, of in LISTED.items() if of == key), "options")
+            problem = f"unknown {key} '{unknown[0]!s:.80}'; see `metaeval list {plural}`"
+            raise InputError(problem, file=file, field=field)
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Dotted path → value of everything within a value."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _leaves(each, f"{path}.{key}")
+    elif isinstance(value, list):
+        for k, each in enumerate(value):
+            yield from _leaves(each, f"{path}.{k}")
+    else:
+        yield path, value

@@ -1,7 +1,9 @@
 """Options of metrics outside of the default list, and small things of the command."""
 
+import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -13,8 +15,8 @@ from metaeval import installation
 from metaeval.cli.main import VERBS, import_from_here, run_verb
 from metaeval.cli.run import _with_experiment
 from metaeval.config import compose_config, metric_names, selected
-from metaeval.errors import ConfigError
-from metaeval.overrides import hydra_arguments, metric_overrides
+from metaeval.errors import ConfigError, InputError
+from metaeval.overrides import hydra_arguments, metric_overrides, require_listed
 from metaeval.weights import pretrained
 
 
@@ -181,3 +183,35 @@ def test_an_experiment_is_a_word(words: list[str], read: list[str]) -> None:
 def test_an_unknown_word_gets_a_suggestion(word: str, meant: str) -> None:
     with pytest.raises(ConfigError, match=f"^unknown command '{word}'; did you mean '{meant}'"):
         _with_experiment([word], VERBS)
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("dataset=../../evil", "unknown dataset '../../evil'"),
+        ("dataset=${oc.env:HOME}", "unknown dataset"),
+        ("dataset=scenes,valse", "unknown dataset"),
+        ("metric=[bleu,../evil]", "unknown metric '../evil'"),
+        ("report=../x", "unknown report '../x'"),
+        ("dataset._target_=os.system", "could run code"),
+        ("dataset.x={_target_: os.system}", "could run code"),
+        ("dataset.file=${oc.decode:x}", "could run code"),
+        ("corruption.function=os.system", "could run code"),
+        ("metric={callable: {function: os.system}}", "could run code"),
+        ("metric@metric.y=../x", "could run code"),
+        ("+dataset=scenes", "could run code"),
+        ("~dataset", "could run code"),
+        ("hydra.searchpath=[file:///x]", "could run code"),
+        ("hydra/launcher=x", "could run code"),
+        ("/dataset=x", "is not KEY=VALUE"),
+        ("x", "is not KEY=VALUE"),
+        ("dataset=scenes", ""),
+        ("metric=[bleu,cider]", ""),
+        ("task.corruptions=[objects,people]", ""),
+        ("dataset.file=${paths.data}/x", ""),
+    ],
+)
+def test_overrides_of_a_file_name_listed_choices_and_no_code(override: str, problem: str) -> None:
+    refused = pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext()
+    with refused:
+        require_listed([override], Path("battery.yaml"), "items.x")

@@ -20,6 +20,7 @@ import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from metaeval.choices import listed
 from metaeval.config import component, compose_config
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
@@ -39,7 +40,7 @@ from metaeval.experiments.record import (
 )
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
-from metaeval.options import Rate, problems
+from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
@@ -326,6 +327,10 @@ def mixtures(
     """
     if not parts or isinstance(parts, str):
         raise ConfigError("give the corruptions of the mixture: corruption.parts=[replace,shuffle]")
+    known = listed("corruption")  # a path would be read as a configuration
+    if unknown := [name for name in parts if name not in known]:
+        meant = did_you_mean(str(unknown[0]), known)
+        raise ConfigError(f"corruption.parts: unknown corruption '{unknown[0]}'{meant}")
     nodes = [dict(compose_config([f"corruption={name}"]).corruption) for name in parts]
     rated = [node.get("rates") is not None for node in nodes]
     for node in nodes:

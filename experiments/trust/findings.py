@@ -427,6 +427,7 @@ _FINDINGS: Mapping[str, Callable[[MeasuredResult], Iterator[Finding]]] = {
     "attack": _attack,
     "systems": _systems,
 }
+EXPERIMENTS = tuple(_FINDINGS)  # whose results are evidence
 
 
 def _metrics(result: MeasuredResult) -> Iterator[MetricResult]:

@@ -19,8 +19,9 @@ from scipy import stats
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.trust.findings import Finding, Test, Word
+from metaeval.experiments.trust.findings import EXPERIMENTS, SOURCES, Finding, Test, Word
 from metaeval.options import did_you_mean
+from metaeval.overrides import require_listed
 from metaeval.readers.files import user_path
 from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Estimate, Model
@@ -106,20 +107,43 @@ def read_uses(file: str | None) -> Uses:
     ids = [use.id for use in uses.uses]
     if len(set(ids)) != len(ids):
         raise InputError("two uses have the same id", file=path, field="uses")
+    for use in uses.uses:
+        for source in use.evidence:
+            if source not in SOURCES:
+                meant = did_you_mean(source, SOURCES) or f"; choose from {', '.join(SOURCES)}"
+                problem = f"unknown source '{source}'{meant}"
+                raise InputError(problem, file=path, field=f"uses.{use.id}.evidence")
+    require_listed([f"metric=[{name}]" for name in uses.baselines], path, "baselines")
     return uses
 
 
-def read_battery(name: str) -> Battery:
-    """A battery by name or file, with what it adds to."""
+def read_battery(name: str, above: tuple[Path, ...] = ()) -> Battery:
+    """A battery by name or file, with what it adds to; `above` are those that add to it.
+
+    Raises ConfigError and InputError.
+    """
     if name not in BATTERIES and not name.endswith((".yaml", ".yml")):
         meant = did_you_mean(name, BATTERIES)
         raise ConfigError(
             f"trust.battery: '{name}' is neither {', '.join(BATTERIES)} nor a .yaml file{meant}"
         )
-    battery = read_declared(_own(name) if name in BATTERIES else user_path(name), Battery)
+    path = _own(name) if name in BATTERIES else user_path(name).resolve()
+    if path in above:
+        raise InputError("adds to itself; name another battery", file=path, field="of")
+    battery = read_declared(path, Battery)
+    for item, overrides in battery.items.items():
+        field = f"items.{item}"
+        require_listed(overrides, path, field)
+        first = next(iter(overrides), "")
+        if first not in [f"experiment={each}" for each in EXPERIMENTS]:
+            begin = f"begin with experiment=NAME, one of {', '.join(EXPERIMENTS)}"
+            problem = f"begins with '{first:.60}', which gives no evidence; {begin}"
+            raise InputError(problem, file=path, field=field)
+    for item, controls in battery.candidates.items():
+        require_listed([f"metric=[{name}]" for name in controls], path, f"candidates.{item}")
     if battery.of is None:
         return battery
-    base = read_battery(battery.of)
+    base = read_battery(battery.of, (*above, path))
     return Battery(
         items={**base.items, **battery.items}, candidates={**base.candidates, **battery.candidates}
     )

@@ -13,16 +13,18 @@ from typing import Any
 from metaeval.config import compose_config, load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import ForcedChoice
-from metaeval.data.own.bank import read_entry
+from metaeval.data.own.bank import description_of, read_entry
 from metaeval.data.own.score_files import ScoreFiles
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.bank import scores_metric
+from metaeval.overrides import require_listed
 
 
 def check_file(file: Path) -> int:
     """Print what a file would add to the bank; 1 where it covers nothing of its benchmark."""
     entry = read_entry(file)
+    require_listed([f"dataset={entry.benchmark}"], description_of(file) or file, "benchmark")
     scores = scores_metric(file, entry).scores
     n = sum(not math.isnan(value) for (value,) in scores.scores.values())
     read = ", ".join(entry.reads) or "the caption alone"

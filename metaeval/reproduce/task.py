@@ -11,6 +11,7 @@ from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
+from metaeval.overrides import override_texts, require_listed
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
 from metaeval.reports.paper.latex_layout import latex
@@ -132,6 +133,12 @@ class Reproduce(
             )
         if not chosen:
             raise ConfigError(f"reproduce.papers: the files of {self.folder} have no items")
+        for paper, item in chosen:
+            texts = override_texts(item.run)
+            if item.example is not None:
+                texts = [f"metric=[{','.join(item.example.metrics)}]"]
+                texts += override_texts(item.example.options)
+            require_listed(texts, self.folder, f"{paper.paper}/{item.item}")
         return chosen
 
 

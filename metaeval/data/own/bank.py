@@ -8,7 +8,7 @@ the metric reads. Some files that authors published are described in `bank_entri
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from metaeval.data.download import data_folder
 from metaeval.errors import InputError
@@ -21,6 +21,15 @@ FOLDER = "scores"  # in the data folder
 PUBLISHED = Path(__file__).with_name("bank_entries")
 
 Text = Annotated[str, Field(min_length=1)]
+
+
+def _below(path: str) -> str:
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        raise ValueError("is not below the data folder; give a path within it, without '..'")
+    return path
+
+
+DataFile = Annotated[Text, AfterValidator(_below)]
 
 
 class BankEntry(Model):
@@ -59,9 +68,9 @@ class BankEntry(Model):
     reads: tuple[Literal["image", "references"], ...]
     column: Text = "score"
     higher_is_better: bool = True
-    file: Text | None = None
+    file: DataFile | None = None
     fields: dict[str, str] = Field(default_factory=dict)
-    captions: Text | None = None
+    captions: DataFile | None = None
     answers: bool = False
 
 

@@ -98,6 +98,7 @@ def test_mixtures_come_from_names_worst_first() -> None:
     for parts, problem in (
         (["delete"], "two corruptions or more"),
         ("delete", "give the corruptions of the mixture"),
+        (["delete", "../../evil"], "unknown corruption"),
     ):
         with pytest.raises(ConfigError, match=problem):
             _configured(_target_=target, parts=parts, rates=[0.5])
