@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT, inline
 from metaeval.reports.shared.figure_style import GREY, STYLE, colours_of
+from metaeval.reports.shared.formatting import file_stem
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, ranked
@@ -353,7 +354,7 @@ def _chart(
     folded: bool = False,
     stem: str = "",
 ) -> Block:
-    stem = stem or key
+    stem = file_stem(stem or key)
     narrow = inline(draw(NARROW), label)
     wide = draw(WIDE)
     html = rendered("chart.html.j2", wide=inline(wide, label), narrow=narrow, note=note, stem=stem)

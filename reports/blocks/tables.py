@@ -1,8 +1,8 @@
 """Blocks of tables: the measures, an extra, and who beats whom."""
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -135,13 +135,14 @@ def measures_tables(run: LoadedRun) -> list[Block]:
     Hidden measures without a group are not shown.
     """
     blocks = []
+    stems = _stems([*run.result.groups(), *run.result.groups(shown=False)])
     for k, (group, measures) in enumerate(run.result.groups().items()):
-        name = "measures" if k == 0 else f"measures-{_stem(group)}"
+        name = "measures" if k == 0 else f"measures-{stems[group]}"
         key, title = ("table" if k == 0 else f"table-{k}"), f"Table{group and f', {group}'}"
         blocks.append(measures_table(run, measures, key=key, title=title, name=name))
     for group, measures in run.result.groups(shown=False).items():
         if group:
-            stem, title = _stem(group), group.partition(",")[0]
+            stem, title = stems[group], group.partition(",")[0]
             block = measures_table(
                 run, measures, key=f"table-{stem}", title=title, name=f"measures-{stem}"
             )
@@ -421,8 +422,11 @@ def _people(
     return row
 
 
-def _stem(group: str) -> str:
-    return file_stem(group.lower().replace(",", "").replace(" ", "-"))
+def _stems(groups: Iterable[str]) -> dict[str, str]:
+    """Group → its part of file names: in lower case with hyphens, where no other group has it."""
+    plain = {group: group.lower().replace(",", "").replace(" ", "-") for group in groups}
+    times = Counter(plain.values())
+    return {g: file_stem(stem if times[stem] == 1 else g) for g, stem in plain.items()}
 
 
 def _head(column: str) -> str:

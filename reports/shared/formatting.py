@@ -115,13 +115,19 @@ def seconds(value: float | None) -> str:
 
 
 def file_stem(name: str) -> str:
-    """A name as a file name; a digest of the name follows where it is changed, so none is shared.
+    """A name as a file name: one part of a path, of at most 67 bytes.
+
+    A digest of the name follows where it is changed, or could be such a digest: no two names share
+    a file.
 
     >>> file_stem("BLEU-4"), file_stem("X/Y"), file_stem("X Y")
     ('BLEU-4', 'X_Y-944415', 'X_Y-40489e')
+    >>> file_stem(".."), file_stem("X_Y-944415")
+    ('name-5ec1f7', 'X_Y-944415-77c17a')
     """
-    stem = re.sub(r"[^\w.-]+", "_", name).strip("_")[:60]
-    return stem if stem == name else f"{stem}-{digest(name).hex()[:6]}"
+    stem = re.sub(r"[^\w.-]+", "_", name).strip("_.").encode()[:60].decode(errors="ignore")
+    is_digest = re.search(r"-[0-9a-f]{6}\Z", name) is not None
+    return stem if stem == name and not is_digest else f"{stem or 'name'}-{digest(name).hex()[:6]}"
 
 
 def kind_of(metric: MetricResult) -> str:

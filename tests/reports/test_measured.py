@@ -125,6 +125,8 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     assert [a.get_title() for a in axes] == ["A", "B"]
     assert [text.get_text() for text in block.figures["scores"].legends[0].texts] == ["x", "y"]
     assert all(len(a.lines) + len(a.collections) == 2 for a in axes)
+    (stem,) = charts.histograms("scores-x/../../PWN", "S", table, {"x": "#1f4f8f"}).figures
+    assert Path(stem).name == stem
 
 
 def test_highlighted_metrics_stand_out_on_the_page_and_in_print(tmp_path: Path) -> None:

@@ -20,10 +20,12 @@ def test_numbers_in_print() -> None:
 def test_names_of_files_are_unique() -> None:
     """Where letters are left out a digest follows; other scripts stay as they are."""
     names = ["X/Y", "X Y", "X_Y", "X:Y", "मीट", "मीठ", "e\u0301", "\u00e9", "a" * 300, "a" * 301]
+    names += ["ü" * 190, "😀" * 190, ".", "..", "/", "X_Y-944415", "x/../../../../PWN", ".hidden"]
     stems = [formatting.file_stem(name) for name in names]
     assert len(set(stems)) == len(names)
     assert stems[2] == "X_Y"
-    assert all(len(stem) < 70 and not set(stem) & set("/: ") for stem in stems)
+    assert all(len(stem.encode()) < 70 and not set(stem) & set("/: ") for stem in stems)
+    assert not any(stem.startswith(".") for stem in stems)
     assert [formatting.file_stem(name) for name in ("质量", "流畅")] == ["质量", "流畅"]
     assert formatting.file_stem("a/b c:../x").startswith("a_b_c_.._x-")
 
