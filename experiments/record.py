@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
+import yaml
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
+from omegaconf._utils import get_omega_conf_dumper
 
 from metaeval import progress, provenance
 from metaeval.compute import device
@@ -36,6 +38,7 @@ from metaeval.results.run import (
     StageInfo,
 )
 from metaeval.runs import files
+from metaeval.runs.environment import as_written, hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, Version
 from metaeval.text.language import language_of
@@ -93,12 +96,15 @@ class RunRecord:
     def begin(self, keep: str | None = None) -> None:
         """Write "unfinished", and remove the files that an earlier run left in the folder.
 
-        `config.yaml` is written with everything resolved. The content of the folder `keep` stays,
-        for a run that is resumed.
+        In `config.yaml` all is resolved except `${oc.env:NAME}`. The content of the folder `keep`
+        stays, for a run that is resumed.
         """
         self._write("unfinished")
         self.folder.clear(keep)
-        text = OmegaConf.to_yaml(self.config, resolve=True)
+        text = yaml.dump(
+            as_written(self.config), Dumper=get_omega_conf_dumper(), allow_unicode=True,
+            sort_keys=False,
+        )  # fmt: skip
         files.atomic(self.out / files.CONFIG, lambda p: p.write_text(text, encoding="utf-8"))
 
     def write_partial(self) -> None:
@@ -160,7 +166,7 @@ class RunRecord:
             finished=_now() if ended else None,
             files=self.folder.files,
         )  # fmt: skip
-        write_info(self.out / files.RUN, self.info)
+        write_info(self.out / files.RUN, hidden_in(self.info, self.config))
 
 
 def nothing_ran(metrics: Sequence[MetricResult]) -> str | None:
@@ -184,7 +190,8 @@ def record_refusal(out: Path, config: DictConfig, error: Exception) -> None:
     failed = {**_request(), "status": "failed", "error": _one_line(error)}
     with contextlib.suppress(MetaevalError), lock(out) as folder:
         folder.require_own()
-        write_info(out / files.RUN, RunInfo(**failed, files=folder.files))
+        info = hidden_in(RunInfo(**failed, files=folder.files), config)
+        write_info(out / files.RUN, info)
 
 
 def _request() -> dict[str, Any]:

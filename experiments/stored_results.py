@@ -24,6 +24,7 @@ from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.results.base import MetricResult
 from metaeval.results.measured import MeasuredResult
+from metaeval.runs.environment import hidden_in
 from metaeval.runs.files import digest, file_sha256
 
 _OPTIONS = ("task", "dataset", "regions", "stats", "seed")  # of the configuration
@@ -46,7 +47,7 @@ def stored_result(
     with open_store(record.config) as store:
         if stored := store.get_many(namespace, [key]).get(key):
             return MeasuredResult.model_validate_json(stored)
-        result = compute()
+        result = hidden_in(compute(), record.config)
         store.put_many(namespace, {key: result.model_dump_json().encode()})
         return result
 

@@ -26,6 +26,7 @@ from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import OptionError, did_you_mean
 from metaeval.overrides import merge, metric_overrides, outside_the_grammar
+from metaeval.runs.environment import from_environment
 
 Data = TypeVar("Data")
 
@@ -305,6 +306,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
     if "of" not in node:
         metric: Metric = component(node, f"metric.{name}")
         _cite(metric, [*metric.citation, *citation])  # of the score bank each file has its own
+        object.__setattr__(metric, "from_environment", from_environment(node))
         return metric
     if name in within:
         raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
@@ -319,6 +321,7 @@ def build(name: str, config: DictConfig, within: tuple[str, ...] = ()) -> Metric
         parts.append(build(part, config, (*within, name)))
     made: Metric = component(node, f"metric.{name}", parts=parts)
     _cite(made, [*citation, *(key for part in parts for key in part.citation)])
+    object.__setattr__(made, "from_environment", from_environment(node))
     return made
 
 

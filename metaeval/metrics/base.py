@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import MetaevalError
+from metaeval.runs.environment import hidden
 from metaeval.runs.records import GOLD_OBJECTS, ScoreColumn, TrainingFacts
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
@@ -83,12 +84,15 @@ class Metric(ABC):
         them, and it runs only in experiments that compare two captions.
     citation
         Keys of `citations.bib`: what a paper that uses it cites, from its configuration.
+    from_environment
+        The values of its options that the environment gives → as the configuration has them.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     languages: frozenset[str] | None = None
     citation: tuple[str, ...] = ()
+    from_environment: Mapping[str, str] = MappingProxyType({})
     runs_network: bool = False
 
     @property
@@ -128,6 +132,8 @@ class Metric(ABC):
             for part in (self, bound):
                 if (digest := source_digest(part)) is not None:
                     bound.add_source(digest)
+            for key, value in bound.settings.items() if self.from_environment else ():
+                bound.settings[key] = hidden(str(value), self.from_environment, digests=True)
         return bound
 
     def fetch(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most have nothing to fetch)

@@ -1,0 +1,122 @@
+"""Values from the environment: written as they are in the configuration, digests in signatures."""
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from metaeval.config import build, compose_config
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import StrictError
+from metaeval.experiments.run import run_configured
+from metaeval.results.base import Model
+from metaeval.runs.environment import as_written, from_environment, hidden, hidden_in
+from metaeval.runs.store import MemoryStore
+
+SECRET = 'sk-"SÜPER"-SECRET-123'
+WRITTEN = "${oc.env:MY_KEY}"
+ROW = '{"image_id": %d, "caption": "a %s dog runs over the green grass in a park"}\n'
+
+
+def scored(captions: list[str], references: list[list[str]], key: str = "") -> list[float]:
+    assert key == SECRET  # the function gets the value
+    return [float(len(text)) for text in captions]
+
+
+def failing(captions: list[str], key: str = "") -> list[float]:
+    raise ValueError(f"401 for {key}")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", SECRET)
+    monkeypatch.setenv("METAEVAL_DATA", "/my/data")
+
+
+def test_what_refers_to_the_environment_stays_as_it_is_written() -> None:
+    node: Any = OmegaConf.create(
+        {
+            "a": WRITTEN,
+            "b": "${a}",
+            "c": "key=${oc.env:MY_KEY}!",
+            "d": "${oc.env:NOT_SET,null}",
+            "e": "${oc.env:METAEVAL_DATA}",
+            "f": [1, "${e}/x"],
+        }
+    )
+    assert as_written(node) == {
+        "a": WRITTEN, "b": WRITTEN, "c": f"key={WRITTEN}!", "d": "${oc.env:NOT_SET,null}",
+        "e": "/my/data", "f": [1, "/my/data/x"],
+    }  # fmt: skip
+    assert from_environment(node) == {SECRET: WRITTEN, f"key={SECRET}!": f"key={WRITTEN}!"}
+    assert OmegaConf.to_container(node, resolve=True)["a"] == SECRET
+
+
+def test_every_form_of_a_value_is_hidden() -> None:
+    values = {SECRET: WRITTEN, "e": "${oc.env:E}"}
+    escaped = 'sk-\\"S\\u00dcPER\\"-SECRET-123'
+    assert hidden(f"[{SECRET}] [{escaped}]", values) == f"[{WRITTEN}] [{WRITTEN}]"
+    digest = hashlib.sha256(SECRET.encode()).hexdigest()[:12]
+    assert hidden(SECRET, values, digests=True) == f"{WRITTEN}#{digest}"
+    assert hidden("x", {}) == "x"
+
+
+def test_a_signature_has_a_digest_of_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = CaptionDataset("d", (0,), ("a",), (("a",),), (0,), ("a",))
+    options = ["metric=[callable]", "metric.callable.function=tests.runs.test_environment.scored"]
+    options.append("metric.callable.options={key: '${oc.env:MY_KEY}'}")
+    made = []
+    for value in (SECRET, "sk-another"):
+        monkeypatch.setenv("MY_KEY", value)
+        metric = build("callable", compose_config(options))
+        scorer: Any = metric.scorer(dataset, MemoryStore())
+        made += scorer.signatures
+        assert value not in made[-1]
+        assert WRITTEN in made[-1]
+    assert made[0] != made[1]
+
+
+class Told(Model):
+    texts: dict[str, str]
+    number: float
+
+
+def test_short_values_and_numbers_of_a_result_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    node: Any = OmegaConf.create({"a": WRITTEN, "b": "${oc.env:SHORT}", "c": "${oc.env:LONG}"})
+    monkeypatch.setenv("SHORT", "on")
+    monkeypatch.setenv("LONG", "12345678")
+    told = Told(texts={f"of {SECRET}": "on 12345678"}, number=0.12345678)
+    found = hidden_in(told, node)
+    assert found.texts == {f"of {WRITTEN}": "on ${oc.env:LONG}"}
+    assert found.number == told.number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", ["scored", "failing"])
+def test_no_file_of_a_run_or_of_the_cache_has_the_value(
+    function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("small", "brown", "green")
+    Path("own.jsonl").write_text("".join(ROW % (k, word) for k in range(12) for word in words))
+    config = compose_config(
+        [
+            "experiment=replace", "dataset=own", "dataset.file=own.jsonl",
+            "metric=[callable,length]",
+            f"metric.callable.function=tests.runs.test_environment.{function}",
+            "metric.callable.options={key: '${oc.env:MY_KEY}'}", "report.signatures=true",
+            "stats.replicates=20", f"paths.cache={tmp_path / 'cache'}",
+        ]
+    )  # fmt: skip
+    with suppress(StrictError):  # no metric has scores
+        run_configured(config, tmp_path / "out")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"config.yaml", "statistics.json", "report.html", "content.sqlite"} <= {
+        path.name for path in files
+    }
+    forms = [SECRET.encode(), b"SECRET-123"]
+    assert [path.name for path in files if any(f in path.read_bytes() for f in forms)] == []
+    assert WRITTEN in (tmp_path / "out" / "config.yaml").read_text()
