@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.download import data_folder
-from metaeval.data.own.bank import FOLDER, BankEntry, bank_files
-from metaeval.errors import ConfigError
+from metaeval.data.own.bank import FOLDER, BankEntry, bank_files, description_of
+from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.own import FileScorer, ScoresFileMetric
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.options import checked
@@ -67,6 +67,14 @@ class BankMetric(Metric):
             for file, entry in entries
             if only is None or entry.metric in only
         }
+        for file, entry in entries:
+            known = next(e for _, e in entries if e.metric == entry.metric)
+            if known.higher_is_better != entry.higher_is_better:
+                raise InputError(
+                    f"higher_is_better is {str(entry.higher_is_better).lower()}, and another file "
+                    f"of '{entry.metric}' says the opposite; correct one, or rename the metric",
+                    file=description_of(file) or file,
+                )
         cited = (key for entry in self.entries.values() for key in entry.citation)
         self.citation = tuple(dict.fromkeys(cited))
 
@@ -106,8 +114,9 @@ class BankScorer(Scorer):
 
     def __init__(self, columns: Sequence[ScoreColumn], files: dict[str, list[FileScorer]]) -> None:
         self.files = [files[column.name] for column in columns]
-        read = [scorer.settings["file"] for scorers in self.files for scorer in scorers]
-        super().__init__(columns, {"files": "+".join(map(str, read)), "v": 1})
+        settings = (scorer.settings for scorers in self.files for scorer in scorers)
+        read = "+".join(f"{each['file']}-{each['read']}" for each in settings)
+        super().__init__(columns, {"files": read, "v": 2})
 
     def context(self, index: int) -> bytes:
         contexts = (s.context(index) for scorers in self.files for s in scorers)

@@ -154,9 +154,13 @@ class OwnMetric(Metric):
         settings = {"tok": self.tokenizer.signature if self.tokenizer else "none"}
         if self.options:
             settings["options"] = json.dumps(self.options, sort_keys=True, default=repr)
-        for file in self.files:
-            path = user_path(file)
-            settings[path.name] = file_sha256(path, store)[:12]
+        if len(self.names) > 1:
+            settings["columns"] = ",".join(self.names)  # scores may come by their places
+        if not self.higher_is_better:
+            settings["better"] = "lower"
+        for file in map(user_path, self.files):
+            known = settings.get(file.name, "")  # of a file with this name in another folder
+            settings[file.name] = f"{known}+{file_sha256(file, store)[:12]}".lstrip("+")
         kind = code if hasattr(code, "__qualname__") else type(code)
         settings["of"] = f"{kind.__module__}.{kind.__qualname__}"
         return settings
@@ -382,6 +386,13 @@ class ScoresFileMetric(OwnMetric):
         return read_scores(self.file, self.asked, self.fields, self.captions, self.answers)
 
     @property
+    def how_read(self) -> str:
+        """A digest of the options by which a file gives other numbers."""
+        captions = None if self.captions is None else Path(self.captions).name
+        options = [self.asked, self.fields, captions, self.answers, self.higher_is_better]
+        return content_digest([json.dumps(options, sort_keys=True)]).hex()[:8]
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         behind = f" ({self.label})" if self.label else ""
         return tuple(
@@ -403,7 +414,8 @@ class FileScorer(Scorer):
     batch_size = 50_000
 
     def __init__(self, metric: ScoresFileMetric, dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, {"file": metric.scores.sha256[:12], "v": 2})
+        settings = {"file": metric.scores.sha256[:12], "read": metric.how_read, "v": 3}
+        super().__init__(metric.columns, settings)
         self.dataset, self.files = dataset, metric.scores
         self._ids = self.files.ids_of([str(image_id) for image_id in dataset.image_ids])
         self.counted = {

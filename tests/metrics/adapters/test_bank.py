@@ -85,6 +85,8 @@ def test_what_a_description_must_say(tmp_path: Path) -> None:
         ({"reads": ["audio"]}, r"field 'reads.0': 'audio'"),
         ({"citation": []}, r"field 'citation'"),
         ({"page": 3}, r"field 'page'"),
+        ({"captions": "../x.csv"}, r"field 'captions': '../x.csv': is not below the data folder"),
+        ({"file": "/etc/x.csv"}, r"field 'file': '/etc/x.csv': is not below the data folder"),
     ):
         bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)], **change)
         with pytest.raises(InputError, match=problem):
@@ -92,6 +94,43 @@ def test_what_a_description_must_say(tmp_path: Path) -> None:
     file.with_suffix(".yaml").unlink()
     with pytest.raises(InputError, match=r"a\.yaml, which describes it, is not next to it"):
         read_entry(file)
+
+
+def test_a_description_names_a_listed_benchmark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path there would be a configuration, and what it names would be called."""
+    (tmp_path / "evil.yaml").write_text("_target_: pathlib.Path.touch\n_args_: [PWNED]\n")
+    for benchmark in (f"../../../../../../../../../../..{tmp_path}/evil", "thmub", "a b"):
+        file = bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)], benchmark=benchmark)
+        assert main(["check", str(file)]) == 2
+        assert "a.yaml, field 'benchmark': " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change", [{"column": "B"}, {"higher_is_better": False}, {"answers": True}]
+)
+def test_a_corrected_description_gives_new_scores(change: dict[str, Any], tmp_path: Path) -> None:
+    file = bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)])
+    file.write_text("image_id,caption,score,B\n1.jpg,a dog,1,2\n")
+    store = MemoryStore()
+    made = []
+    for changes in ({}, change):
+        file.with_suffix(".yaml").write_text(json.dumps({**DESCRIBED, **changes}))
+        done = score_captions(BankMetric(tmp_path), DATASET, ["a dog"], np.array([0]), store)
+        made.append(done.signatures)
+        assert done.n_cached == 0
+        assert done.scores[0, 0] == (2 if "column" in changes else 1)
+    assert made[0] != made[1]
+
+
+def test_two_descriptions_agree_which_direction_is_better(tmp_path: Path) -> None:
+    bank_file(tmp_path, "a", [("1.jpg", "a dog", 1)])
+    bank_file(tmp_path, "b", [("2.jpg", "a cat", 2)], higher_is_better=False)
+    with pytest.raises(InputError, match=r"b\.yaml: higher_is_better is false, and another file"):
+        BankMetric(tmp_path)
+    bank_file(tmp_path, "b", [("2.jpg", "a cat", 2)], higher_is_better=False, metric="Other")
+    assert len(BankMetric(tmp_path).columns) == 2
 
 
 def test_the_command_counts_what_a_file_covers(
