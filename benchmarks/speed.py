@@ -11,6 +11,7 @@ once a set, as they are used.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -187,11 +188,12 @@ def tokenizer(options: argparse.Namespace) -> None:
 def bertscore(options: argparse.Namespace) -> None:
     from bert_score import BERTScorer
 
-    model = str(available(hub.locate(hub.MINILM)).folder)
+    model = available(hub.locate(hub.MINILM)).folder
     dataset = load_coco("coco_val2017", limit=options.limit)
     sets = replace_sets(dataset)
     captions, index = joined(sets)
-    original = BERTScorer(model_type=model, num_layers=5, device="cpu")
+    with contextlib.chdir(model.parent):  # it takes a model for T5 by "t5" in the path
+        original = BERTScorer(model_type=model.name, num_layers=5, device="cpu")
     references = [list(group) for group in dataset.references]
 
     def theirs(sets: Sequence[list[str]] = sets, times: int = 1) -> Array:
@@ -199,7 +201,7 @@ def bertscore(options: argparse.Namespace) -> None:
         return np.concatenate([scores.numpy() for scores in each])
 
     def ours() -> Array:
-        metric = BertScore(layer=5, model=model, device="cpu")
+        metric = BertScore(layer=5, model=str(model), device="cpu")
         return scores_of(metric, dataset, captions, index)[:, 0]
 
     compare("BERTScore, set by set", ours, theirs, 1e-5)

@@ -9,6 +9,7 @@ import ast
 import hashlib
 import inspect
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, resolve_name
@@ -102,7 +103,13 @@ def _is_known(module: str) -> bool:
 
 
 def _is_installed(path: Path) -> bool:
-    return bool(_INSTALLED & set(path.parts))
+    return not _installed_folders(tuple(sys.path)).isdisjoint(path.resolve().parents)
+
+
+@cache
+def _installed_folders(places: tuple[str, ...]) -> frozenset[Path]:
+    """Those of Python's path where packages are installed, not others that are called so."""
+    return frozenset(Path(p).resolve() for p in places if Path(p).name in _INSTALLED)
 
 
 def _installed_version(module: ModuleType) -> str | None:

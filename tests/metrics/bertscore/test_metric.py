@@ -1,9 +1,11 @@
 """BERTScore against bert-score's own BERTScorer; the bank of vectors; MoverScore against POT;
 sentence similarity against transformers alone."""
 
+import contextlib
 import dataclasses
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,19 +69,20 @@ def ours(dataset: CaptionDataset, captions: list[tuple[str, int]], **options: An
     return done.scores[:, 0]
 
 
+def their_scorer(folder: Path, layer: int, **options: Any) -> bert_score.BERTScorer:
+    """bert-score's own scorer. It gets the folder's name alone: it takes a model for T5 where "t5"
+    is anywhere in the path."""
+    given = {"device": "cpu", "lang": "en", "nthreads": 0, **options}
+    with contextlib.chdir(folder.parent):
+        return bert_score.BERTScorer(model_type=folder.name, num_layers=layer, **given)
+
+
 def theirs(
     dataset: CaptionDataset, captions: list[tuple[str, int]], layer: int, **options: Any
 ) -> Scores:
-    found = hub.locate("all-MiniLM-L6-v2")
     every = [text for group in dataset.references for text in group]
-    scorer = bert_score.BERTScorer(
-        model_type=str(found.folder),
-        num_layers=layer,
-        device="cpu",
-        lang="en",
-        nthreads=0,
-        **options,
-    )
+    folder = options.pop("folder", None) or hub.locate("all-MiniLM-L6-v2").folder
+    scorer = their_scorer(folder, layer, **options)
     tokenizer = scorer._tokenizer
     if not hasattr(tokenizer, "build_inputs_with_special_tokens"):
         # gone from transformers 5, and called by bert-score 0.3.13 for empty sentences only
@@ -101,6 +104,17 @@ def test_equals_bert_score_on_odd_captions(layer: int, idf: bool) -> None:
         ours(dataset, captions, layer=layer, idf=idf), expected, rtol=0, atol=TOLERANCE
     )
     assert expected[1] > expected[0] * 0.5  # the oracle has something to say, not only zeros
+
+
+def test_no_number_depends_on_where_the_model_is(tmp_path: Path) -> None:
+    """A folder below "t5" that is called as the packaged model: it is read, and read as BERT."""
+    folder = tmp_path / "t5-base" / hub.MINILM
+    shutil.copytree(hub.locate(hub.MINILM).folder, folder)
+    captions = list(CAPTIONS[:3])
+    expected = theirs(DATASET, captions, 5, folder=folder)
+    found = ours(DATASET, captions, layer=5, model=str(folder))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
+    assert hub.locate(str(folder)).folder == folder
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")  # bert_score's own
@@ -136,10 +150,7 @@ def test_explanation_is_what_bert_score_computes() -> None:
     payload = bert.explain(caption, image)
     json.dumps(payload)
     references = list(dataset.references[image])
-    found = hub.locate("all-MiniLM-L6-v2")
-    scorer = bert_score.BERTScorer(
-        model_type=str(found.folder), num_layers=bert.layer, device="cpu"
-    )
+    scorer = their_scorer(hub.locate("all-MiniLM-L6-v2").folder, bert.layer)
     expected = np.stack(scorer.score([caption] * len(references), references), axis=1)
     matched = payload["references"]
     scores = [[each[key] for key in ("precision", "recall", "f1")] for each in matched]
