@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
@@ -67,6 +67,10 @@ class Experiment(ABC):
 
     def check(self, config: DictConfig) -> None:  # noqa: B027  (most have nothing to add)
         """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
+
+    def also_named(self, config: DictConfig) -> Collection[str] | None:
+        """What `highlight` may name besides the metrics; `None` where that is not known yet."""
+        return ()
 
     def load(self, config: DictConfig) -> Any:
         """The data; InputError or ConfigError where it is broken, or not for this experiment."""

@@ -34,16 +34,18 @@ from metaeval.experiments.record import (
 from metaeval.experiments.scores import explanations, open_store
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
+from metaeval.options import did_you_mean
 from metaeval.results.base import MetricResult
 from metaeval.results.files import write_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import FamilyInfo
 from metaeval.runs import files
 from metaeval.runs.answers import AnswerJournal, current_journal, record_answers
+from metaeval.runs.environment import hidden_in
 from metaeval.runs.folder import RunFolder, lock
 from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.schema import check_config
-from metaeval.scoring import MetricScores, refuse_equal_columns
+from metaeval.scoring import RUN_COLUMNS, MetricScores, refuse_equal_columns
 
 # the result, the card of a training, or nothing of a run with `metrics=[]`
 Outcome = MeasuredResult | dict[str, object]
@@ -121,9 +123,10 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
         raise ConfigError(f"experiment={experiment.name} does not run without metrics")
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
+    _require_named(experiment, metrics, config)
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line(), keep_networks(), _answers(out) as journal, record.record_failure():
-        summary = experiment.stream(metrics, record)
+        summary = hidden_in(experiment.stream(metrics, record), config)
         write_result(out / files.STATISTICS, summary)
         _write_answers(out)
         if config.report:
@@ -137,6 +140,26 @@ def _stream(experiment: Streaming, config: DictConfig, folder: RunFolder) -> Mea
     _require_scores(summary.metrics, config)
     record.require_stages()
     return summary
+
+
+def _require_named(
+    experiment: Experiment, metrics: Mapping[str, Metric], config: DictConfig
+) -> None:
+    """Raise ConfigError where `highlight` names what no metric of the run is called.
+
+    A variant, which only the data decides on, is known by its name before the bracket.
+    """
+    others = experiment.also_named(config)
+    if others is None or not metrics:
+        return
+    known = {column.name for metric in metrics.values() for column in metric.columns}
+    known |= {*RUN_COLUMNS, *others}
+    stems = {name.partition(" (")[0] for name in known}
+    for option in ("report.highlight", "trust.highlight"):
+        for name in OmegaConf.select(config, option) or ():
+            if name not in known and name.partition(" (")[0] not in stems:
+                meant = did_you_mean(name, known) or "; write it as tables name it"
+                raise ConfigError(f"{option}: unknown column '{name}'{meant}")
 
 
 def _require_scores(metrics: Sequence[MetricResult], config: DictConfig) -> None:
@@ -158,6 +181,7 @@ def _measure(
     metrics = build_all(selected(config), config)
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     experiment.check(config)
+    _require_named(experiment, metrics, config)
     record, out = RunRecord(experiment, config, folder), folder.given
     with progress.run_line() as line, keep_networks(), _answers(out) as journal:
         line.plan(_USUAL_SECONDS)
@@ -235,7 +259,7 @@ def _stages(
         ]
     )
     with record.stage("statistics"):
-        summary = experiment.statistics(data, scores, record)
+        summary = hidden_in(experiment.statistics(data, scores, record), config)
         write_result(out / files.STATISTICS, summary)
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, summary, record)

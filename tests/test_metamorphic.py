@@ -12,6 +12,7 @@ import copy
 import json
 import os
 import random
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -955,6 +956,19 @@ def test_scores_made_elsewhere_are_those_of_the_run(experiment: str, tmp_path: P
     ]
     assert kept[0]
     assert not differing(*kept)
+
+
+def test_one_run_in_two_folders_is_one_piece_of_evidence(tmp_path: Path) -> None:
+    folder, copied, link = tmp_path / "a" / "out", tmp_path / "copied", tmp_path / "link"
+    run("pairs", INPUTS["pairs"], tmp_path / "a")
+    shutil.copytree(folder, copied)
+    link.symlink_to(folder)
+    once, often = (
+        run("trust", INPUTS["trust"].having(trust__runs=list(map(str, runs))), tmp_path / name)
+        for name, runs in (("once", [folder]), ("often", [folder, copied, folder, link]))
+    )
+    assert any("out" in path for path in once)  # the item that is the run
+    assert not differing(once, often)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ contradict each other. See docs/captioners.md for what each number means.
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,6 +129,9 @@ class Captioners(
         fields: Mapping[str, str | None] | None = None,
     ) -> None:
         self.permutations, self.baseline, self.fields = permutations, baseline, fields
+
+    def also_named(self, config: DictConfig) -> Collection[str]:
+        return {HUMAN, *_results_files(config)}
 
     def check(self, config: DictConfig) -> None:
         systems = _results_files(config)

@@ -232,6 +232,9 @@ class Systems(
         if config.metrics != "all":
             raise ConfigError("metrics: the table has the metrics; choose them by dataset.metrics")
 
+    def also_named(self, config: DictConfig) -> None:
+        """The table, which is not read yet, has the metrics."""
+
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         table: SystemsTable = self.load(record.config)
         print(f"{self.name} on {table.title}: {len(table.systems)} systems", flush=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from metaeval.errors import ConfigError
 from metaeval.experiments.trust.findings import (
     Finding,
     Word,
@@ -127,6 +128,35 @@ def gathered(
         extras=tuple(extras),
         notes=_notes(rules),
     )
+
+
+# parts of a signature that differ between data sets, for one metric
+_OF_DATA = frozenset({"file", "files", "read", "corpus", "objects", "answers"})
+
+
+def require_one_identity(results: Iterable[tuple[str, MeasuredResult]]) -> None:
+    """Raise ConfigError where two runs, given with their names, have two metrics of one name.
+
+    They differ in direction or, where the code is not metaeval's, in code or options. metaeval's
+    own metrics say in their names how they differ.
+    """
+    known: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for run, result in results:
+        for metric in result.metrics:
+            if metric.signature is None:
+                continue
+            parts = metric.signature.split("|")[1:]
+            parts = [part for part in parts if part.partition(":")[0] not in _OF_DATA]
+            code = parts if any(part.startswith("source:") for part in parts) else []
+            better = "higher" if metric.column.higher_is_better else "lower"
+            identity = (f"better:{better}", *code)
+            other, before = known.setdefault(metric.name, (run, identity))
+            if before != identity:
+                apart = sorted(set(before) ^ set(identity))
+                raise ConfigError(
+                    f"trust.runs: '{metric.name}' of {other} and of {run} are two metrics "
+                    f"({', '.join(apart)}); leave out one run, or give one metric another name"
+                )
 
 
 def _notes(rules: Rules) -> tuple[str, ...]:

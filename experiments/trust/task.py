@@ -7,7 +7,7 @@ import copy
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +15,15 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
 from metaeval.compute.device import return_free_memory
 from metaeval.compute.networks import release
-from metaeval.config import CONTROLS, add_metric, build_all, compose_config, load_dataset, selected
+from metaeval.config import (
+    CONTROLS,
+    add_metric,
+    build_all,
+    complete_metrics,
+    compose_config,
+    load_dataset,
+    selected,
+)
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.bank import bank_files
@@ -26,7 +34,7 @@ from metaeval.experiments.printout import not_run, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
-from metaeval.experiments.trust.result import ItemRun, gathered
+from metaeval.experiments.trust.result import ItemRun, gathered, require_one_identity
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
@@ -37,6 +45,8 @@ from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunInfo
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
+from metaeval.runs.folder import new_folder
+from metaeval.schema import check_config
 from metaeval.scoring import signatures_of
 from metaeval.text.tokenizers.base import forget_texts
 
@@ -80,9 +90,21 @@ class Trust(Streaming):
 
     def check(self, config: DictConfig) -> None:
         read_uses(self.uses)
-        read_battery(self.battery)
-        for folder in self.runs:
-            _finished(user_path(folder))
+        require_one_identity((folder, self._result(folder)) for folder in self.runs)
+        for name, overrides in read_battery(self.battery).items.items():
+            try:
+                item = item_config(overrides, config)
+                complete_metrics(item)
+                check_config(item)
+            except ConfigError as error:
+                raise ConfigError(f"trust.battery={self.battery}, item {name}: {error}") from None
+
+    def _result(self, folder: str) -> MeasuredResult:
+        return _finished(user_path(folder))[0]
+
+    def also_named(self, config: DictConfig) -> Collection[str]:
+        results = map(self._result, self.runs)
+        return {metric.name for result in results for metric in result.metrics}
 
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> MeasuredResult:
         config, out = record.config, record.out
@@ -101,9 +123,17 @@ class Trust(Streaming):
                 for seed in self.seeds
                 if seed != config.seed
             }
-        for folder in self.runs:
-            given.append(_given(user_path(folder), [r.id for r in (*runs, *given)]))
-            print(_line(given[-1]), flush=True)
+        contents = {_content(out / run.directory): run.id for run in runs if run.directory}
+        for folder in map(user_path, self.runs):
+            run = _given(folder, [r.id for r in (*runs, *given)])
+            if (content := _content(folder)) in contents:
+                same = contents[content]
+                print(f"{folder}: the same result as {same}; it counts once", flush=True)
+                continue
+            contents[content] = run.id
+            given.append(run)
+            print(_line(run), flush=True)
+        require_one_identity((r.id, r.result) for r in (*runs, *given) if r.result is not None)
         return gathered(
             self.battery,
             declared.uses,
@@ -178,7 +208,8 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
     arguments = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
     command = f"python -m metaeval {arguments}"
     key = _key(config)
-    if key is None or not _is_same(folder, key):
+    stored = stored_item(folder, key)
+    if stored is None:
         from metaeval.experiments.run import run_configured  # which imports all experiments
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -192,7 +223,7 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
             return ItemRun(name, experiment, command, reason=str(error))
         if key is not None:
             files.atomic(folder / KEY, lambda p: p.write_text(key, encoding="utf-8"))
-    result, info = read_result(folder / files.STATISTICS), read_info(folder / files.RUN)
+    result, info = stored or (read_result(folder / files.STATISTICS), read_info(folder / files.RUN))
     return ItemRun(name, experiment, command, result, info, f"{ITEMS}/{name}")
 
 
@@ -253,13 +284,32 @@ def _key(config: DictConfig) -> str | None:
     return digest(json.dumps(content)).hex()
 
 
-def _is_same(folder: Path, key: str) -> bool:
-    """Whether the folder holds the finished run of this key."""
+def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo] | None:
+    """The finished run of this key that the folder holds; of a damaged one a line is printed.
+
+    A folder whose `run.json` is damaged, in which no run may write, is renamed.
+    """
+    if not (folder / files.RUN).exists():
+        return None
     try:
-        finished = read_info(folder / files.RUN).status == "finished"
-        return finished and read_text(folder / KEY).text == key
-    except MetaevalError:
-        return False
+        info = read_info(folder / files.RUN)
+    except MetaevalError as error:
+        aside = new_folder(folder.with_name(f"{folder.name}-damaged"))
+        folder.rename(aside)  # onto an empty folder
+        print(f"{error}; it is now in {aside}, and the item runs again", flush=True)
+        return None
+    try:
+        with_key = info.status == files.FINISHED and (folder / KEY).is_file()
+        if with_key and read_text(folder / KEY).text == key:
+            return read_result(folder / files.STATISTICS), info
+    except MetaevalError as error:
+        print(f"{error}; the item runs again", flush=True)
+    return None
+
+
+def _content(folder: Path) -> str:
+    """What is the same for two folders of one run, whatever their names."""
+    return file_sha256(folder / files.STATISTICS)
 
 
 def _given(folder: Path, taken: Sequence[str]) -> ItemRun:

@@ -8,7 +8,9 @@ import pytest
 
 from metaeval import installation
 from metaeval.config import compose_config
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.experiments.run import run_configured
+from metaeval.experiments.trust.task import Trust
 from metaeval.experiments.trust.verdicts import BATTERIES, read_battery, read_uses
 from metaeval.schema import check_config
 
@@ -56,6 +58,8 @@ def test_a_use_selects_parts_of_sources(tmp_path: Path) -> None:
         ("rules: {", "rules: {{", "is not YAML"),
         (GOOD, "7", "is not a mapping"),
         ("id: a,", "id: a, id: b,", "the key 'id' occurs twice"),
+        ("judgments.pairs", "judgments.piars", "'judgments.piars'; did you mean 'judgments.pairs'"),
+        ("rules:", "baselines: [../../evil]\nrules:", "field 'baselines': unknown metric"),
     ],
 )
 def test_a_file_that_is_wrong_is_named_with_its_field(
@@ -67,6 +71,52 @@ def test_a_file_that_is_wrong_is_named_with_its_field(
         read_uses(str(path))
     assert str(path) in str(error.value)
     assert problem in str(error.value)
+
+
+PAIRS = "experiment=pairs, dataset=pairs"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("of: b.yaml\nitems: {}", "field 'of': adds to itself"),
+        ("of: c.yaml\nitems: {}", "c.yaml: cannot be read"),
+        ("items: {x: []}", "field 'items.x'"),
+        ("items: {x: [dataset=scenes]}", "field 'items.x': begins with 'dataset=scenes'"),
+        ("items: {x: [experiment=trust]}", "field 'items.x': begins with 'experiment=trust'"),
+        ("items: {x: [experiment=../evil]}", "field 'items.x': unknown experiment '../evil'"),
+        (f"items: {{x: [{PAIRS}, 'dataset._target_=os.getcwd']}}", "could run code"),
+        (f"items: {{x: [{PAIRS}]}}", "item x: dataset.file: a value is missing"),
+        (f"items: {{x: [{PAIRS}, dataset.flie=a]}}", "item x: dataset.flie: unknown option"),
+        ("items: {}\ncandidates: {x: [../evil]}", "field 'candidates.x': unknown metric"),
+    ],
+)
+def test_a_battery_that_cannot_run_is_refused_beforehand(
+    text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("b.yaml").write_text(text)
+    with pytest.raises(MetaevalError) as error:
+        Trust(battery="b.yaml").check(compose_config(["experiment=trust", "paths.data=none"]))
+    assert problem in str(error.value)
+    assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        (("experiment=trust", "trust.battery=b.yaml"), "trust.highlight"),
+        (("experiment=judgments", "dataset=table", "dataset.file=no.csv"), "report.highlight"),
+    ],
+)
+def test_a_highlighted_column_that_no_metric_has_is_refused_before_any_work(
+    options: tuple[str, ...], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("b.yaml").write_text("items: {}")
+    given = [*options, "metric=[rouge_l,length]", "paths.data=none", f"{option}=[ROUGE-K]"]
+    with pytest.raises(ConfigError, match=f"{option}: .*'ROUGE-K'; did you mean 'ROUGE-L'"):
+        run_configured(compose_config(given), tmp_path / "out")
 
 
 def test_an_unknown_battery() -> None:

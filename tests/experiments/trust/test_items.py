@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from metaeval.api import TrustRun
+from metaeval.errors import ConfigError
+from metaeval.experiments.trust.result import require_one_identity
+from metaeval.experiments.trust.task import stored_item
+from metaeval.results.files import write_info, write_result
+from metaeval.results.measured import MeasuredResult
+from metaeval.results.run import RunInfo
+from tests.experiments.trust.trust_cases import finding, item_run
 from tests.forked import run_command
 
 BATTERY = """
@@ -56,6 +65,57 @@ def write_data(folder: Path, n: int) -> None:
         for word in ("small", "brown", "green")
     ]
     (folder / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("name", ["statistics.json", "run.json"])
+def test_a_damaged_item_is_run_again_with_a_word(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    result = item_run("a", [finding(0.6)]).result
+    assert result is not None
+    write_info(folder / "run.json", RunInfo(status="finished"))
+    write_result(folder / "statistics.json", result)
+    (folder / "key").write_text("k")
+    assert stored_item(folder, "k") is not None
+    assert stored_item(folder, "of other options") is None
+    assert capsys.readouterr().out == ""
+    (folder / name).write_text("")
+    assert stored_item(folder, "k") is None
+    assert f"{folder / name}: invalid JSON" in capsys.readouterr().out
+    # a run writes into no folder whose files it does not know
+    assert [path.name for path in tmp_path.iterdir()] == [
+        "a" if name == "statistics.json" else "a-damaged"
+    ]
+
+
+def with_signature(signature: str, **column: Any) -> MeasuredResult:
+    result = item_run("a", [finding(0.6)]).result
+    assert result is not None
+    of = result.metrics[0]
+    changed = {"signature": signature, "column": replace(of.column, **column)}
+    return result.model_copy(update={"metrics": (of.model_copy(update=changed),)})
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        (with_signature("m|tok:none|of:m.Mine|corpus:9-images-b|source:1"), ""),
+        (with_signature("m|tok:none|of:m.Mine|source:2"), r"\(source:1, source:2\)"),
+        (with_signature("m|tok:ptb|of:m.Mine|source:1"), r"\(tok:none, tok:ptb\)"),
+        (
+            with_signature("m|tok:none|of:m.Mine|source:1", higher_is_better=False),
+            r"\(better:higher, better:lower\)",
+        ),
+    ],
+)
+def test_two_metrics_of_one_name_are_refused(other: MeasuredResult, problem: str) -> None:
+    """Data sets have other references; code, options and direction are the metric's."""
+    one = with_signature("m|tok:none|of:m.Mine|corpus:4-images-a|source:1")
+    refused = pytest.raises(ConfigError, match=problem) if problem else nullcontext()
+    with refused:
+        require_one_identity([("A", one), ("B", other)])
 
 
 def number(of: dict[str, tuple[int, Any]], item: str, name: str) -> Any:
