@@ -68,8 +68,8 @@ class BankMetric(Metric):
             if only is None or entry.metric in only
         }
         for file, entry in entries:
-            known = next(e for _, e in entries if e.metric == entry.metric)
-            if known.higher_is_better != entry.higher_is_better:
+            first = next(e for _, e in entries if e.metric == entry.metric)
+            if first.higher_is_better != entry.higher_is_better:
                 raise InputError(
                     f"higher_is_better is {str(entry.higher_is_better).lower()}, and another file "
                     f"of '{entry.metric}' says the opposite; correct one, or rename the metric",
