@@ -113,6 +113,7 @@ OTHER: dict[str, Any] = {
     "wmd.p": 2,
     "detector": {"weights": None, "threshold": 0.7, "device": "cpu"},
     "answers": True,
+    "smooth": 5.0,
     "layer": 3,
     "prefix": "A photo of ",
     "pretrained": "random",
