@@ -10,8 +10,9 @@ import pytest
 import torch
 from torchvision.models import detection
 
-from metaeval.config import compose_config, override_texts
+from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
+from metaeval.overrides import override_texts
 from metaeval.results.files import read_result
 from metaeval.runs import files
 from metaeval.vision.regions import detector
