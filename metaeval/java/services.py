@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from metaeval.data.dataset import Absent
-from metaeval.errors import InputError
+from metaeval.errors import InputError, ends_with_status
 from metaeval.readers.files import user_path
 
 # What is installed: the Java and its version, and pycocoevalcap's jars.
@@ -249,6 +249,12 @@ def _write(target: Path, manifest: bytes, entries: dict[str, bytes]) -> None:
     part.replace(target)
 
 
-if __name__ == "__main__":
-    jar = build(Path(sys.argv[1]) if sys.argv[1:] else JAR)
+@ends_with_status()
+def main(arguments: list[str]) -> None:
+    """Build the jar at the given path, by default the shipped one."""
+    jar = build(Path(arguments[0]) if arguments else JAR)
     print(f"{jar}: {jar.stat().st_size:,} bytes, compiled by Java {built_from(jar)[0]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.config import override_texts
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
-from metaeval.overrides import require_listed
+from metaeval.overrides import override_texts, require_listed
 from metaeval.papers.expected import FOLDER, Paper, PaperItem, papers
 from metaeval.readers.files import user_path
 from metaeval.reports.paper.latex_layout import latex

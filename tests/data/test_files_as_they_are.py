@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from metaeval.choices import hydra_arguments
-from metaeval.config import compose_config, override_texts
+from metaeval.config import compose_config
 from metaeval.data.dataset import Absent
 from metaeval.data.judgments.battles import load_battles
 from metaeval.data.judgments.systems import load_systems
@@ -25,6 +24,7 @@ from metaeval.data.own.score_files import read_scores
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import ConfigError, InputError, ends_with_status
+from metaeval.overrides import hydra_arguments, override_texts
 
 ROOT = Path(__file__).parents[2]
 NFC, NFD = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
