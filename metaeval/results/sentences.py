@@ -34,7 +34,7 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     measure = measure or result.declared[0]
     order = ranked(ranked_metrics(result), measure)
     if not order:
-        return "No metric has a value."
+        return f"No {_noun(result, measure).removesuffix(KNOWN)} has a value."
     if measure.best == "neither":
         return ""
     value = with_interval(measure, order[0].numbers[measure.key])

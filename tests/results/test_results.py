@@ -199,6 +199,8 @@ def test_a_metric_that_learned_from_the_test_is_not_among_the_others() -> None:
     result = whole.model_copy(update={"metrics": (learned, *whole.metrics[1:])})
     assert leaders(result) == "B leads (80.0): every other ranked metric is significantly lower."
     assert above_control(result).startswith("Every ranked metric is significantly above the best")
+    alone = whole.model_copy(update={"metrics": (learned,)})
+    assert leaders(alone) == "No ranked metric has a value."
 
 
 def test_a_metric_without_a_value_is_not_among_those_above_the_control() -> None:
