@@ -99,4 +99,4 @@ def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
 
 def test_data_that_is_not_for_it_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"give dataset\.limit=5000 or less"):
-        run(tmp_path, dataset__limit=5001, dataset__n=6000)
+        run(tmp_path, dataset__split="train", dataset__limit=5001, dataset__n=6000)
