@@ -153,7 +153,7 @@ def faier_training(device: str, tiny: bool) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         command = [
             *(sys.executable, "-m", "research.train", "experiment=train_faier", "dataset=scenes"),
-            *("dataset.split=train", f"dataset.limit={n}", f"task.dev={10 if tiny else 400}"),
+            *("dataset.split=train", f"dataset.n={n}", f"task.dev={10 if tiny else 400}"),
             *("task.training.epochs=1", "task.vectors=null", f"device={device}"),
             *(f"paths.cache={folder}/cache", f"hydra.run.dir={folder}/run"),
         ]

@@ -109,6 +109,5 @@ def test_configuration_names_the_loader_s_options() -> None:
     assert config.pop("_target_") == "metaeval.data.scenes.load_scenes"
     assert list(config) == list(inspect.signature(load_scenes).parameters)
     defaults = {k: p.default for k, p in inspect.signature(load_scenes).parameters.items()}
-    assert config["n"] == SPLITS[config["split"]]
-    same = [k for k in config if k not in ("cache", "n")]
+    same = [k for k in config if k != "cache"]
     assert {k: config[k] for k in same} == {k: defaults[k] for k in same}
