@@ -192,22 +192,7 @@ def statistics(
     p-values are Holm-corrected over all metrics and sets. With `refine`, each cell has its numbers
     also on images on which the controls are balanced.
     """
-    captions = files.read_table(out / files.CAPTIONS)
-    images = pd.Index(captions[IMAGE_ID].unique())
-    labels = [HUMAN, *(entry.set for entry in sets)]
-    applied = matrix(captions, "applied", images, labels).astype(bool)
-    texts = CaptionsBySet(captions, images, labels)
-    kinds = by_kind(sets, summarised(sets))
-    tables = Tables(
-        _tables(results, files.read_table(out / files.SCORES), applied, images, labels),
-        sets,
-        _sorts(out, texts, applied, sets),
-        bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
-        config.stats.confidence,
-        kinds,
-        _expected(sets, kinds, "lower"),
-        _expected(sets, kinds, "same"),
-    )
+    tables, texts, applied = _tables_of(out, results, config, sets)
     columns = [c for r in results for c in r.columns if c.name in tables.scores]
     confidence = tables.confidence
     measured = measure(tables.outcomes(), columns, confidence, 1 - confidence)
@@ -236,19 +221,41 @@ def statistics(
         experiment="sensitivity",
         dataset=dataset.name,
         facts={
-            "Images": len(images),
+            "Images": len(applied),
             "Sets that harm": sum(entry.expected == "lower" for entry in made),
             "Harmless sets": sum(entry.expected != "lower" for entry in made),
         },
         settings=of_stats(config.stats),
         metrics=metrics,
-        declared=tuple(m for m in _declared(kinds, tables.by_severity) if m.key in defined),
+        declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
         comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
         controls=measured.controls,
-        extras=tuple(extras_of(metrics, of_metrics, sets, list(kinds), pairs)),
+        extras=tuple(extras_of(metrics, of_metrics, sets, list(tables.kinds), pairs)),
         notes=tuple(_notes(sets, tables.sorts)),
         caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
     )
+
+
+def _tables_of(
+    out: Path, results: Sequence[MetricScores], config: DictConfig, sets: Sets
+) -> tuple[Tables, CaptionsBySet, npt.NDArray[np.bool_]]:
+    """The tables, the captions, and [n_images, 1 + n_sets] which of them were made."""
+    captions = files.read_table(out / files.CAPTIONS)
+    images = pd.Index(captions[IMAGE_ID].unique())
+    labels = [HUMAN, *(entry.set for entry in sets)]
+    applied = matrix(captions, "applied", images, labels).astype(bool)
+    texts, kinds = CaptionsBySet(captions, images, labels), by_kind(sets, summarised(sets))
+    tables = Tables(
+        _tables(results, files.read_table(out / files.SCORES), applied, images, labels),
+        sets,
+        _sorts(out, texts, applied, sets),
+        bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
+        config.stats.confidence,
+        kinds,
+        _expected(sets, kinds, "lower"),
+        _expected(sets, kinds, "same"),
+    )
+    return tables, texts, applied
 
 
 def _profiles(
