@@ -79,7 +79,8 @@ def _scripted(path: Path, known: Collection[str]) -> dict[str, torch.Tensor]:
         raise InputError(f"{problem}; save the module's state_dict()", file=path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # TorchScript is deprecated
-        return dict(torch.jit.load(io.BytesIO(raw), map_location="cpu").state_dict())
+        module = torch.jit.load(io.BytesIO(raw), map_location="cpu")  # type: ignore[no-untyped-call]
+        return dict(module.state_dict())
 
 
 def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
