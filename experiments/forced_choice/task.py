@@ -17,7 +17,6 @@ from metaeval.experiments.forced_choice.statistics import (
     write_pairs,
 )
 from metaeval.experiments.record import RunRecord, record_counts
-from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -54,6 +53,7 @@ def pairs_info(data: ForcedChoice, n_references: Sequence[int]) -> DatasetInfo:
 class ForcedChoiceAgreement(
     ChoiceExperiment,
     name="forced_choice",
+    stored=True,
     title="Metrics against people: one of two captions",
     question="Which metric chooses between two captions as people do?",
     data=ForcedChoice,
@@ -91,9 +91,4 @@ class ForcedChoiceAgreement(
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> MeasuredResult:
-        return stored_result(
-            lambda: statistics(data, scores, record.config, self.alpha),
-            None,
-            self.passes(scores),
-            record,
-        )
+        return statistics(data, scores, record.config, self.alpha)

@@ -38,7 +38,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import open_store, score_all, write_scores
+from metaeval.experiments.scores import score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
@@ -95,6 +95,7 @@ CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 class Graded(
     MetricExperiment[CaptionDataset, list[MetricScores]],
     name="graded",
+    stored=True,
     title="Graded corruption",
     question="Does a metric score a caption lower the more of it is corrupted?",
     data=CaptionDataset,
@@ -207,19 +208,16 @@ class Graded(
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
-        corruptions = self.corruptions(record.config)
-        with open_store(record.config) as store:
-            return statistics(
-                record.out,
-                scores,
-                record.config,
-                data,
-                corruptions,
-                self.name,
-                self.floor,
-                store,
-                self.published(data, record.config),
-            )
+        return statistics(
+            record.out,
+            scores,
+            record.config,
+            data,
+            self.corruptions(record.config),
+            self.name,
+            self.floor,
+            self.published(data, record.config),
+        )
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
         return data

@@ -20,6 +20,7 @@ from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.task import HumanCorrelation
 from metaeval.experiments.record import RunRecord
+from metaeval.experiments.stored_results import statistics_of
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
 from metaeval.results.base import Estimate, Measured, MetricResult
@@ -125,7 +126,7 @@ class ByReferences(
             inside, fewer = record.inside(f"{files.BY_REFERENCES}{n}"), _with(data.data, n)
             data.base.write_versions(fewer, inside)
             scores = data.base.score(fewer, metrics, inside)
-            result = data.base.statistics(fewer, scores, inside)
+            result = statistics_of(data.base, fewer, scores, inside)
             # the ceiling of graded captions does not depend on references
             kept = tuple(metric for metric in result.metrics if metric.family != "ceiling")
             result = result.model_copy(update={"metrics": kept})

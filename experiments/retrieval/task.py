@@ -178,6 +178,7 @@ class SearchScores:
 class Retrieval(
     MetricExperiment[CaptionDataset, SearchScores],
     name="retrieval",
+    stored=True,
     title="Retrieval",
     question="Does a metric find an image's own caption, and a caption's own image?",
     data=CaptionDataset,

@@ -34,6 +34,7 @@ SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 class SampleSize(
     Graded,
     name="sample_size",
+    stored=True,
     title="How many images does it take?",
     question="How many images does it take until the order of the metrics is that of all images?",
 ):
