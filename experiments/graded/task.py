@@ -64,6 +64,7 @@ WHY_NOT = (  # a run's numbers are not compared with the published ones
     "the paper uses {references} references per image",
     "this run differs from the paper in {differs}",
 )
+CANNOT_RUN = "corruption '{}' cannot run: {}"
 LEFT_OUT = "{:,} of {:,} images left out: a set of the corruption has no caption of them ({})."
 PAPER = "gonzalez2022metrics"
 # experiment → what its page says, and the node of the corruption that the paper used
@@ -149,7 +150,7 @@ class Graded(
         corruptions = self.corruptions(config)
         for corruption in corruptions:
             if (absent := corruption.missing(dataset)) is not None:
-                raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
+                raise ConfigError(CANNOT_RUN.format(corruption.name, absent))
         missing = {
             c.label: sum(not c.has_caption(i) for i in dataset.image_ids) for c in corruptions
         }
@@ -164,7 +165,7 @@ class Graded(
         counts = ", ".join(f"{name}: {n:,}" for name, n in missing.items() if n)
         note = LEFT_OUT.format(len(dataset) - len(kept), len(dataset), counts)
         if not kept:
-            raise ConfigError(f"corruption '{corruptions[0].name}' cannot run: {note}")
+            raise ConfigError(CANNOT_RUN.format(corruptions[0].name, note))
         log.warning("%s", note)
         return replace(dataset.subset(kept), notes=(*dataset.notes, note))
 
