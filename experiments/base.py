@@ -54,10 +54,11 @@ class Experiment(ABC):
     question: ClassVar[str]
     data: ClassVar[type]
     needs: ClassVar[str]
+    stored: ClassVar[bool]
 
     def __init_subclass__(cls, **facts: object) -> None:
         super().__init_subclass__()
-        for fact, value in facts.items():
+        for fact, value in {"stored": False, **facts}.items():  # `stored` is not inherited
             setattr(cls, fact, value)
 
     def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
@@ -85,6 +86,11 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
 
     The stages are called in this order, each once. `Data` is what `load`
     gives, `Scores` what `score` gives. Nothing is written before `write_versions`.
+
+    With `stored=True` in the head of the class, a run looks the value of `statistics` up where an
+    earlier run of the same data, scores, options and code of metaeval has computed it. That is only
+    right of statistics that write no files, and that depend on nothing except the options, the
+    objects of the dataset, and the tables (`*.parquet`) and `run.json` of the run.
     """
 
     @abstractmethod

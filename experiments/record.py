@@ -322,6 +322,15 @@ def language_note(dataset: CaptionDataset) -> str:
     return "" if language in (None, "en") else f", captions in '{language}'"
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "draw"), counted(2000, "draw")
+    ('1 draw', '2,000 draws')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def describe_dataset(dataset: CaptionDataset) -> str:
     """The dataset in a few words, for the first line of output."""
     counts = reference_counts(dataset)

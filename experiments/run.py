@@ -32,6 +32,7 @@ from metaeval.experiments.record import (
     write_to_score,
 )
 from metaeval.experiments.scores import explanations, open_store
+from metaeval.experiments.stored_results import statistics_of
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
 from metaeval.options import did_you_mean
@@ -259,7 +260,7 @@ def _stages(
         ]
     )
     with record.stage("statistics"):
-        summary = hidden_in(experiment.statistics(data, scores, record), config)
+        summary = statistics_of(experiment, data, scores, record)
         write_result(out / files.STATISTICS, summary)
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, summary, record)

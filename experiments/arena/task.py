@@ -30,6 +30,7 @@ STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has
 class Arena(
     ChoiceExperiment,
     name="arena",
+    stored=True,
     title="Metrics as judges of battles",
     question="Which metric prefers the winner, and ranks the systems as the winners do?",
     data=ForcedChoice,

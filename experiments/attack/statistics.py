@@ -438,6 +438,10 @@ def _expected(chances: Floats, values: Floats) -> Floats:
     return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
 
 
+FOOLED = "images fooled, {}"
+NOT_FOOLED = "images not fooled, {:,} calls"
+
+
 def fooled_key(constraint: str) -> str:
     """The key of the measure: how often a search under this constraint succeeds.
 
@@ -450,11 +454,11 @@ def fooled_key(constraint: str) -> str:
 def declared(calls: int) -> tuple[Measure, ...]:
     """The measures of an attack with so many calls."""
     fooled = (
-        Measure(fooled_key(c), f"images fooled, {c}", shown=False, unit="share", best="lowest")
+        Measure(fooled_key(c), FOOLED.format(c), shown=False, unit="share", best="lowest")
         for c in CONSTRAINTS
     )
     return (
-        Measure(RESISTS, f"images not fooled, {calls:,} calls", unit="share"),
+        Measure(RESISTS, NOT_FOOLED.format(calls), unit="share"),
         Measure(GAIN, "gain of a false caption, in spreads", best="lowest"),
         *fooled,
         Measure("inflation", "inflation, references known", shown=False, best="lowest"),
@@ -535,7 +539,7 @@ def extras_of(
         point
         for name, of in numbers.items()
         for constraint, curve in of.success.items()
-        for point in line(name, f"images fooled, {constraint}", "calls", curve)
+        for point in line(name, FOOLED.format(constraint), "calls", curve)
     ]
     yield Extra.of("calls", "Images fooled, by the number of calls", by_calls, kind="curves")
     yield Extra.of(

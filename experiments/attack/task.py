@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from omegaconf import DictConfig
 
-from metaeval.config import load_dataset
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
@@ -43,7 +41,6 @@ from metaeval.experiments.attack.statistics import (
 )
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.measure import measure
-from metaeval.experiments.printout import printout
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -58,6 +55,7 @@ from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.results.base import Estimate
 from metaeval.results.measured import EXAMPLES, Extra, MeasuredResult
+from metaeval.results.notes import fill_sentences
 from metaeval.runs import files
 from metaeval.runs.records import HUMAN, Edit, Version
 from metaeval.runs.store import CacheError, Store
@@ -70,6 +68,15 @@ from metaeval.text.tokenizers.base import forget_texts
 log = logging.getLogger(__name__)
 
 _EXAMPLES = 6  # of the gallery, per metric
+NOTES = (
+    "A metric is fooled where a provably false caption scores above the human one (false by: "
+    "{rule}).",
+    "Gain and inflation are in units of the spread of the score between human captions of an "
+    "image.",
+    "A metric that is rarely fooled is not necessarily good: exact match with a reference is never "
+    "fooled.",
+)
+CAVEATS = ("Captions need not be fluent here: {no_fluency}.",)
 
 
 @dataclass(slots=True)
@@ -97,7 +104,18 @@ def usable_fluency(make: Callable[[], Fluency]) -> tuple[Fluency | None, str | N
     return fluency, None
 
 
-class Attack(MetricExperiment[CaptionDataset, AttackScores]):
+class Attack(
+    MetricExperiment[CaptionDataset, AttackScores],
+    name="attack",
+    title="Attack: can it be fooled?",
+    question=(
+        "Whoever optimises a metric searches for captions that it likes. Does a search find "
+        "captions that are provably false and score above the human caption, how cheaply, and do "
+        "they fool other metrics as well?"
+    ),
+    data=CaptionDataset,
+    needs="dataset: experiment=attack needs captions, not judged captions",
+):
     """Provably false captions that a metric prefers, inflated scores, and generic captions.
 
     Parameters
@@ -120,14 +138,6 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
     The option `captions` names captions of systems that join the pools, as of
     `experiment=captioners`.
     """
-
-    name = "attack"
-    title = "Attack: can it be fooled?"
-    question = (
-        "Whoever optimises a metric searches for captions that it likes. Does a search find "
-        "captions that are provably false and score above the human caption, how cheaply, and do "
-        "they fool other metrics as well?"
-    )
 
     def __init__(
         self,
@@ -155,9 +165,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         return SearchLimits(self.budgets[-1], self.edits)
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = load_dataset(config)
-        if not isinstance(dataset, CaptionDataset):
-            raise ConfigError("dataset: experiment=attack needs captions, not judged captions")
+        dataset: CaptionDataset = super().load(config)
         require_captions(dataset)
         if rule_of(dataset) is None:
             raise ConfigError(
@@ -387,17 +395,8 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             comparisons=tested.comparisons,
             controls=tested.controls,
             extras=(*extras, self._examples(data, scores)),
-            notes=(
-                "A metric is fooled where a provably false caption scores above the human one "
-                f"(false by: {rule_of(data)}).",
-                "Gain and inflation are in units of the spread of the score between human captions "
-                "of an image.",
-                "A metric that is rarely fooled is not necessarily good: exact match with a "
-                "reference is never fooled.",
-            ),
-            caveat=f"Captions need not be fluent here: {scores.no_fluency}."
-            if scores.no_fluency
-            else "",
+            notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
+            caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),
         )
 
     def _examples(self, data: CaptionDataset, scores: AttackScores) -> Extra:
@@ -431,9 +430,6 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         return Extra.of(
             EXAMPLES, "False captions that fool a metric", records, kind="examples", folded=True
         )
-
-    def printout(self, summary: MeasuredResult, record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
 
 
 def refuse_replay(name: str, metric: Any) -> None:

@@ -73,6 +73,10 @@ REFERENCES = (
     "Captions that are a reference of their image, word for word: {systems}; people's captions, "
     "{people}."
 )
+DESCRIBED = (
+    "{dataset.name}: {n:,} images, {systems} systems, {references}{fallback}; systems: {records}"
+)
+INCOMPLETE = "\n  {} has no caption of {:,} of them"
 COPIED = 0.1  # the share of a system's captions that are references, from which the page says so
 NO_SCORE = "{}: {:,} of {:,} captions have no score."
 log = logging.getLogger(__name__)
@@ -165,19 +169,18 @@ class Captioners(
     def describe(self, data: CaptionerData) -> str:
         """The run in a line, and a line for each system with missing images."""
         dataset = data.dataset
-        text = (
-            f"{dataset.name}: {len(dataset):,} images, {len(data.systems)} systems, "
-            f"{data.references(' references each')}"
-        )
-        if dataset.fallback:
-            text += f" ({dataset.fallback})"
         counts = [system.records(dataset.image_ids) for system in data.systems]
-        text += (
-            f"; systems: {RecordCount(sum(c.read for c in counts), sum(c.used for c in counts))}"
+        text = DESCRIBED.format(
+            dataset=dataset,
+            n=len(dataset),
+            systems=len(data.systems),
+            references=data.references(" references each"),
+            fallback=f" ({dataset.fallback})" if dataset.fallback else "",
+            records=RecordCount(sum(c.read for c in counts), sum(c.used for c in counts)),
         )
         for system in data.systems:
             if missing := len(dataset) - sum(i in system.captions for i in dataset.image_ids):
-                text += f"\n  {system.name} has no caption of {missing:,} of them"
+                text += INCOMPLETE.format(system.name, missing)
         return text
 
     def write_versions(self, data: CaptionerData, record: RunRecord) -> None:

@@ -16,12 +16,15 @@ from metaeval.experiments.forced_choice.statistics import (
     statistics,
     write_pairs,
 )
-from metaeval.experiments.record import RunRecord, record_counts
-from metaeval.experiments.stored_results import stored_result
+from metaeval.experiments.record import RunRecord, counted, record_counts
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import DatasetInfo
+
+DESCRIBED = (
+    "{title}: {n:,} pairs of captions, {labels} labels, with {references}, {draws}; {records}"
+)
 
 
 class ChoiceExperiment(MetricExperiment[ForcedChoice, ChoiceScores], ABC):
@@ -54,6 +57,7 @@ def pairs_info(data: ForcedChoice, n_references: Sequence[int]) -> DatasetInfo:
 class ForcedChoiceAgreement(
     ChoiceExperiment,
     name="forced_choice",
+    stored=True,
     title="Metrics against people: one of two captions",
     question="Which metric chooses between two captions as people do?",
     data=ForcedChoice,
@@ -78,10 +82,13 @@ class ForcedChoiceAgreement(
     def describe(self, data: ForcedChoice) -> str:
         *others, last = map(str, data.n_references)
         numbers = f"{', '.join(others)} and {last}" if others else last
-        return (
-            f"{data.title}: {len(data):,} pairs of captions, {data.labels} labels, with "
-            f"{numbers} reference{'' if numbers == '1' else 's'}, {data.draws} "
-            f"draw{'' if data.draws == 1 else 's'}; {data.records}"
+        return DESCRIBED.format(
+            title=data.title,
+            n=len(data),
+            labels=data.labels,
+            references=f"{numbers} reference{'' if numbers == '1' else 's'}",
+            draws=counted(data.draws, "draw"),
+            records=data.records,
         )
 
     def write_versions(self, data: ForcedChoice, record: RunRecord) -> None:
@@ -91,9 +98,4 @@ class ForcedChoiceAgreement(
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
     ) -> MeasuredResult:
-        return stored_result(
-            lambda: statistics(data, scores, record.config, self.alpha),
-            None,
-            self.passes(scores),
-            record,
-        )
+        return statistics(data, scores, record.config, self.alpha)

@@ -1,10 +1,5 @@
-"""The statistics of one column of scores, computed, or looked up from an earlier run.
+"""The statistics of one column of scores."""
 
-They are most of the work of a repeated run: 13 to 19 s of a job of nine rates on 5,000 images
-(docs/sweeps.md). What is looked up equals what is computed, to the last bit.
-"""
-
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +8,8 @@ import numpy.typing as npt
 
 from metaeval.experiments.graded.differences import Comparable, extreme_steps
 from metaeval.experiments.graded.seeds import seed_spread
-from metaeval.experiments.stored_results import code_digest
 from metaeval.results.base import Cell, Estimate, Measured, Model
-from metaeval.results.graded import MEASURES, dose_rows
-from metaeval.runs.files import digest
-from metaeval.runs.store import Store
+from metaeval.results.graded import dose_rows
 from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (
@@ -246,64 +238,3 @@ def comparable_statistics(
             "pairwise_accuracy": resampled.pairwise_accuracy,
         },
     )
-
-
-class CachedColumnStatistics:
-    """`column_statistics` of one design, through a store.
-
-    A column takes about 60 kB there: three measures of 2,000 replicates, and its statistics.
-    """
-
-    def __init__(self, store: Store, design: Design) -> None:
-        self._store, self._design = store, design
-        self._of_design = _digest(design).hex()  # once: the drawn images are megabytes
-
-    def __call__(
-        self, tables: Sequence[Floats], higher_is_better: bool, curve: bool
-    ) -> ColumnStatistics:
-        """The statistics of scores [n_images, n_sets] of each seed; without `curve` no dose."""
-        namespace = f"statistics of a column {code_digest()}"
-        key = _digest([self._of_design, list(tables), higher_is_better, curve])
-        if stored := self._store.get_many(namespace, [key]).get(key):
-            text, _, numbers = stored.partition(b"\0")  # JSON contains no zero byte
-            record = ColumnRecord.model_validate_json(text)
-            return ColumnStatistics(record, _unpacked_measures(numbers))
-        design = self._design if curve else self._design._replace(curve=None)
-        computed = column_statistics(design, tables, higher_is_better)
-        text = computed.record.model_dump_json().encode()
-        self._store.put_many(
-            namespace, {key: b"\0".join([text, _packed_measures(computed.comparable)])}
-        )
-        return computed
-
-    def comparable(self, values: Floats, higher_is_better: bool) -> Comparable:
-        """The measures of scores [n_images, n_sets] and their replicates."""
-        namespace = f"measures of a column {code_digest()}"
-        key = _digest([self._of_design, values, higher_is_better])
-        if stored := self._store.get_many(namespace, [key]).get(key):
-            return _unpacked_measures(stored)
-        design = self._design
-        computed = comparable_statistics(values, design.levels, design.counts, higher_is_better)
-        self._store.put_many(namespace, {key: _packed_measures(computed)})
-        return computed
-
-
-def _packed_measures(comparable: Comparable) -> bytes:
-    """float64 [3, 1 + replicates]: each measure, and its replicates."""
-    rows = [np.r_[comparable.values[m], comparable.replicates[m]] for m in MEASURES]
-    return np.array(rows, dtype=np.float64).tobytes()
-
-
-def _unpacked_measures(content: bytes) -> Comparable:
-    rows = np.frombuffer(content).reshape(len(MEASURES), -1)
-    pairs = list(zip(MEASURES, rows, strict=True))
-    return Comparable({m: float(row[0]) for m, row in pairs}, {m: row[1:] for m, row in pairs})
-
-
-def _digest(value: object) -> bytes:
-    """16 bytes that identify an array, a number, a text, or a list or tuple of such."""
-    if isinstance(value, np.ndarray):
-        return digest(f"{value.dtype} {value.shape} ".encode() + value.tobytes())
-    if isinstance(value, list | tuple):
-        return digest(b"".join(map(_digest, value)))
-    return digest(json.dumps(value))

@@ -13,7 +13,13 @@ from omegaconf import DictConfig
 
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.experiments.graded.column import CachedColumnStatistics, Curve, Design, Row
+from metaeval.experiments.graded.column import (
+    Curve,
+    Design,
+    Row,
+    column_statistics,
+    comparable_statistics,
+)
 from metaeval.experiments.graded.differences import (
     POWER,
     CommonItems,
@@ -43,7 +49,6 @@ from metaeval.runs.records import (
     TrainingSeeds,
     paper_value,
 )
-from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -119,13 +124,11 @@ def statistics(
     corruptions: Sequence[Corruption] = (),
     experiment: str = "graded",
     floor: bool = False,
-    store: Store | None = None,
     published: PublishedInfo | None = None,
 ) -> MeasuredResult:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
-    The same resampled images serve every metric, so that metrics can be compared in pairs. What
-    `store` knows of a column is not computed again.
+    The same resampled images serve every metric, so that metrics can be compared in pairs.
     `corruptions` are those of the run, worst first, and `experiment` is its name. With `floor`, the
     lowest set holds captions of other images, which is not a degree of corruption.
     """
@@ -135,19 +138,18 @@ def statistics(
     sets = set_table(captions)
     names = [entry.name for entry in sets]
     groups = image_groups(dataset, images.tolist(), captions, names[0] if floor else None)
-    curve, confidence = curve_of(sets, floor), float(config.stats.confidence)
+    confidence = float(config.stats.confidence)
     design = Design(
         names=names,
         levels=[entry.level for entry in sets],
         applied=matrix(captions, "applied", images, names).astype(bool),
         floor=floor,
         groups=[group.members for group in groups],
-        curve=curve,
+        curve=curve_of(sets, floor),
         counts=bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
         confidence=confidence,
         tie_seeds=tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
     )
-    statistics_of = CachedColumnStatistics(store or MemoryStore(), design)
     columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
     of_seeds = seed_tables(out, images, names)
     metrics: list[MetricResult] = []
@@ -161,10 +163,10 @@ def statistics(
                 values = matrix(columns[column.name], "score", images, names)
                 # the scores of the ceiling are levels, which have no curve
                 has_curve = column.part_of is None and scored.family != CEILING
-                computed = statistics_of(
+                computed = column_statistics(
+                    design if has_curve else design._replace(curve=None),
                     [values, *of_seeds.get(column.name, ())],
                     column.higher_is_better,
-                    curve=has_curve and curve is not None,
                 )
                 compared.append(ComparedColumn(column, scored.family, values, computed.comparable))
                 numbers = computed.record.measured
@@ -185,7 +187,10 @@ def statistics(
                     corruptions,
                 )
             metrics.append(scored.result(c, numbers, versions=versions, seeds=seeds))
-    common = CommonItems(compared, statistics_of.comparable)
+    common = CommonItems(
+        compared,
+        lambda values, up: comparable_statistics(values, design.levels, design.counts, up),
+    )
     controls = {c.column.name: c.column.control for c in compared}
     for row in rows.get("dose_points", []):
         row["control"] = controls[row["metric"]]

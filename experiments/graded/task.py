@@ -38,7 +38,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import open_store, score_all, write_scores
+from metaeval.experiments.scores import score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
@@ -64,6 +64,7 @@ WHY_NOT = (  # a run's numbers are not compared with the published ones
     "the paper uses {references} references per image",
     "this run differs from the paper in {differs}",
 )
+CANNOT_RUN = "corruption '{}' cannot run: {}"
 LEFT_OUT = "{:,} of {:,} images left out: a set of the corruption has no caption of them ({})."
 PAPER = "gonzalez2022metrics"
 # experiment → what its page says, and the node of the corruption that the paper used
@@ -95,6 +96,7 @@ CEILING_COLUMN = ScoreColumn(CEILING, bounds=(0.0, float("inf")), control=True)
 class Graded(
     MetricExperiment[CaptionDataset, list[MetricScores]],
     name="graded",
+    stored=True,
     title="Graded corruption",
     question="Does a metric score a caption lower the more of it is corrupted?",
     data=CaptionDataset,
@@ -148,7 +150,7 @@ class Graded(
         corruptions = self.corruptions(config)
         for corruption in corruptions:
             if (absent := corruption.missing(dataset)) is not None:
-                raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
+                raise ConfigError(CANNOT_RUN.format(corruption.name, absent))
         missing = {
             c.label: sum(not c.has_caption(i) for i in dataset.image_ids) for c in corruptions
         }
@@ -163,7 +165,7 @@ class Graded(
         counts = ", ".join(f"{name}: {n:,}" for name, n in missing.items() if n)
         note = LEFT_OUT.format(len(dataset) - len(kept), len(dataset), counts)
         if not kept:
-            raise ConfigError(f"corruption '{corruptions[0].name}' cannot run: {note}")
+            raise ConfigError(CANNOT_RUN.format(corruptions[0].name, note))
         log.warning("%s", note)
         return replace(dataset.subset(kept), notes=(*dataset.notes, note))
 
@@ -207,19 +209,16 @@ class Graded(
     def statistics(
         self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
     ) -> MeasuredResult:
-        corruptions = self.corruptions(record.config)
-        with open_store(record.config) as store:
-            return statistics(
-                record.out,
-                scores,
-                record.config,
-                data,
-                corruptions,
-                self.name,
-                self.floor,
-                store,
-                self.published(data, record.config),
-            )
+        return statistics(
+            record.out,
+            scores,
+            record.config,
+            data,
+            self.corruptions(record.config),
+            self.name,
+            self.floor,
+            self.published(data, record.config),
+        )
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
         return data

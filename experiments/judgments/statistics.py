@@ -88,6 +88,12 @@ LENGTHS = (
     "scores against references are about length, too."
 )
 
+ONE_RATING = "{}: one rating with the {} others of {:,} captions{}{}"
+SORTED = ", whose ratings are sorted"
+OTHER_NUMBER = "; {:,} with another number of ratings left out"
+NO_SCORE = "No score for {n_nan:,} of {n_all:,} captions{bare}: {names}."
+BARE = " ({:,} of them without references)"
+
 CLIPSCORE = "Hessel et al. (2021), CLIPScore, EMNLP"
 THUMB = "Kasai et al. (2022), THumB, NAACL"
 # dataset → the item of hessel2021clipscore with the values of the protocol "clipscore2021" × 100,
@@ -512,9 +518,13 @@ def _notes(
 ) -> Iterator[str]:
     """What a reader may look up."""
     people = [
-        f"{name}: one rating with the {each.raters - 1} others of {each.estimate.n:,} captions"
-        + (", whose ratings are sorted" if each.sorted_rows else "")
-        + (f"; {each.left_out:,} with another number of ratings left out" if each.left_out else "")
+        ONE_RATING.format(
+            name,
+            each.raters - 1,
+            each.estimate.n,
+            SORTED if each.sorted_rows else "",
+            OTHER_NUMBER.format(each.left_out) if each.left_out else "",
+        )
         for name, each in rated.items()
         if each is not None
     ]
@@ -552,15 +562,14 @@ def _warnings(dimension: Dimension) -> Iterator[str]:
 
 
 def _without_scores(scored: Sequence[MetricScores], sample: Sample) -> Iterator[str]:
-    unscored: dict[str, list[str]] = {}
+    unscored: dict[tuple[Any, ...], list[str]] = {}
     for s in scored:
         for c, column in enumerate(s.columns if s.scores is not None else ()):
             assert s.scores is not None
             facts = _facts_of(s.scores[:, c], sample)
             if column.part_of is None and facts["n_nan"]:
-                bare = facts["n_nan_without_references"]
-                text = f"{facts['n_nan']:,} of {len(s.scores):,} captions"
-                text += f" ({bare:,} of them without references)" if bare else ""
-                unscored.setdefault(text, []).append(column.name)
-    for text, names in unscored.items():
-        yield f"No score for {text}: {', '.join(names)}."
+                counts = (facts["n_nan"], len(s.scores), facts["n_nan_without_references"])
+                unscored.setdefault(counts, []).append(column.name)
+    for (n_nan, n_all, bare), names in unscored.items():
+        of_bare = BARE.format(bare) if bare else ""
+        yield NO_SCORE.format(n_nan=n_nan, n_all=n_all, bare=of_bare, names=", ".join(names))

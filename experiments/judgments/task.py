@@ -30,7 +30,6 @@ from metaeval.experiments.record import (
     record_counts,
 )
 from metaeval.experiments.scores import score_all
-from metaeval.experiments.stored_results import stored_result
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
 from metaeval.options import OpenShare, checked
@@ -57,6 +56,7 @@ class Scores(NamedTuple):
 class HumanCorrelation(
     MetricExperiment[Judgments, Scores],
     name="judgments",
+    stored=True,
     title="Metrics against people",
     question="Which metric agrees best with what people say about captions?",
     data=Judgments,
@@ -145,12 +145,7 @@ class HumanCorrelation(
             alpha=self.alpha,
             fitted=self.fitted,
         )
-        return stored_result(
-            lambda: statistics(data, scores.metrics, scores.fitted, record.config, settings),
-            data.dataset,
-            self.passes(scores),
-            record,
-        )
+        return statistics(data, scores.metrics, scores.fitted, record.config, settings)
 
     def rated_captions(self, data: Judgments) -> Sequence[RatedCaption]:
         means = {name: data.means(name) for name in data.dimensions}

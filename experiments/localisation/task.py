@@ -31,7 +31,6 @@ from metaeval.experiments.record import (
 from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, checked
-from metaeval.results.base import Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, LEVEL, SET, Edit, Version
@@ -258,6 +257,7 @@ class Localisation(
         for name, values in measured.values.items():
             if name not in scores.explained:  # controls have no explanations
                 values.pop(EXPLAINED, None)
+        facts = {name: {"n": values[AUC].n} for name, values in measured.values.items()}
         chance = float(np.mean([np.mean(c.wrong) for c in captions]))
         return MeasuredResult(
             experiment=self.name,
@@ -270,7 +270,7 @@ class Localisation(
             },
             settings={**of_stats(stats), "alpha": self.alpha, "chance_of_first": chance},
             metrics=tuple(
-                scored.result(c, _with_n(measured.of(column.name)))
+                scored.result(c, measured.of(column.name, facts.get(column.name)))
                 for scored in scores.metrics
                 for c, column in enumerate(scored.columns)
             ),
@@ -306,13 +306,6 @@ class Localisation(
             Outcomes(measure, of_columns, mean, family=measure.key)
             for measure, of_columns in zip(MEASURES, (auc, first, explained), strict=True)
         ]
-
-
-def _with_n(measured: Measured | None) -> Measured | None:
-    """The numbers with the captions that have an AUC as a fact."""
-    if measured is None:
-        return None
-    return measured.model_copy(update={"facts": {"n": measured[AUC].n}})
 
 
 def _explained_aucs(

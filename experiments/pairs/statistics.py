@@ -82,11 +82,13 @@ class PairsSettings(NamedTuple):
 
 
 class PairSample(NamedTuple):
-    """The pairs as items, kind → bool [n], and the resampled images [replicates, images]."""
+    """The pairs as items, kind → bool [n], the resampled images [replicates, images], and the
+    means over kinds that were asked for, which know what they have computed."""
 
     items: Items
     kinds: Mapping[str, Mask]
     counts: Floats
+    means: dict[tuple[str, ...], Mean]
 
     @classmethod
     def of(
@@ -97,7 +99,7 @@ class PairSample(NamedTuple):
         number = np.unique(np.array(image, dtype=object), return_inverse=True)[1].reshape(-1)
         items = Items(number)
         masks = {name: np.asarray(of_pair == name, np.bool_) for name in kinds}
-        return cls(items, masks, items.resamples(stats))
+        return cls(items, masks, items.resamples(stats), {})
 
     def groups(self, shown: Sequence[str] = ()) -> dict[str, list[str]]:
         """Group → its kinds: every kind, the mean over all and, where there are any, over those
@@ -107,7 +109,8 @@ class PairSample(NamedTuple):
 
     def mean(self, kinds: Sequence[str]) -> Mean:
         """The mean outcome over these kinds."""
-        return Mean(self.items, self.counts, [self.kinds[kind] for kind in kinds])
+        masks = [self.kinds[kind] for kind in kinds]
+        return self.means.setdefault(tuple(kinds), Mean(self.items, self.counts, masks))
 
 
 class Accuracy(NamedTuple):
@@ -240,7 +243,7 @@ def accuracies(
             for values in (tied, right)
         )
         found[name] = Accuracy(
-            sample.mean(kinds).of(credit).estimate(confidence),
+            sample.mean(kinds).estimate(credit, confidence),
             ties,
             rights / (1 - ties) if ties < 1 else float("nan"),
         )

@@ -25,7 +25,13 @@ from metaeval.experiments.pairs.statistics import (
     RefineBy,
     statistics,
 )
-from metaeval.experiments.record import RunRecord, language_info, language_note, record_counts
+from metaeval.experiments.record import (
+    RunRecord,
+    counted,
+    language_info,
+    language_note,
+    record_counts,
+)
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, PositiveInt, checked
@@ -36,6 +42,13 @@ from metaeval.runs.files import csv_text
 from metaeval.runs.records import CAPTION, IMAGE_ID, ITEM, RIVAL
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.items import Floats
+
+DESCRIBED = (
+    "{title}: {facts[pairs]:,} {what} of {facts[images]:,} images, {kinds}; the true caption of "
+    "{facts[true_among_references]:,} was among the references and was taken out{near}; "
+    "{records}{language}"
+)
+NEAR_COPIES = {True: ", near-copies of {:,} too", False: ", near-copies of {:,} stay"}  # dropped?
 
 
 class TrueAgainstFalse(
@@ -104,16 +117,15 @@ class TrueAgainstFalse(
         return pairs
 
     def describe(self, data: CaptionPairs) -> str:
-        facts = data.facts
-        what = "triplets" if data.triplets else "pairs"
-        near = ""
-        if n := facts["near_copies"]:
-            near = f", near-copies of {n:,} {'too' if facts['near_copies_dropped'] else 'stay'}"
-        return (
-            f"{data.title}: {facts['pairs']:,} {what} of {facts['images']:,} images, "
-            f"{len(data.kinds)} kind{'' if len(data.kinds) == 1 else 's'}; the true caption of "
-            f"{facts['true_among_references']:,} was among the references and was taken out"
-            f"{near}; {data.dataset.records}{language_note(data.dataset)}"
+        n, dropped = data.facts["near_copies"], bool(data.facts["near_copies_dropped"])
+        return DESCRIBED.format(
+            title=data.title,
+            facts=data.facts,
+            what="triplets" if data.triplets else "pairs",
+            kinds=counted(len(data.kinds), "kind"),
+            near=NEAR_COPIES[dropped].format(n) if n else "",
+            records=data.dataset.records,
+            language=language_note(data.dataset),
         )
 
     def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:

@@ -19,7 +19,9 @@ from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.judgments.task import HumanCorrelation
+from metaeval.experiments.measure import of_stats
 from metaeval.experiments.record import RunRecord
+from metaeval.experiments.stored_results import statistics_of
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
 from metaeval.results.base import Estimate, Measured, MetricResult
@@ -30,6 +32,12 @@ from metaeval.results.run import Measure
 from metaeval.runs import files
 
 CHOICE_COUNTS = [0, 1, 2, 5, 10, 20, VOTES]
+_NONE = (
+    "experiment=references: {:,} of {:,} images without references, and by default a run compares "
+    "the numbers that all images have; give the numbers (task.n_references=[0,1,2]), or leave such "
+    "images out"
+)
+_TOO_MANY = "task.n_references: {} is more than the {} there are"
 _FIXED = "experiment=references cannot vary the references of {}: its protocol fixes them"
 
 
@@ -77,16 +85,9 @@ class ByReferences(
         there = [len(of_item) for of_item in references]
         usual = CHOICE_COUNTS if isinstance(data, ForcedChoice) else list(range(min(there) + 1))
         if self.n_references is None and usual == [0]:
-            raise ConfigError(
-                f"experiment=references: {there.count(0):,} of {len(there):,} images without "
-                "references, and by default a run compares the numbers that all images have; give "
-                "the numbers (task.n_references=[0,1,2]), or leave such images out"
-            )
+            raise ConfigError(_NONE.format(there.count(0), len(there)))
         if self.n_references is not None and max(self.n_references, default=0) > max(there):
-            raise ConfigError(
-                f"task.n_references: {max(self.n_references)} is more than the {max(there)} "
-                "there are"
-            )
+            raise ConfigError(_TOO_MANY.format(max(self.n_references), max(there)))
         return Repeated(data, base, usual if self.n_references is None else self.n_references)
 
     def _base(
@@ -125,7 +126,7 @@ class ByReferences(
             inside, fewer = record.inside(f"{files.BY_REFERENCES}{n}"), _with(data.data, n)
             data.base.write_versions(fewer, inside)
             scores = data.base.score(fewer, metrics, inside)
-            result = data.base.statistics(fewer, scores, inside)
+            result = statistics_of(data.base, fewer, scores, inside)
             # the ceiling of graded captions does not depend on references
             kept = tuple(metric for metric in result.metrics if metric.family != "ceiling")
             result = result.model_copy(update={"metrics": kept})
@@ -145,7 +146,6 @@ class ByReferences(
     def statistics(
         self, data: Repeated, scores: list[AtCount], record: RunRecord
     ) -> MeasuredResult:
-        stats = record.config.stats
         declared: list[Measure] = []
         values: dict[str, dict[str, Estimate]] = {}
         comparisons: dict[str, Comparisons] = {}
@@ -174,9 +174,7 @@ class ByReferences(
             title=str(getattr(data.data, "title", "")),
             facts={"References": ", ".join(map(str, data.counts))},
             settings={
-                "replicates": stats.replicates,
-                "confidence": stats.confidence,
-                "seed": stats.seed,
+                **of_stats(record.config.stats),
                 "repeats": data.base.name,
                 "n_references": tuple(data.counts),
             },

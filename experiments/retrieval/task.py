@@ -15,36 +15,32 @@ import pandas as pd
 import pyarrow as pa
 from omegaconf import DictConfig
 
-from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.measure import Items, Mean, Outcomes, measure, of_stats
-from metaeval.experiments.record import (
+from metaeval.experiments import (
+    HUMAN,
+    CaptionDataset,
+    ConfigError,
+    Floats,
+    Measure,
+    MeasuredResult,
+    Metric,
+    MetricExperiment,
+    MetricScores,
+    Pass,
     RunRecord,
+    Version,
     dataset_info,
     describe_dataset,
+    open_store,
     require_captions,
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import open_store
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.experiments.measure import Items, Mean, Outcomes, measure, of_stats
+from metaeval.metrics.base import Scorer, Scores
 from metaeval.progress import progress_bar
-from metaeval.results.measured import MeasuredResult
-from metaeval.results.run import Measure
 from metaeval.runs import files
-from metaeval.runs.files import digest
-from metaeval.runs.records import HUMAN, Version
 from metaeval.runs.store import CacheError, Store, content_digest
-from metaeval.scoring import (
-    MetricScores,
-    bind,
-    checked_scores,
-    failed_with,
-    refuse_equal_columns,
-    with_verdict,
-)
-from metaeval.stats.resampling.items import Floats
+from metaeval.scoring import bind, checked_scores, failed_with, refuse_equal_columns, with_verdict
 
 # a measure, the field of `SearchRanks` that it is of, and how many places count
 MEASURES = tuple(
@@ -140,14 +136,14 @@ def _matrix(
     scorer: Scorer, captions: Sequence[str], n_images: int, store: Store
 ) -> tuple[Scores, int]:
     """The scores, and how many pairs were computed now."""
-    images = digest(b"".join(digest(scorer.context(i)) for i in range(n_images)))
+    images = files.digest(b"".join(files.digest(scorer.context(i)) for i in range(n_images)))
     namespace = f"retrieval:{scorer.signatures}"
     table = np.empty((len(scorer.columns), len(captions), n_images))
     rows = max(1, BLOCK // n_images)
     prepared, computed = False, 0
     for start in progress_bar(range(0, len(captions), rows), desc=scorer.columns[0].name):
         block = captions[start : start + rows]
-        key, size = digest(images + content_digest(block)), len(block) * n_images
+        key, size = files.digest(images + content_digest(block)), len(block) * n_images
         known = store.get_many(namespace, [key]).get(key, b"") if scorer.cacheable else b""
         if len(known) != 8 * size * len(scorer.columns):
             if not prepared:
@@ -178,6 +174,7 @@ class SearchScores:
 class Retrieval(
     MetricExperiment[CaptionDataset, SearchScores],
     name="retrieval",
+    stored=True,
     title="Retrieval",
     question="Does a metric find an image's own caption, and a caption's own image?",
     data=CaptionDataset,

@@ -28,12 +28,20 @@ Floats = npt.NDArray[np.float64]
 IN_ORDER, SIGNIFICANT = "share of samples in order", "share of samples with a significant test"
 PREDICTED = "power by the formula"
 NO_ORDER = f"Fewer than two metrics or {MIN_UNITS} images: there is no order to test."
+STABLE = "From {enough} images on, {share} have the order of all images."
+UNSTABLE = "Not even {most:,} images give the order of all images in {share}."
+OF_SAMPLES = "{:g}% of the samples"
+NEIGHBOURS = (
+    "Neighbours in the order by ρ within an image: images until {share} have them in this order, "
+    "and until a paired test is significant in {power:g}%, observed and by the power formula"
+)
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 class SampleSize(
     Graded,
     name="sample_size",
+    stored=True,
     title="How many images does it take?",
     question="How many images does it take until the order of the metrics is that of all images?",
 ):
@@ -97,9 +105,8 @@ class SampleSize(
         """
         n = len(values)
         stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
-        neighbours, points = [], []
-        for size, share in zip(sizes, stability.same_order, strict=True):
-            points.append({"panel": IN_ORDER, "line": "the whole order", "x": size, "y": share})
+        neighbours = []
+        points = _line(IN_ORDER, "the whole order", sizes, stability.same_order)
         for k, (a, b) in enumerate(pairwise(stability.order)):
             gap = values[:, a] - values[:, b]
             mean, sd = float(gap.mean()), float(gap.std(ddof=1))
@@ -120,20 +127,14 @@ class SampleSize(
                 (SIGNIFICANT, stability.significant[k]),
                 (PREDICTED, predicted),
             ):
-                line = f"{names[a]} > {names[b]}"
-                points += [
-                    {"panel": panel, "line": line, "x": size, "y": share}
-                    for size, share in zip(sizes, shares, strict=True)
-                ]
+                points += _line(panel, f"{names[a]} > {names[b]}", sizes, shares)
         samples = [
             {"images": size, "same_order": same, "kendall_tau": tau}
             for size, same, tau in zip(sizes, stability.same_order, stability.tau, strict=True)
         ]
         enough = _first(sizes, stability.same_order, self.stable)
-        share = f"{100 * self.stable:g}% of the samples"
-        caveat = f"From {enough} images on, {share} have the order of all images."
-        if enough is None:
-            caveat = f"Not even {sizes[-1]:,} images give the order of all images in {share}."
+        share = OF_SAMPLES.format(100 * self.stable)
+        caveat = UNSTABLE if enough is None else STABLE
         return {
             "facts": {
                 **graded.facts,
@@ -151,21 +152,29 @@ class SampleSize(
                 Extra.of(
                     "sample_size",
                     "Samples by their number of images",
-                    [{**point, "x_title": "images"} for point in points],
+                    points,
                     kind="curves",
                 ),
                 Extra.of(
                     "neighbours",
-                    f"Neighbours in the order by ρ within an image: images until {share} have "
-                    "them in this order, and until a paired test is significant in "
-                    f"{100 * self.power:g}%, observed and by the power formula",
+                    NEIGHBOURS.format(share=share, power=100 * self.power),
                     neighbours,
                 ),
                 Extra.of("samples", "Order of the samples", samples, folded=True),
                 *graded.extras,
             ),
-            "caveat": caveat,
+            "caveat": caveat.format(enough=enough, most=sizes[-1], share=share),
         }
+
+
+def _line(
+    panel: str, name: str, sizes: Sequence[int], shares: Sequence[float] | Floats
+) -> list[dict[str, Any]]:
+    """The points of a line by the number of images."""
+    return [
+        {"panel": panel, "line": name, "x": size, "y": share, "x_title": "images"}
+        for size, share in zip(sizes, shares, strict=True)
+    ]
 
 
 def mean_with_interval(values: Floats) -> Estimate:

@@ -135,16 +135,7 @@ def _together(pair: Together) -> Extra:
 def _sets(sets: Sets) -> Extra:
     records = [
         {
-            "set": entry.set,
-            "name": entry.name,
-            "kind": entry.kind,
-            "expected": entry.expected,
-            "severity": entry.severity,
-            "experimental": entry.experimental,
-            "n": entry.n,
-            "n_applied": entry.n_applied,
-            "mean_share_changed": entry.mean_share_changed,
-            "median_edits": entry.median_edits,
+            **entry.model_dump(),
             "reasons": "; ".join(f"{why}: {n:,}" for why, n in entry.reasons.items()),
         }
         for entry in sets

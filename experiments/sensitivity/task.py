@@ -36,6 +36,7 @@ from metaeval.text.tokenizers.base import forget_texts
 class Sensitivity(
     MetricExperiment[CaptionDataset, list[MetricScores]],
     name="sensitivity",
+    stored=True,
     title="Sensitivity: what does each metric see?",
     question=(
         "Human captions are changed in many small ways, some of which make them false, poorer or "

@@ -22,11 +22,24 @@ from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.metrics.base import Metric
 from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.notes import fill_sentences
 from metaeval.results.run import RunInfo
 from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
 
 NAMED: tuple[Word, ...] = ("shown", "not shown", "below")  # whose metrics a use lists
 DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained
+NOTES = (
+    "Skill: how far a metric gets from the best blind control on the same items (0) to the ceiling "
+    "(1), the mean over the tests of a use. Blind controls see neither image nor references: "
+    "length, brevity, a random score, a language model, a regression on the caption alone.",
+    "Shown: the {rules.confidence:.0%} interval of the skill is above {rules.minimal_skill:g}; "
+    "below: it is under it; not shown: it contains it; cannot tell: no test counts.",
+    "A test does not count where the best control alone comes within {rules.least_room:g} of the "
+    "ceiling, where a perfect metric could not be shown, where no metric is above a regression on "
+    "the caption alone, or where the metric was chosen or trained on such a test.",
+    "Skills of two metrics are not compared by a test.",
+)
+CONCORDANCE = "Benchmarks of ratings: Kendall's W {:.2f}, p = {:.3f}"
 Metrics = Sequence[MetricResult]
 
 
@@ -126,7 +139,7 @@ def gathered(
         metrics=_entries(runs, columns, metrics or {}, baselines),
         declared=(),
         extras=tuple(extras),
-        notes=_notes(rules),
+        notes=tuple(fill_sentences(NOTES, rules=rules)),
     )
 
 
@@ -157,22 +170,6 @@ def require_one_identity(results: Iterable[tuple[str, MeasuredResult]]) -> None:
                     f"trust.runs: '{metric.name}' of {other} and of {run} are two metrics "
                     f"({', '.join(apart)}); leave out one run, or give one metric another name"
                 )
-
-
-def _notes(rules: Rules) -> tuple[str, ...]:
-    return (
-        "Skill: how far a metric gets from the best blind control on the same items (0) to the "
-        "ceiling (1), the mean over the tests of a use. Blind controls see neither image nor "
-        "references: length, brevity, a random score, a language model, a regression on the "
-        "caption alone.",
-        f"Shown: the {rules.confidence:.0%} interval of the skill is above {rules.minimal_skill:g};"
-        " below: it is under it; not shown: it contains it; cannot tell: no test counts.",
-        "A test does not count where the best control alone comes within "
-        f"{rules.least_room:g} of the ceiling, where a perfect metric could not be shown, where no "
-        "metric is above a regression on the caption alone, or where the metric was chosen or "
-        "trained on such a test.",
-        "Skills of two metrics are not compared by a test.",
-    )
 
 
 def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult]:
@@ -459,7 +456,7 @@ def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:
         ),
         *({"benchmark": item, "status": "separates no two metrics"} for item in silent),
     ]
-    title = f"Benchmarks of ratings: Kendall's W {made.concordance:.2f}, p = {made.p:.3f}"
+    title = CONCORDANCE.format(made.concordance, made.p)
     return [
         Extra.of("across", "Ratings, over benchmarks", rows, folded=True),
         Extra.of("benchmarks", title, benchmarks, folded=True),

@@ -27,6 +27,14 @@ from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Estimate, Model
 from metaeval.scoring import FITTED
 
+# why a finding does not count, in the order in which the reasons are looked for
+WHY_NOT = (
+    "it has no interval",
+    "{finding.control} alone has {finding.control_value:.2f} of {finding.ceiling:.2f}",
+    "a perfect metric could not be shown{needed}",
+    "no metric is above {finding.control}, a regression that reads the caption alone",
+)
+NEEDED = " by {:,} items; {:,} would do"
 BATTERIES = ("quick", "standard", "full")
 _Share = Annotated[float, Field(ge=0, lt=1)]
 _Level = Annotated[float, Field(gt=0, lt=1)]
@@ -189,14 +197,15 @@ def cells(found: Sequence[Finding], metrics: Sequence[str], rules: Rules) -> dic
 def _judged(finding: Finding, passed: Collection[Test], rules: Rules) -> Finding:
     """The finding with its outcome; where it does not count, with the reason."""
     need, why = detectable(finding, rules), finding.why_not
-    if why is None and finding.skill.interval is None:
-        why = "it has no interval"
-    if why is None and finding.ceiling - finding.control_value < rules.least_room:
-        why = f"{finding.control} alone has {finding.control_value:.2f} of {finding.ceiling:.2f}"
-    if why is None and need > 1:
-        why = f"a perfect metric could not be shown{_needed(finding, need, rules)}"
-    if why is None and finding.control == FITTED[0] and finding.test not in passed:
-        why = f"no metric is above {FITTED[0]}, a regression that reads the caption alone"
+    holds = (
+        finding.skill.interval is None,
+        finding.ceiling - finding.control_value < rules.least_room,
+        need > 1,
+        finding.control == FITTED[0] and finding.test not in passed,
+    )
+    if why is None and any(holds):
+        why = WHY_NOT[holds.index(True)]
+        why = why.format(finding=finding, needed=_needed(finding, need, rules))
     outcome = "not counted" if why is not None else word(finding.skill, rules)
     return finding._replace(detectable=need, why_not=why, outcome=outcome)
 
@@ -220,7 +229,7 @@ def _needed(finding: Finding, need: float, rules: Rules) -> str:
         return ""
     least = rules.minimal_skill
     factor = ((need - least) / (1 - least)) ** 2
-    return f" by {finding.value.n:,} items; {math.ceil(factor * finding.value.n):,} would do"
+    return NEEDED.format(finding.value.n, math.ceil(factor * finding.value.n))
 
 
 def _z(rules: Rules) -> float:

@@ -14,6 +14,40 @@ from metaeval.results.run import Measure
 MOST_NAMES = 6  # of a group that a sentence lists
 KNOWN = " with a value"  # behind what a sentence ranks, where some have none
 AGAINST = "Against the baseline, {}, by {}: significantly better {}; significantly worse {}."
+# how far the first of an order leads → the sentence, and what a list of settings says
+LEADS = {
+    "only": ("{best}: {value}, the only {kind} with a value.", "only {best} has a value"),
+    "untested": (
+        "{best} has the {extreme} value ({value}); no test compares the {kind}s{known}.",
+        "{best} has the {extreme} value (no test)",
+    ),
+    "undecidable": (
+        "Whether {best} ({value}) leads, cannot be decided with so few images or draws.",
+        "whether {best} leads cannot be decided",
+    ),
+    "all": (
+        "{best} leads ({value}): every other {noun} is significantly {after}.",
+        "{best} leads",
+    ),
+    "none": (
+        "No test separates {best} ({value}) from any other {noun}.",
+        "no test separates {best} from any other",
+    ),
+    "some": (
+        "{best} leads ({value}), not separated from {equal}.",
+        "{best} leads, not separated from {equal},",
+    ),
+}
+CONTROL = "the best control, {} ({})"
+ABOVE = {
+    "undecidable": "Whether a metric is above {control}, cannot be decided with so few images or "
+    "draws.",
+    "none": "No {noun} is significantly above {control}.",
+    "all": "Every {noun} is significantly above {control}.",
+    "some": "Significantly above {control}: {above}.",
+}
+PAIRED = "paired {}, Holm over {} pair{}"
+BOLD = "bold: the best, and those not separated from it at {:g} ({})"
 
 
 def sentences(result: MeasuredResult) -> list[str]:
@@ -40,10 +74,10 @@ def leaders(result: MeasuredResult, measure: Measure | None = None) -> str:
     value = with_interval(measure, order[0].numbers[measure.key])
     if measure.group:
         value = f"{measure.full_title}: {value}"
-    word, after = ("lowest", "higher") if measure.best == "lowest" else ("highest", "lower")
+    after = "higher" if measure.best == "lowest" else "lower"
     comparisons = result.comparisons.get(measure.key)
     noun = _noun(result, measure)
-    return _leaders([m.name for m in order], value, comparisons, word, noun, after)
+    return _leaders([m.name for m in order], value, comparisons, measure.best, noun, after)
 
 
 def leading(result: MeasuredResult, measures: Sequence[Measure]) -> str:
@@ -54,26 +88,25 @@ def leading(result: MeasuredResult, measures: Sequence[Measure]) -> str:
         order = [m.name for m in ranked(ranked_metrics(result), measure)]
         if order and measure.best != "neither":
             comparisons = result.comparisons.get(measure.key)
-            text = _leader(order, comparisons, measure.best == "lowest")
+            how_far, equal = _lead(order, comparisons, measure.best)
+            text = LEADS[how_far][1].format(best=order[0], extreme=measure.best, equal=equal)
             titles.setdefault(text, []).append(measure.title)
     return "; ".join(f"{text} in {names(of)}" for text, of in titles.items())
 
 
-def _leader(order: Sequence[str], comparisons: Comparisons | None, lowest: bool) -> str:
-    """What `_leaders` says, without the value, for a list of settings."""
+def _lead(order: Sequence[str], comparisons: Comparisons | None, extreme: str) -> tuple[str, str]:
+    """How far the first of an order, best first, leads: a key of LEADS; and the names of those that
+    no test separates from it."""
     best, *others = order
     if not others:
-        return f"only {best} has a value"
+        return "only", ""
     if comparisons is None or not comparisons.is_tested:
-        return f"{best} has the {'lowest' if lowest else 'highest'} value (no test)"
+        return "untested", ""
     if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):
-        return f"whether {best} leads cannot be decided"
-    equal = comparisons.not_below(best, others, lowest=lowest)
-    if not equal:
-        return f"{best} leads"
-    if len(equal) == len(others):
-        return f"no test separates {best} from any other"
-    return f"{best} leads, not separated from {names(equal)},"
+        return "undecidable", ""
+    equal = comparisons.not_below(best, others, lowest=extreme == "lowest")
+    separated = "none" if len(equal) == len(others) else "some" if equal else "all"
+    return separated, names(equal)
 
 
 def leading_systems(result: MeasuredResult) -> str:
@@ -108,20 +141,12 @@ def _leaders(
     after: str,
 ) -> str:
     """Who leads: `order` is best first, `value` that of the first one."""
-    best, *others = order
     kind, known, _ = noun.partition(KNOWN)
-    if not others:
-        return f"{best}: {value}, the only {kind}{KNOWN}."
-    if comparisons is None or not comparisons.is_tested:
-        return f"{best} has the {extreme} value ({value}); no test compares the {kind}s{known}."
-    if not any(test.decidable for pair in comparisons.pairs for test in pair.tests):
-        return f"Whether {best} ({value}) leads, cannot be decided with so few images or draws."
-    equal = comparisons.not_below(best, others, lowest=extreme == "lowest")
-    if not equal:
-        return f"{best} leads ({value}): every other {noun} is significantly {after}."
-    if len(equal) == len(others):
-        return f"No test separates {best} ({value}) from any other {noun}."
-    return f"{best} leads ({value}), not separated from {names(equal)}."
+    how_far, equal = _lead(order, comparisons, extreme)
+    return LEADS[how_far][0].format(
+        best=order[0], value=value, extreme=extreme, kind=kind, known=known, noun=noun,
+        after=after, equal=equal,
+    )  # fmt: skip
 
 
 def above_control(result: MeasuredResult, measure: Measure | None = None) -> str:
@@ -131,20 +156,15 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
     if against is None:
         return ""
     value = text_of(measure, Estimate(value=against.control_value))
-    control = f"the best control, {against.control} ({value})"
-    if against.shows == "undecidable":
-        return (
-            f"Whether a metric is above {control}, cannot be decided with so few images or draws."
-        )
     metrics = {m.name for m in ranked(ranked_metrics(result), measure)}
-    noun = _noun(result, measure)
     compared = [c.a for c in against.comparisons if c.a in metrics]
     above = [name for name in against.above if name in metrics]
-    if not above:
-        return f"No {noun} is significantly above {control}."
-    if len(above) == len(compared) > 1:
-        return f"Every {noun} is significantly above {control}."
-    return f"Significantly above {control}: {names(above)}."
+    number = "none" if not above else "all" if len(above) == len(compared) > 1 else "some"
+    return ABOVE["undecidable" if against.shows == "undecidable" else number].format(
+        control=CONTROL.format(against.control, value),
+        noun=_noun(result, measure),
+        above=names(above),
+    )
 
 
 def definition_of_bold(columns: Mapping[str, Comparisons]) -> str:
@@ -154,7 +174,7 @@ def definition_of_bold(columns: Mapping[str, Comparisons]) -> str:
         methods = dict.fromkeys(pair.test.method for pair in comparisons.pairs if pair.test)
         n = sum(bool(pair.tests) for pair in comparisons.pairs)
         if methods:
-            test = f"paired {' and '.join(methods)}, Holm over {n} pair{'' if n == 1 else 's'}"
+            test = PAIRED.format(" and ".join(methods), n, "s" * (n != 1))
             by_test.setdefault(test, []).append(title)
     if not by_test:
         return ""
@@ -163,7 +183,7 @@ def definition_of_bold(columns: Mapping[str, Comparisons]) -> str:
         f"{', '.join(titles)}: {test}" if len(by_test) > 1 else test
         for test, titles in by_test.items()
     ]
-    return f"bold: the best, and those not separated from it at {alpha:g} ({'; '.join(tests)})"
+    return BOLD.format(alpha, "; ".join(tests))
 
 
 def bold_names(result: MeasuredResult, measure: Measure) -> frozenset[str]:

@@ -230,6 +230,9 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
     return chosen_columns(table) if first.shown else table
 
 
+INTERVALS = "{:g}% intervals in brackets"
+
+
 def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
     """What the columns are, in which unit, and what bold means."""
     units = {
@@ -243,7 +246,7 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
     ]
     confidence = result.settings.get("confidence")
     if isinstance(confidence, float):
-        said.append(f"{100 * confidence:g}% intervals in brackets")
+        said.append(INTERVALS.format(100 * confidence))
     marked = {m.title: result.comparisons[m.key] for m in measures if bold_names(result, m)}
     if rule := definition_of_bold(marked):
         said.append(rule)

@@ -84,6 +84,20 @@ def test_a_pair_is_compared_on_the_items_that_both_have() -> None:
     assert of_a.values == of_b.values == columns[1].comparable.values
 
 
+def test_measures_alone_are_those_of_the_whole_statistics() -> None:
+    """What pairs are compared by, computed alone and with everything else: the same bits."""
+    values = scores(1.0, 1).round(1)
+    values[3, 1] = np.nan
+    for up in (True, False):
+        whole = comparable_of(
+            graded_result(values, range(3), NAMES, higher_is_better=up, counts=COUNTS)
+        )
+        alone = comparable_statistics(values, [0, 1, 2], COUNTS, up)
+        assert alone.values == whole.values
+        for name, replicates in whole.replicates.items():
+            np.testing.assert_array_equal(alone.replicates[name], replicates)
+
+
 def test_without_replicates_nothing_is_claimed() -> None:
     none = bootstrap_counts(N, 0, seed=0)
     columns = []
