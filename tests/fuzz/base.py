@@ -1,22 +1,14 @@
 """An entry of the table of loaders, and what its files are written with."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from tests.fuzz import mutations
-from tests.fuzz.mutations import Harm
-
 Read = Callable[[Path], Any]
-
-JSON, LINES = mutations.harm_json, mutations.harm_json_lines
-COMMA, TAB, SEMICOLON = (mutations.harm_cells(mark) for mark in ",\t;")
-ZIP, SAFE, MATLAB = mutations.harm_zip, mutations.harm_safetensors, mutations.harm_matlab
-HARM = {".json": JSON, ".jsonl": LINES, ".csv": COMMA, ".npz": ZIP, ".safetensors": SAFE}
 
 
 @dataclass(frozen=True)
@@ -31,8 +23,6 @@ class Loader:
         Writes valid files into a folder.
     read
         The project's reading of that folder, as plain values that can be compared.
-    harm
-        File name (or its ending) → harm besides that to plain bytes, where it is not that of HARM.
     spared
         Files that are never damaged.
     exact
@@ -44,22 +34,18 @@ class Loader:
     name: str
     make: Callable[[Path], object]
     read: Read
-    harm: Mapping[str, Harm] = field(default_factory=dict)
     spared: tuple[str, ...] = ()
     exact: bool = False
     forgiving: bool = False
 
 
-def one_file(
-    name: str, file: str, content: Any, read: Read, harm: Harm | None = None, **more: Any
-) -> Loader:
+def one_file(name: str, file: str, content: Any, read: Read, **more: Any) -> Loader:
     """A loader of one file. `content` is its value, or what writes it."""
 
     def make(folder: Path) -> None:
         (content if callable(content) else lambda path: write(path, content))(folder / file)
 
-    harms = {} if harm is None else {file: harm}
-    return Loader(name, make, lambda folder: read(folder / file), harms, **more)
+    return Loader(name, make, lambda folder: read(folder / file), **more)
 
 
 def tables(
