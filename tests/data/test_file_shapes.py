@@ -21,7 +21,6 @@ QUOTED = 'image_id,caption\n1,"a dog, brown"\n1,the dog\n2,a cat\n2,the cat\n'
 SEMICOLON = "image_id;caption\n1;a dog, brown\n1;the dog\n2;a cat\n2;the cat\n"
 PIPE = "image_name| comment_number| comment\n1| 0| a dog, brown\n1| 1| the dog\n"
 PIPE += "2| 0| a cat\n2| 1| the cat\n"
-FLICKR = "image,caption\n1.jpg,a dog\n1.jpg,the dog\n"
 COLUMNS = "image;caption_1;caption_2;caption_3\n1;a dog, brown;the dog;\n2;a cat;the cat;\n"
 
 OWN_SHAPES: dict[str, tuple[str, str, list[str]]] = {
@@ -90,12 +89,6 @@ def test_captions_in_each_shape(
         assert part in caplog.text
     if shape == "comma":
         assert not caplog.text
-
-
-def test_captions_of_kaggle(tmp_path: Path) -> None:
-    path = tmp_path / "captions.txt"
-    path.write_text(FLICKR)
-    assert load_own(path).references == (("the dog",),)
 
 
 @pytest.mark.parametrize(
@@ -394,17 +387,3 @@ def test_a_workbook_is_read_or_the_remedy_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"PK no zip")
     with pytest.raises(InputError, match=r"t\.xlsx: is not a workbook \(\.xlsx\)"):
         read_table(path)
-
-
-def test_a_workbook_is_read_as_pandas_writes_it(tmp_path: Path) -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame({"image": [7, 8], "caption": ["a dog", "a cat"], "note": [None, 1.5]})
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    data = load_own(tmp_path / "t.xlsx")
-    assert (data.image_ids, data.human) == ((7, 8), ("a dog", "a cat"))
-    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
-        frame.to_excel(book, sheet_name="one")
-        frame.to_excel(book, sheet_name="two")
-    with pytest.raises(InputError, match="holds one, two instead of one sheet"):
-        load_own(tmp_path / "two.xlsx")

@@ -25,6 +25,7 @@ from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import ConfigError, InputError, ends_with_status
 from metaeval.overrides import hydra_arguments, override_texts
+from tests.data.table_files import write
 
 ROOT = Path(__file__).parents[2]
 NFC, NFD = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
@@ -483,21 +484,13 @@ ROWS = [
 
 def test_equal_data_in_six_formats_give_equal_numbers(tmp_path: Path) -> None:
     """CSV, tab-separated, JSON, JSON Lines, Parquet and Excel: the same judged captions."""
-    frame = pd.DataFrame(ROWS)
-    flat = frame.assign(references=[json.dumps(r["references"]) for r in ROWS])
-    flat.to_csv(tmp_path / "t.csv", index=False)
-    flat.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
-    flat.to_excel(tmp_path / "t.xlsx", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "t.json").write_text(json.dumps(ROWS))
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     expected = [
         ("i0.jpg", "a dog, brown", "the dog", "a brown dog", 3.5),
         ("i2.jpg", f"un {NFC} noir", "a cup", "coffee", 4.0),
         ("i3.jpg", "NA", "nothing", "n/a", 1.0),
     ]
-    for path in sorted(tmp_path.iterdir()):
-        assert rated(path) == expected, path.name
+    for ending in ("csv", "tsv", "xlsx", "parquet", "json", "jsonl"):
+        assert rated(write(tmp_path / f"t.{ending}", ROWS)) == expected, ending
 
 
 def test_images_of_a_folder_are_found_in_either_form(tmp_path: Path) -> None:

@@ -1,16 +1,15 @@
 """Your own captions: how each form of file is read, and what is refused."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import ConfigError, InputError
-from tests.shared import write_json, write_lines
+from tests.data.table_files import write
+from tests.shared import write_json
 
 KARPATHY = {
     "images": [
@@ -90,16 +89,6 @@ def test_an_image_that_is_twice_in_karpathys_file_is_refused(other, tmp_path: Pa
             load_own(path, split="all")
 
 
-def test_a_table_with_other_names_for_its_columns(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("imgid,text\na.jpg,A dog.\na.jpg,Dogs.\n")
-    for fields in (None, {"image_id": "imgid", "caption": "text"}):
-        data = load_own(path, fields=fields)
-        assert (data.image_ids, data.human) == (("a.jpg",), ("A dog.",))
-        assert data.references == (("Dogs.",),)
-    assert any("image_id is 'imgid', caption is 'text'" in note for note in load_own(path).notes)
-
-
 @pytest.mark.parametrize(
     ("image", "file"),
     [
@@ -132,29 +121,6 @@ def test_flickr8ks_own_file(coco_root: Path) -> None:
     # 8,092 images, one of which has two names in the file: …52.jpg and …52.jpg.1
     assert len(data) == 8_093
     assert {"2258277193_586949ec62", "2258277193_586949ec62.jpg"} <= set(data.image_ids)
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
-def test_any_table(suffix: str, tmp_path: Path) -> None:
-    rows = [(5, "a dog"), (3, "a cat"), (5, "two dogs")]
-    table = pd.DataFrame(rows, columns=["image_id", "caption"])
-    path = tmp_path / f"mine{suffix}"
-    if suffix == ".parquet":
-        table.to_parquet(path)
-    elif suffix in (".csv", ".tsv"):
-        table.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
-    else:
-        table.to_json(path, orient="records", lines=suffix == ".jsonl")
-    data = load_own(path)
-    assert (data.image_ids, data.human) == ((3, 5), ("a cat", "a dog"))
-    assert data.references == ((), ("two dogs",))
-    assert isinstance(data.part("images"), Absent)
-    assert len(load_own(path, limit=1)) == 1
-
-
-def test_captions_in_a_list(tmp_path: Path) -> None:
-    record = {"image_id": "x", "captions": ["a dog", "dogs"]}
-    assert load_own(write_lines(tmp_path / "mine.jsonl", [record])).references == (("dogs",),)
 
 
 def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
@@ -261,18 +227,11 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_a_record_may_bring_its_references(tmp_path: Path, name: str, suffix: str) -> None:
     """Each image's caption comes first: it is the one that is corrupted."""
-    path = tmp_path / f"mine.{suffix}"
     rows = [
         {"image_id": 2, "caption": "A dog.", name: ["A brown dog.", "Dogs  run."]},
         {"image_id": 1, "caption": "A cat.", name: []},
     ]
-    if suffix == "csv":
-        frame = pd.DataFrame(rows)
-        frame[name] = frame[name].map(json.dumps)
-        frame.to_csv(path, index=False)
-    else:
-        write_lines(path, rows)
-    data = load_own(path)
+    data = load_own(write(tmp_path / f"mine.{suffix}", rows))
     assert data.human == ("A cat.", "A dog.")
     assert data.references == ((), ("A brown dog.", "Dogs run."))
     assert str(data.records) == "4 records read, 4 used, 0 left out"

@@ -68,13 +68,6 @@ def test_refuses_with_file_record_and_field(tmp_path: Path, value: Any, message:
     assert str(path) in str(caught.value)
 
 
-def test_broken_json_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text("[{")
-    with pytest.raises(InputError, match="invalid JSON"):
-        read_system_captions(path, "x", KNOWN)
-
-
 def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a.json", []), write(tmp_path / "b.json", [])
     for name in ("README.md", "._a.json", ".old.json", "_manifest.json"):
@@ -107,20 +100,3 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"caf\\udce9.json': .*contains an unpaired surrogate"):
         find_system_files(tmp_path)
     assert find_system_files({"cafe": str(path)}) == {"cafe": path}
-
-
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "res.json"])
-def test_captions_in_other_forms(form: str, tmp_path: Path) -> None:
-    """CSV, and `res.json` of pycocoevalcap, hold ids as texts."""
-    path = tmp_path / f"system.{form}"
-    path.write_text(
-        {
-            "csv": "image_id,caption\n1,a dog\n2,a cat\n",
-            "tsv": "image_id\tcaption\n1\ta dog\n2\ta cat\n",
-            "jsonl": '{"image_id": 1, "caption": "a dog"}\n{"image_id": 2, "caption": "a cat"}\n',
-            "res.json": '{"1": [{"caption": "a dog"}], "2": ["a cat"]}',
-        }[form]
-    )
-    read = read_system_captions(path, "system", (1, 2))
-    assert dict(read.captions) == {1: "a dog", 2: "a cat"}
-    assert path in find_system_files(tmp_path).values()

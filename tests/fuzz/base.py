@@ -1,12 +1,11 @@
 """An entry of the table of loaders, and what its files are written with."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from tests.data.table_files import write
 
 Read = Callable[[Path], Any]
 
@@ -57,29 +56,6 @@ def tables(
 ) -> list[Loader]:
     """Loaders of one table in several forms."""
     return [one_file(f"{name} {k}", f"{stem}{k}", content, read) for k in kinds]
-
-
-def write(path: Path, value: Any) -> None:
-    """A text, JSON, or records as JSON Lines, CSV (lists in JSON) or Parquet, by its name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".parquet":
-        pd.DataFrame(value).to_parquet(path)
-    elif path.suffix == ".csv" and not isinstance(value, str):
-        pd.DataFrame([{k: _cell(v) for k, v in row.items()} for row in value]).to_csv(
-            path, index=False
-        )
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(f"{as_json(row)}\n" for row in value), encoding="utf-8")
-    else:
-        path.write_text(value if isinstance(value, str) else as_json(value), encoding="utf-8")
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _cell(value: Any) -> Any:
-    return as_json(value) if isinstance(value, list) else value
 
 
 def lines(rows: Iterable[str]) -> str:

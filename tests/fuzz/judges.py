@@ -7,7 +7,8 @@ from metaeval.errors import InputError
 from metaeval.metrics.judge.reply import BadReply, ReplayFiles, import_batch, read_answer
 from metaeval.metrics.judge.requests import Cost, Ledger, Prompt, Request, usage_of
 from metaeval.runs.answers import AnswerJournal
-from tests.fuzz.base import Loader, lines, one_file, write
+from tests.data.table_files import write
+from tests.fuzz.base import Loader, lines, one_file
 
 KEYS = [character * 64 for character in "abc"]
 ANSWERS: list[dict[str, Any]] = [

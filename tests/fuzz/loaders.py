@@ -35,8 +35,9 @@ from metaeval.text.word_vectors.base import VectorFile
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
-from tests.fuzz import base, pairs_and_own as own
-from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
+from tests.data.table_files import as_json, write
+from tests.fuzz import pairs_and_own as own
+from tests.fuzz.base import Loader, Read, lines, one_file, tables
 from tests.fuzz.judges import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -194,7 +195,7 @@ def make_thumb(folder: Path) -> None:
     ]
     references = [{"seg_id": str(i), "refs": list(CAPTIONS[:3])} for i in IDS]
     for name, rows in (("mscoco_THumB-1.0.jsonl", rated), ("mscoco_references.json", references)):
-        (folder / name).write_text("\n".join(map(base.as_json, rows)), encoding="utf-8")
+        (folder / name).write_text("\n".join(map(as_json, rows)), encoding="utf-8")
 
 
 def read_thumb(folder: Path) -> Any:

@@ -26,7 +26,8 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import SAID
-from tests.fuzz.base import Loader, Read, one_file, tables, write
+from tests.data.table_files import write
+from tests.fuzz.base import Loader, Read, one_file, tables
 
 COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
 

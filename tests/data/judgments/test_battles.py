@@ -1,16 +1,14 @@
 """Battles: files of every form, what a winner may be, references, and battles of captioners."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from metaeval.data.judgments.battles import Battles, load_battles, load_captioner_battles
 from metaeval.errors import ConfigError, InputError
+from tests.data.table_files import write
 from tests.shared import write_json, write_lines
 
 ROWS = [
@@ -59,22 +57,9 @@ def caparena(folder: Path) -> Path:
     return write_json(folder / "caparena_annots_eval.json", records)
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    texts = [{**row, "references": json.dumps(row["references"])} for row in rows]
-    writers: dict[str, Callable[[], Any]] = {
-        ".jsonl": lambda: write_lines(path, rows),
-        ".json": lambda: write_json(path, rows),
-        ".csv": lambda: pd.DataFrame(texts).to_csv(path, index=False),
-        ".tsv": lambda: pd.DataFrame(texts).to_csv(path, index=False, sep="\t"),
-        ".parquet": lambda: pd.DataFrame(rows).to_parquet(path),
-    }
-    writers[path.suffix]()
-
-
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
 def test_every_form_of_a_table_gives_the_same_battles(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"battles{suffix}"
-    _write(path, ROWS)
+    path = write(tmp_path / f"battles{suffix}", ROWS)
     battles = load_battles(path, image_source="other")
     assert battles.winner.tolist() == [1.0, 0.0, 0.5]
     assert battles.votes.tolist() == [[1, 0], [0, 1], [0, 0]]

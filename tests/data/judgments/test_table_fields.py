@@ -1,11 +1,9 @@
 """Tables with other people's columns: names, raters, labels, and references of another file."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from metaeval.config import compose_config
@@ -13,7 +11,8 @@ from metaeval.data.judgments.judged import CHOICES
 from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.errors import ConfigError, InputError
-from tests.shared import run_here, write_json, write_lines
+from tests.data.table_files import write as written
+from tests.shared import run_here, write_json
 
 ROWS: list[dict[str, Any]] = [
     {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
@@ -26,21 +25,6 @@ TRUE_AND_FOIL = [
     ("one horse", "one cow"),
 ]
 FIELDS = {"image_id": "imgid", "candidate": "mt", "references": "refs", "human": "stars"}
-
-
-def written(path: Path, rows: list[dict[str, Any]]) -> Path:
-    if path.suffix == ".parquet":
-        pd.DataFrame(rows).to_parquet(path)
-    elif path.suffix == ".json":
-        write_json(path, rows)
-    elif path.suffix == ".jsonl":
-        write_lines(path, rows)
-    else:
-        cells = [
-            {k: json.dumps(v) if isinstance(v, list) else v for k, v in r.items()} for r in rows
-        ]
-        pd.DataFrame(cells).to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-    return path
 
 
 def test_columns_that_are_numbered_may_be_raters(
@@ -66,16 +50,6 @@ def test_fields_name_the_columns_in_every_form(suffix: str, tmp_path: Path) -> N
         ("a.jpg", "a dog", ("one dog", "the dog"), {"human": (4.0,)}),
         ("b.jpg", "a cat", ("one cat",), {"human": (1.5,)}),
     ]
-
-
-def test_common_names_are_recognised_and_reported(tmp_path: Path, caplog) -> None:
-    data = load_table(written(tmp_path / "t.json", ROWS), fields={"references": "refs"})
-    note = (
-        "Columns of t.json by their common names: image_id is 'imgid', candidate is 'mt', "
-        "human is 'stars' (dataset.fields)."
-    )
-    assert note in data.dataset.notes
-    assert note in caplog.text
 
 
 def test_what_is_not_a_field_or_not_a_column_is_named(tmp_path: Path) -> None:

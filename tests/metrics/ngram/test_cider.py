@@ -168,12 +168,6 @@ def test_the_named_corpus_is_in_the_signature_and_must_be_there(
     assert "the COCO val1999 captions were not found" in str(absent)
 
 
-@pytest.mark.coco
-def test_a_corpus_is_called_by_the_name_of_cocos_captions(coco_root: Path) -> None:
-    signature = bound(Cider(idf="coco_val2017", data=coco_root), BASEBALL.dataset).signatures[0]
-    assert "|df:captions_val2017-" in signature
-
-
 CASE = Case(
     (
         (
