@@ -204,14 +204,6 @@ def test_judged_captions_in_each_shape(shape: str, tmp_path: Path) -> None:
     )
 
 
-def test_dimensions_of_nested_scores(tmp_path: Path) -> None:
-    scores = {"fluency": 2, "accuracy": 4}
-    path = tmp_path / "t.jsonl"
-    path.write_text(json.dumps({"image_id": "a", "candidate": "a dog", "scores": scores}))
-    (judged,) = load_table(path, human=["scores.fluency", "scores.accuracy"]).judged
-    assert judged.human == {"scores.fluency": (2.0,), "scores.accuracy": (4.0,)}
-
-
 WIDE = "image_id,candidate,rater1,rater2,rater3\na,a dog,1,2,3\nb,a cat,4,5,\n"
 
 

@@ -14,14 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
-from scipy.io import loadmat
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
 from metaeval.readers.files import TextFile, one_line, parse_json, read_json_lines
-from metaeval.readers.matlab import read_matlab
 from metaeval.readers.tables import is_number, read_csv, read_list, read_number, read_parquet
 from metaeval.text.word_vectors.base import VectorFile
 from tests.shared import write_json
@@ -242,24 +240,6 @@ def test_every_record_is_accounted_for(tmp_path: Path) -> None:
     assert whole.records.counts() == {"read": 15, "used": 9, "left_out": 6, "refused": 0}
     limited = load_coco("c", captions=path, n_references=2, limit=2)
     assert str(limited.records) == "15 records read, 6 used, 9 left out"
-
-
-@pytest.mark.coco
-def test_pascals_files_are_read_as_scipy_reads_them(coco_root: Path) -> None:
-    """The published files: every text and number of both, in their order."""
-    path = coco_root / "pascal50s" / "pair_pascal.mat"
-    if not path.is_file():
-        pytest.skip("PASCAL-50S is not in the data folder")
-    ours, scipys = read_matlab(path), loadmat(path, simplify_cells=True)
-    assert len(ours["new_input"]) == 4000
-    for one, other in zip(ours["new_input"], scipys["new_input"], strict=True):
-        assert list(one) == list(other)
-        for text, expected in zip(one.values(), other.values(), strict=True):
-            assert (text[0] if isinstance(text, list) else text) == expected
-    assert ours["category"].tolist() == scipys["category"].tolist()
-    for one, other in zip(ours["result"], scipys["result"], strict=True):
-        votes = one["result"][0] if isinstance(one["result"], list) else one["result"]
-        assert votes.tolist() == np.asarray(other["result"]).reshape(-1).tolist()
 
 
 @pytest.mark.parametrize(

@@ -405,12 +405,3 @@ def test_pascal50s_refuses_renamed_fields(tmp_path: Path, file, old, new, proble
     (tmp_path / file).write_bytes(raw.replace(old, new))
     with pytest.raises(InputError, match=problem):
         load_pascal50s(root=tmp_path, labels="direct")
-
-
-@pytest.mark.parametrize("field", ["image_id", "system", "image_path"])
-def test_half_a_character_in_an_id_is_refused(field: str, tmp_path: Path) -> None:
-    record = {"image_id": "1", "candidate": "a", "references": ["b"], "human": 1, "system": "s"}
-    path = write_lines(tmp_path / "table.jsonl", [{**record, field: "half a \ud800"}])
-    problem = rf"line 1, field '{field}': (contains an unpaired surrogate|must be .* printable)"
-    with pytest.raises(InputError, match=problem):
-        load_table(path)
