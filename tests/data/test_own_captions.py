@@ -129,65 +129,6 @@ def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
     assert note.startswith("60% of the words have no Latin letter")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "problem"),
-    [
-        ("c.csv", "no,caption\n1,x\n", "field 'image_id': is missing; the columns are: 'no', 'ca"),
-        ("c.csv", "image_id,caption\n1,\n", "line 2, field 'caption': is empty"),
-        ("c.csv", "image_id,caption\n,x\n", "line 2, field 'image_id': must be a whole"),
-        ("c.csv", "image_id,caption\na\x0cb,x\n", "printable string, not 'a\\x0cb'"),
-        ("c.jsonl", '{"image_id": 1, "caption": "x"}\n{"image_id": 2}\n', "'caption': is missing"),
-        ("c.csv", "image_id,captions\n1,\"['a' 'b']\"\n", "is a list without commas"),
-        ("c.token", "a\x0cb.jpg#0\tA dog\n", "line 1, field 'FILE': must be a whole number"),
-        (
-            "c.json",
-            '{"images": [{"filename": "1.jpg", "cocoid": true, "sentences": [{"raw": "x"}]}]}',
-            "images[0], field 'cocoid': must be a whole number of 64 bits",
-        ),
-        (
-            "c.jsonl",
-            '{"image_id": 1, "caption": 3}\n',
-            "field 'caption': is a number, not a string",
-        ),
-        ("c.jsonl", '{"image_id": 1.5, "caption": "x"}\n', "string, not 1.5"),
-        (
-            "c.jsonl",
-            '{"image_id": 1, "caption": "x"}\n{"image_id": "b", "caption": "y"}\n',
-            "all n",
-        ),
-        ("c.token", "1.jpg A dog\n", "line 1: is not FILE#NUMBER, a tab and a caption"),
-        ("c.json", '{"images": [{"id": 1}]}', "images[0], field 'sentences': has no list"),
-        ("c.doc", "", "is none of .csv"),
-        (
-            "c.csv",
-            "image_id,caption\n007,A dog.\n7,A cat.\n",
-            "c.csv, line 3, field 'image_id': '7' and '007' (line 2) become the same image 7",
-        ),
-        (
-            "c.token",
-            "a/1.jpg#0\tA dog.\nb/1.jpg#0\tA cat.\n",
-            "c.token, line 2, field 'FILE': 'b/1.jpg' and 'a/1.jpg' (line 1) become the same image",
-        ),
-        (
-            "c.token",
-            "1.jpg#0\tA dog.\n1.png#1\tA cat.\n",
-            "c.token, line 2, field 'FILE': '1.png' and '1.jpg' (line 1) become the same image 1",
-        ),
-        (
-            "c.token",
-            "1.jpg#0\tA dog.\n1.jpg#0\tA cat.\n",
-            "line 2, field 'FILE#NUMBER': '1.jpg#0' occurs twice: line 1 has it too",
-        ),
-    ],
-)
-def test_what_is_wrong_is_named(name: str, text: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    with pytest.raises(InputError) as refused:
-        load_text(path, text)
-    assert problem in str(refused.value)
-    assert str(path) in str(refused.value)
-
-
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_text("image_id,caption\n1,x\n")

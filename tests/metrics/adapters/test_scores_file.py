@@ -121,45 +121,6 @@ def test_what_does_not_match_is_shown_with_both_sides(
     assert (both.status, problem in both.unscored[0]) == ("ok", True)  # one of them has a score
 
 
-@pytest.mark.parametrize(
-    ("records", "problem"),
-    [
-        (
-            [{**RECORDS[0], "system": "A"}, {**RECORDS[0], "Mine": 0.3, "system": "A"}],
-            "line 3, field 'Mine': 0.3 is another score of 'Mine' for the same image and caption "
-            "of 'A' than 0.25 in s.csv, line 2",
-        ),
-        ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is not"),
-        ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is not a score"),
-        ([{**RECORDS[0], "Mine": "1_000"}], "line 2, field 'Mine': '1_000' is not a score"),
-        # the first of a column does not decide alone what the column is
-        ([{**RECORDS[0], "Mine": "x"}, {**RECORDS[1]}], "line 2, field 'Mine': 'x' is not a score"),
-        ([{**RECORDS[0], "image_id": "a\x0cb"}], "line 2, field 'image_id': must be a whole"),
-        ([{**RECORDS[0], "references": "['a' 'b']"}], "'references': ['a' 'b'] is a list without"),
-        (
-            [{"no": 1, "caption": "x", "S": 1}],
-            "'image_id': is missing; the columns are: 'no', 'capt",
-        ),
-        ([{"image_id": 1, "caption": "x"}], "has no column of scores"),
-        ([{**RECORDS[0], "": 0.5}], "a column of numbers has no name"),
-        # a column of numbers in another form is not left out
-        *(
-            ([{"image_id": 0, "caption": "a", "CIDEr": x, "SPICE": 1}], f"'{x}' is not a score")
-            for x in ("50%", "0,5", "1_000")
-        ),
-    ],
-)
-def test_what_is_wrong_is_named(
-    records: list[dict[str, object]], problem: str, tmp_path: Path
-) -> None:
-    path = written(tmp_path / "s.csv", records)
-    columns = ["Mine"] if "Mine" in records[0] and "" not in records[0] else None
-    with pytest.raises(InputError) as refused:
-        _ = ScoresFileMetric(path, columns=columns).columns
-    assert problem in str(refused.value)
-    assert str(path) in str(refused.value)
-
-
 def test_two_systems_that_wrote_one_caption(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
