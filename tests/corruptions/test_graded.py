@@ -127,27 +127,43 @@ def test_distinct_draws_every_other_word_and_never_the_same(seed):
     assert all(abs(n - 200) < 58 for n in drawn.values())
 
 
-def test_distinct_with_a_bag_of_the_word_itself_changes_nothing():
-    corruption = Replace(1.0, distinct=True, min_count=1)
-    result = corruption.apply(dataset(["dog"]), 0)[0]
-    assert (result.text, result.applied, result.edits) == ("dog", False, ())
+def replacement(rate: float, *bag: str) -> Replace:
+    """Of words by those of the bag, never by themselves."""
+    corruption = Replace(rate, distinct=True, min_count=1)
+    corruption.fit(dataset(bag))
+    return corruption
 
 
-def test_punctuation_stays_and_a_lone_dash_is_no_word():
-    corruption = Replace(1.0, distinct=True, min_count=1)
-    corruption.fit(dataset(["cow"]))
-    result = corruption.corrupt(Caption(0, '"A man - (smiling)."'), np.random.default_rng(0))
-    assert result.text == '"cow cow - (cow)."'
-    assert result.edits == ((0, '"A', '"cow'), (1, "man", "cow"), (3, '(smiling)."', '(cow)."'))
-    assert result.realised == 1.0
-
-
-def test_a_caption_too_short_for_the_rate_is_unapplied():
-    corruption = Replace(0.25, min_count=1)
-    corruption.fit(ANIMALS)
-    for text in ("dog", "dog cat", "...", ""):  # round(0.25), round(0.5), no word at all
-        result = corruption.corrupt(Caption(0, text), np.random.default_rng(0))
-        assert (result.text, result.applied, result.realised) == (text, False, 0.0)
+@pytest.mark.parametrize(
+    ("corruption", "text", "made", "edits"),
+    [
+        (
+            replacement(1.0, "cow"),
+            '"A man - (smiling)."',
+            '"cow cow - (cow)."',
+            ((0, '"A', '"cow'), (1, "man", "cow"), (3, '(smiling)."', '(cow)."')),
+        ),
+        (
+            Shuffle(1.0, derange=True),
+            "one, - two.",
+            "two. - one,",
+            ((0, "one,", "two."), (2, "two.", "one,")),
+        ),
+        (replacement(1.0, "dog"), "dog", "dog", ()),
+        # round(0.25), round(0.5), no word at all
+        *((replacement(0.25, "cow"), text, text, ()) for text in ("dog", "dog cat", "...", "")),
+        *(
+            (Shuffle(1.0, derange), text, text, ())
+            for derange in (False, True)
+            for text in ("", "...", "dog", "dog Dog dog, (dog).")
+        ),
+    ],
+)
+def test_punctuation_stays_with_its_place_or_word(corruption, text, made, edits):
+    """Everything is changed, a lone dash is not a word; or nothing can be, and that is noted."""
+    result = corruption.corrupt(Caption(0, text), np.random.default_rng(0))
+    assert (result.text, result.edits, result.applied) == (made, edits, bool(edits))
+    assert result.realised == float(bool(edits))
 
 
 def test_half_words_go_to_the_even_number():
@@ -331,21 +347,6 @@ def test_derange_chooses_distinguishable_words():
     for seed in range(50):
         result = corruption.corrupt(Caption(0, "a dog A cat"), np.random.default_rng(seed))
         assert (result.applied, result.realised) == (True, 0.5)
-
-
-def test_nothing_to_move():
-    for derange in (False, True):
-        for text in ("", "...", "dog", "dog Dog dog, (dog)."):
-            result = Shuffle(1.0, derange).corrupt(Caption(0, text), np.random.default_rng(0))
-            facts = (result.text, result.applied, result.edits, result.realised)
-            assert facts == (text, False, (), 0.0)
-
-
-def test_punctuation_goes_with_its_word_and_a_lone_dash_stays():
-    caption = Caption(0, "one, - two.")
-    result = Shuffle(1.0, derange=True).corrupt(caption, np.random.default_rng(0))
-    assert result.text == "two. - one,"
-    assert result.edits == ((0, "one,", "two."), (2, "two.", "one,"))
 
 
 @pytest.mark.coco

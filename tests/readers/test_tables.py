@@ -16,12 +16,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
 from metaeval.readers.files import TextFile, one_line, parse_json, read_json_lines
 from metaeval.readers.tables import is_number, read_csv, read_list, read_number, read_parquet
-from metaeval.text.word_vectors.base import VectorFile
 from tests.shared import write_json
 
 HERE = Path("table.csv")
@@ -74,58 +72,6 @@ def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
             load_table(file=path, image_source="other", data=tmp_path)
         assert "\n" not in str(error.value)
         assert "t.parquet" in str(error.value)
-
-
-def one_box(folder: Path, **fields: Any) -> CocoObjects:
-    """The objects of an image with one box."""
-    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], **fields}
-    content = {
-        "images": [{"id": 1, "width": 10, "height": 10}],
-        "categories": [{"id": 1, "name": "dog"}],
-        "annotations": [box],
-    }
-    return CocoObjects(write_json(folder / "i.json", content))
-
-
-@pytest.mark.parametrize(("value", "kept"), [(0, 1), (1, 0), (False, 1), (True, 0)])
-def test_iscrowd_is_zero_or_one(value: int, kept: int, tmp_path: Path) -> None:
-    assert len(one_box(tmp_path, iscrowd=value)[1].labels) == kept
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "problem"),
-    [
-        *(("iscrowd", value, "must be 0 or 1") for value in ("no", 2, 0.5)),
-        ("bbox", [0, 0, 10**400, 5], "must be four numbers"),
-    ],
-)
-def test_what_is_wrong_with_a_box_is_named(
-    field: str, value: Any, problem: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=f"annotation id 1, field '{field}': {problem}"):
-        one_box(tmp_path, **{field: value})
-
-
-def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
-    def vectors(name: str, content: bytes) -> Any:
-        (tmp_path / name).write_bytes(content)
-        return VectorFile(tmp_path / name, cache=tmp_path).embed(["dog"])
-
-    assert vectors("a.txt", b"2 2\ndog 1 2\ncat 3 4\n").known.tolist() == [True]
-    row = np.array([1, np.inf], "<f4").tobytes()
-    many = np.ones(2, "<f4").tobytes() + b"cat 12345678"
-    for name, content, problem in (
-        ("b.txt", b"400000 2\ndog 1 2\ncat 3 4\n", "holds 2 words where its first line says 400,0"),
-        ("f.txt", b"2 " + b"9" * 30 + b"\ndog 1 2\n", r"f\.txt: begins with counts that no file"),
-        *(
-            ("c.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n", "should hold 2 numbers")
-            for number in (b"nan", b"inf", b"1e99")
-        ),
-        ("d.bin", b"1 2\ndog " + row, r"d\.bin.*not finite"),
-        ("e.bin", b"1 2\ndog " + many, r"e\.bin: goes on after its 1 words"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            vectors(name, content)
 
 
 # structure: what other programs write comes back as it was

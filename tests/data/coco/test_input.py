@@ -259,6 +259,11 @@ def test_objects_by_hand(tmp_path):
         (("annotations", 0, "bbox"), {"to": [1, 2, 3, None]}, "field 'bbox': must be four num"),
         (("annotations", 0, "bbox"), {"to": [1, 2, 3, NAN]}, "field 'bbox': must be"),
         (("annotations", 0, "bbox"), {"to": [1, 2, -3, 4]}, "field 'bbox': has a negative"),
+        (("annotations", 1, "bbox"), {"to": [0, 0, 10**400, 5]}, "'bbox': must be four numbers"),
+        *(
+            (("annotations", 1, "iscrowd"), {"to": value}, "id 1, field 'iscrowd': must be 0 or 1")
+            for value in ("no", 2, 0.5)
+        ),
     ],
 )
 def test_broken_instances_are_refused(path, change, message, tmp_path):
