@@ -83,13 +83,7 @@ class File(NamedTuple):
 
 def check(file: File, folder: Path, log: pytest.LogCaptureFixture) -> str | None:
     """The file is read as it should be, or refused in one line, which is returned."""
-    path = folder / file.name
-    if callable(file.content):
-        file.content(path)
-    elif isinstance(file.content, bytes):
-        path.write_bytes(file.content)
-    else:
-        write(path, file.content)
+    path = write(folder / file.name, file.content)
     if isinstance(file.read, str):
         with pytest.raises((InputError, ConfigError), match=file.read) as refused:
             file.loader(path, **file.options)

@@ -8,9 +8,14 @@ import pandas as pd
 
 
 def write(path: Path, value: Any) -> Path:
-    """A text, JSON, or records as JSON Lines, CSV, TSV, Excel (lists in JSON) or Parquet."""
+    """Bytes, a text, JSON, or records as JSON Lines, CSV, TSV, Excel (lists in JSON) or Parquet;
+    or a function writes them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(value, str):
+    if callable(value):
+        value(path)
+    elif isinstance(value, bytes):
+        path.write_bytes(value)
+    elif isinstance(value, str):
         path.write_text(value, encoding="utf-8")
     elif path.suffix == ".parquet":
         pd.DataFrame(value).to_parquet(path)

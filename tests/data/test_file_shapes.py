@@ -124,9 +124,7 @@ SHAPES = [
             name,
             text,
             own,
-            {"fields": {"image_id": "image.id", "captions": "text.all"}}
-            if shape == "nested"
-            else {},
+            {"fields": NESTED_FIELDS} if shape == "nested" else {},
             {int(image): texts for image, texts in TWO_DOGS.items()},
             tuple(said),
         )

@@ -5,7 +5,6 @@ experiment. docs/own.md has the same commands.
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from metaeval.cli.main import run_verb
 from metaeval.config import compose_config, load_dataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import InputError
+from tests.data.table_files import write
 from tests.shared import write_json
 
 pytestmark = pytest.mark.slow
@@ -289,13 +289,6 @@ def command(layout: Layout, file: str) -> str:
 def documented(layout: Layout) -> str:
     """The command as docs/own.md has it."""
     return command(layout, "FILE").replace(DATA, "dataset=NAME").partition("metaeval ")[2]
-
-
-def write(path: Path, content: str | Callable[[Path], None] | Any) -> None:
-    if callable(content):
-        content(path)
-    else:
-        path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

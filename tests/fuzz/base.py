@@ -41,10 +41,12 @@ class Loader:
 def one_file(name: str, file: str, content: Any, read: Read, **more: Any) -> Loader:
     """A loader of one file. `content` is its value, or what writes it."""
 
-    def make(folder: Path) -> None:
-        (content if callable(content) else lambda path: write(path, content))(folder / file)
-
-    return Loader(name, make, lambda folder: read(folder / file), **more)
+    return Loader(
+        name,
+        lambda folder: write(folder / file, content),
+        lambda folder: read(folder / file),
+        **more,
+    )
 
 
 def tables(

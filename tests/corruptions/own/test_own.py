@@ -16,6 +16,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.graded.task import Graded, configured
 from metaeval.runs.records import Edit
+from tests.data.table_files import write
 from tests.shared import write_lines
 
 HUMAN = ("A dog and a cat sit on the mat.", "A cow runs on grass.")
@@ -119,12 +120,7 @@ ROWS = [
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
-    path, table = tmp_path / f"c{suffix}", pd.DataFrame(ROWS)
-    {
-        ".csv": lambda: table.to_csv(path, index=False),
-        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
-        ".parquet": lambda: table.to_parquet(path),
-    }[suffix]()
+    path = write(tmp_path / f"c{suffix}", ROWS)
     hard, mild = _configured(
         _target_="metaeval.corruptions.own.function.read_corruptions", file=str(path)
     )

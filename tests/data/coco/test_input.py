@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
+from tests.data.table_files import write
 
 
 def captions_file(n: int = 3, k: int = 5) -> dict[str, Any]:
@@ -36,13 +36,6 @@ def instances_file() -> dict[str, Any]:
             {"id": 2, "image_id": 17, "category_id": 1, "bbox": [5, 5, 0, 9], "iscrowd": 0},
         ],
     }
-
-
-def write(path: Path, value: Any) -> Path:
-    """Write a value as JSON, bytes as they are."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
-    return path
 
 
 def changed(value, *path, to=None, delete=False):
