@@ -1,10 +1,12 @@
 # make run    an experiment, from nothing: make run ARGS="experiment=shuffle metrics=[bleu,cider]"
-# make test   every test that needs no GPU and no download, in two processes: make test WORKERS=1
+# make test   every test that needs no GPU and no download, except those of the pages (make docs), in
+#             two processes: make test WORKERS=1
 # make slow   the tests marked slow
 # make research  the tests of what made the data and the weights (research/, which is not installed)
 # make lint   ruff, import-linter (which room may import which) and mypy
 # make jar    the Java services that metaeval ships, from their sources (needs a JDK)
-# make docs   the documentation site in site/ (its tools come into build/site, a minute, once)
+# make docs   the documentation site in site/, and the tests of its pages (its tools come into
+#             build/site, a minute, once)
 # make notebook  docs/tutorial.ipynb, executed anew
 # make tables   the tables of options and the citations of docs/, from conf/
 # make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
@@ -32,7 +34,7 @@ run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not gpu and not docs" $(PYTEST_ARGS)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "slow and not gpu" $(PYTEST_ARGS)
@@ -63,6 +65,7 @@ docs: $(READY) $(SITE)/.ready
 	rm -rf build/docs
 	$(BIN)/python -m tests.docs.generated build/docs
 	$(BIN)/python -m research.corruption_audit examples build/docs/corruption_examples.md
+	$(BIN)/python -m pytest -n $(WORKERS) -m "docs and not slow" tests/docs
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 
 $(SITE)/.ready: pyproject.toml

@@ -82,17 +82,6 @@ def test_empty_bag_and_bad_options_are_refused():
 
 
 @pytest.mark.coco
-@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 1.0])
-def test_number_of_replaced_words_on_coco(val2017, rate):
-    corruption = Replace(rate, distinct=True)
-    for source, result in zip(val2017.human, corruption.apply(val2017, 0), strict=True):
-        n = len(words(source.split()))
-        assert (len(result.edits), result.requested) == (round(rate * n), rate)
-        assert result.realised == len(result.edits) / n
-        assert replayed(source, result) == result.text
-
-
-@pytest.mark.coco
 def test_without_distinct_a_word_may_draw_itself(val2017):
     """1 in 1,039 draws on average: 12,900 words at rate 0.25 (seeds fixed, so no chance here)."""
     corruption = Replace(0.25)
@@ -138,27 +127,43 @@ def test_distinct_draws_every_other_word_and_never_the_same(seed):
     assert all(abs(n - 200) < 58 for n in drawn.values())
 
 
-def test_distinct_with_a_bag_of_the_word_itself_changes_nothing():
-    corruption = Replace(1.0, distinct=True, min_count=1)
-    result = corruption.apply(dataset(["dog"]), 0)[0]
-    assert (result.text, result.applied, result.edits) == ("dog", False, ())
+def replacement(rate: float, *bag: str) -> Replace:
+    """Of words by those of the bag, never by themselves."""
+    corruption = Replace(rate, distinct=True, min_count=1)
+    corruption.fit(dataset(bag))
+    return corruption
 
 
-def test_punctuation_stays_and_a_lone_dash_is_no_word():
-    corruption = Replace(1.0, distinct=True, min_count=1)
-    corruption.fit(dataset(["cow"]))
-    result = corruption.corrupt(Caption(0, '"A man - (smiling)."'), np.random.default_rng(0))
-    assert result.text == '"cow cow - (cow)."'
-    assert result.edits == ((0, '"A', '"cow'), (1, "man", "cow"), (3, '(smiling)."', '(cow)."'))
-    assert result.realised == 1.0
-
-
-def test_a_caption_too_short_for_the_rate_is_unapplied():
-    corruption = Replace(0.25, min_count=1)
-    corruption.fit(ANIMALS)
-    for text in ("dog", "dog cat", "...", ""):  # round(0.25), round(0.5), no word at all
-        result = corruption.corrupt(Caption(0, text), np.random.default_rng(0))
-        assert (result.text, result.applied, result.realised) == (text, False, 0.0)
+@pytest.mark.parametrize(
+    ("corruption", "text", "made", "edits"),
+    [
+        (
+            replacement(1.0, "cow"),
+            '"A man - (smiling)."',
+            '"cow cow - (cow)."',
+            ((0, '"A', '"cow'), (1, "man", "cow"), (3, '(smiling)."', '(cow)."')),
+        ),
+        (
+            Shuffle(1.0, derange=True),
+            "one, - two.",
+            "two. - one,",
+            ((0, "one,", "two."), (2, "two.", "one,")),
+        ),
+        (replacement(1.0, "dog"), "dog", "dog", ()),
+        # round(0.25), round(0.5), no word at all
+        *((replacement(0.25, "cow"), text, text, ()) for text in ("dog", "dog cat", "...", "")),
+        *(
+            (Shuffle(1.0, derange), text, text, ())
+            for derange in (False, True)
+            for text in ("", "...", "dog", "dog Dog dog, (dog).")
+        ),
+    ],
+)
+def test_punctuation_stays_with_its_place_or_word(corruption, text, made, edits):
+    """Everything is changed, a lone dash is not a word; or nothing can be, and that is noted."""
+    result = corruption.corrupt(Caption(0, text), np.random.default_rng(0))
+    assert (result.text, result.edits, result.applied) == (made, edits, bool(edits))
+    assert result.realised == float(bool(edits))
 
 
 def test_half_words_go_to_the_even_number():
@@ -344,21 +349,6 @@ def test_derange_chooses_distinguishable_words():
         assert (result.applied, result.realised) == (True, 0.5)
 
 
-def test_nothing_to_move():
-    for derange in (False, True):
-        for text in ("", "...", "dog", "dog Dog dog, (dog)."):
-            result = Shuffle(1.0, derange).corrupt(Caption(0, text), np.random.default_rng(0))
-            facts = (result.text, result.applied, result.edits, result.realised)
-            assert facts == (text, False, (), 0.0)
-
-
-def test_punctuation_goes_with_its_word_and_a_lone_dash_stays():
-    caption = Caption(0, "one, - two.")
-    result = Shuffle(1.0, derange=True).corrupt(caption, np.random.default_rng(0))
-    assert result.text == "two. - one,"
-    assert result.edits == ((0, "one,", "two."), (2, "two.", "one,"))
-
-
 @pytest.mark.coco
 @pytest.mark.java
 @pytest.mark.parametrize("rate", [0.25, 1.0])
@@ -415,14 +405,6 @@ def test_derangement_on_coco(val2017, seed):
     assert {(r.requested, r.realised, r.edits) for r in results} == {(None, 1.0, ())}
 
 
-@given(st.integers(2, 30), st.integers(0, 99))
-def test_derangement_of_distinct_captions(n, seed):
-    captions = [f"caption {i}" for i in range(n)]
-    results = Random().apply(dataset(captions), seed)
-    assert sorted(r.text for r in results) == sorted(captions)
-    assert all(r.text != c and r.applied for r, c in zip(results, captions, strict=True))
-
-
 def test_equal_captions_stay_separate():
     captions = ["a dog", "A  dog", "a cat", "a cow", "a hen", "a pig", "a fly", "an ant"]
     for seed in range(100):
@@ -447,10 +429,3 @@ def test_donors_are_random():
     counts = Counter(Random().apply(dataset(list("abcd")), s)[0].text for s in range(600))
     assert set(counts) == set("bcd")
     assert all(abs(n - 200) < 58 for n in counts.values())
-
-
-def test_string_and_integer_ids():
-    as_text = Random().apply(dataset(list("abcdefgh"), list("01234567")), 0)
-    as_number = Random().apply(dataset(list("abcdefgh")), 0)
-    assert as_text != as_number
-    assert sorted(r.text for r in as_text) == list("abcdefgh")

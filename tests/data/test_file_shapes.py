@@ -10,18 +10,16 @@ import pytest
 from metaeval.data.judgments.battles import load_battles
 from metaeval.data.judgments.systems import load_systems
 from metaeval.data.judgments.table import load_table
-from metaeval.data.own.captions import load_own
-from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.system_captions import read_system_captions
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
+from tests.data.read_files import File, captions, check, own, rated
 
 TWO_DOGS = {"1": ["a dog, brown", "the dog"], "2": ["a cat", "the cat"]}
 QUOTED = 'image_id,caption\n1,"a dog, brown"\n1,the dog\n2,a cat\n2,the cat\n'
 SEMICOLON = "image_id;caption\n1;a dog, brown\n1;the dog\n2;a cat\n2;the cat\n"
 PIPE = "image_name| comment_number| comment\n1| 0| a dog, brown\n1| 1| the dog\n"
 PIPE += "2| 0| a cat\n2| 1| the cat\n"
-FLICKR = "image,caption\n1.jpg,a dog\n1.jpg,the dog\n"
 COLUMNS = "image;caption_1;caption_2;caption_3\n1;a dog, brown;the dog;\n2;a cat;the cat;\n"
 
 OWN_SHAPES: dict[str, tuple[str, str, list[str]]] = {
@@ -72,95 +70,6 @@ OWN_SHAPES: dict[str, tuple[str, str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", OWN_SHAPES)
-def test_captions_in_each_shape(
-    shape: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Each has the same captions, and what was guessed is a note and a line of the log."""
-    name, text, expected = OWN_SHAPES[shape]
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8", newline="")
-    fields = {"image_id": "image.id", "captions": "text.all"} if shape == "nested" else None
-    data = load_own(path, fields=fields)
-    read = zip(data.image_ids, data.human, data.references, strict=True)
-    wanted = {int(k): texts for k, texts in TWO_DOGS.items()}
-    assert {i: [first, *others] for i, first, others in read} == wanted
-    for part in expected:
-        assert [note for note in data.notes if part in note]
-        assert part in caplog.text
-    if shape == "comma":
-        assert not caplog.text
-
-
-def test_captions_of_kaggle(tmp_path: Path) -> None:
-    path = tmp_path / "captions.txt"
-    path.write_text(FLICKR)
-    assert load_own(path).references == (("the dog",),)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "image_id,a;caption,b\n1,x;a dog,y\n",
-            "c.csv, line 1: comma and semicolon may both be its delimiter; give it: "
-            "dataset.delimiter=comma or dataset.delimiter=semicolon",
-        ),
-        ("image_id;caption\n1;a dog;x\n", "c.csv, line 2: has 3 cells where the header has 2"),
-        ("image_id;caption\n1;a dog\n2\n", "c.csv, line 3: has 1 cells where the header has 2"),
-        ("Image,image,caption\n1,2,a dog\n", "'Image' and 'image' may both be image_id; give"),
-    ],
-)
-def test_two_readings_are_named(text: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    path.write_text(text)
-    with pytest.raises(InputError) as error:
-        load_own(path)
-    assert problem in str(error.value)
-
-
-def test_a_delimiter_is_as_the_user_says(tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    path.write_text("image_id,a;caption,b\n1,x;a dog,y\n")
-    given = {"image_id": "image_id,a", "caption": "caption,b"}
-    data = load_own(path, delimiter="semicolon", fields=given)
-    assert (data.image_ids, data.human) == (("1,x",), ("a dog,y",))
-    assert not any("recognised" in note for note in data.notes)
-    with pytest.raises(ConfigError, match=r"delimiter: 'colon' is not one of comma, semicolon, t"):
-        load_own(path, delimiter="colon")
-    path = path.rename(tmp_path / "c.json")
-    path.write_text('[{"image_id": 1, "caption": "a"}]')
-    with pytest.raises(ConfigError, match=r"dataset.delimiter: c.json is not a text with a delim"):
-        load_own(path, delimiter="comma")
-
-
-@pytest.mark.parametrize(
-    ("cells", "numbers"),
-    [
-        (("3,5", "4", "2,25"), [3.5, 4.0, 2.25]),
-        (("0,125", "1,5e-05", "-0,5"), [0.125, 1.5e-05, -0.5]),
-        (("1,234", "0,5", "3"), [1.234, 0.5, 3.0]),
-        (("1,234", "2", "3"), "'1,234' is not a number; write 1234 or 1.234, without a comma"),
-        (("3,5", "4.5", "3"), "'3,5' is not a number"),
-        (("3,5", ",5", "3"), "'3,5' is not a number"),  # a digit may be missing
-        (("3,5", "1,2,3", "3"), "'3,5' is not a number"),
-    ],
-)
-def test_decimal_commas(cells: tuple[str, ...], numbers: Any, tmp_path: Path) -> None:
-    """A whole column of them is read; what may be thousands, or is mixed, is refused."""
-    path = tmp_path / "t.csv"
-    rows = [f"{i},5;a dog, brown;{cell}\n" for i, cell in enumerate(cells)]
-    path.write_text("image_id;candidate;human\n" + "".join(rows))
-    if isinstance(numbers, str):
-        with pytest.raises(InputError, match=numbers):
-            load_table(path, image_source="other")
-        return
-    data = load_table(path, image_source="other")
-    assert data.means("human").tolist() == pytest.approx(numbers)
-    assert [j.image for j in data.judged] == ["0,5", "1,5", "2,5"]  # ids are not numbers
-    assert any("semicolon; decimal commas in 'human'." in note for note in data.dataset.notes)
-
-
 RATED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "names of other projects": (
         {"img": "a.jpg", "caption_str": "a dog", "reference_strs": ["one dog"], "score": 3},
@@ -197,26 +106,97 @@ RATED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", RATED)
-def test_judged_captions_in_each_shape(shape: str, tmp_path: Path) -> None:
-    record, fields = RATED[shape]
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps([record]))
-    (judged,) = load_table(path, fields=fields, image_source="other").judged
-    assert (judged.image, judged.candidate, judged.references, judged.human) == (
-        "a.jpg",
-        "a dog",
-        ("one dog",),
-        {"human": (3.0,)},
-    )
+DECIMALS = [
+    (("3,5", "4", "2,25"), [3.5, 4.0, 2.25]),
+    (("0,125", "1,5e-05", "-0,5"), [0.125, 1.5e-05, -0.5]),
+    (("1,234", "0,5", "3"), [1.234, 0.5, 3.0]),
+    (("1,234", "2", "3"), "'1,234' is not a number; write 1234 or 1.234, without a comma"),
+    (("3,5", "4.5", "3"), "'3,5' is not a number"),
+    (("3,5", ",5", "3"), "'3,5' is not a number"),  # a digit may be missing
+    (("3,5", "1,2,3", "3"), "'3,5' is not a number"),
+]
+NESTED_FIELDS = {"image_id": "image.id", "captions": "text.all"}
+TWO_NAMES = "image_id,a;caption,b\n1,x;a dog,y\n"
+NESTED = [{"image": 7, "out": {"text": "a dog"}, "caption": "a prompt"}]
+SHAPES = [
+    *(
+        File(
+            name,
+            text,
+            own,
+            {"fields": NESTED_FIELDS} if shape == "nested" else {},
+            {int(image): texts for image, texts in TWO_DOGS.items()},
+            tuple(said),
+        )
+        for shape, (name, text, said) in OWN_SHAPES.items()
+    ),
+    File(
+        "c.csv",
+        TWO_NAMES,
+        own,
+        {"delimiter": "semicolon", "fields": {"image_id": "image_id,a", "caption": "caption,b"}},
+        {"1,x": ["a dog,y"]},
+    ),
+    File(
+        "c.csv",
+        TWO_NAMES,
+        own,
+        {"delimiter": "colon"},
+        "delimiter: 'colon' is not one of comma, semicolon, t",
+    ),
+    File(
+        "c.json",
+        [{"image_id": 1, "caption": "a"}],
+        own,
+        {"delimiter": "comma"},
+        r"dataset\.delimiter: c\.json is not a text with a delim",
+    ),
+    *(
+        File(
+            "t.csv",
+            "image_id;candidate;human\n"
+            + "".join(f"{i},5;a dog, brown;{cell}\n" for i, cell in enumerate(cells)),
+            rated,
+            {},
+            # ids are not numbers
+            numbers
+            if isinstance(numbers, str)
+            else [(f"{i},5", "a dog, brown", number) for i, number in enumerate(numbers)],
+            "" if isinstance(numbers, str) else "semicolon; decimal commas in 'human'.",
+        )
+        for cells, numbers in DECIMALS
+    ),
+    *(
+        File("t.json", [record], rated, {"fields": fields}, [("a.jpg", "a dog", "one dog", 3.0)])
+        for record, fields in RATED.values()
+    ),
+    *(
+        File("s.json", value, captions, {"known": [7]}, {7: "a dog"})
+        for value in (
+            {"7": "a dog"},
+            {"7": ["a dog"]},
+            {"7": [{"caption": "a dog"}]},
+            {"7": {"caption": "a dog"}},
+        )
+    ),
+    File("s.json", NESTED, captions, {"fields": {"caption": "out.text"}}, {7: "a dog"}),
+    File(
+        "s.json",
+        NESTED,
+        captions,
+        {"fields": {"caption": "out.txt"}},
+        r"'out\.txt': is missing \(task\.fields\.caption\)",
+    ),
+    File("t.xlsx", b"PK no zip", own, {}, r"t\.xlsx: is not a workbook \(\.xlsx\)"),
+]
 
 
-def test_dimensions_of_nested_scores(tmp_path: Path) -> None:
-    scores = {"fluency": 2, "accuracy": 4}
-    path = tmp_path / "t.jsonl"
-    path.write_text(json.dumps({"image_id": "a", "candidate": "a dog", "scores": scores}))
-    (judged,) = load_table(path, human=["scores.fluency", "scores.accuracy"]).judged
-    assert judged.human == {"scores.fluency": (2.0,), "scores.accuracy": (4.0,)}
+@pytest.mark.parametrize("file", SHAPES, ids=lambda file: file.name)
+def test_each_shape_is_read_or_refused(
+    file: File, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    check(file, tmp_path, caplog)
+    assert file != SHAPES[0] or not caplog.text  # a file of commas: nothing is guessed
 
 
 WIDE = "image_id,candidate,rater1,rater2,rater3\na,a dog,1,2,3\nb,a cat,4,5,\n"
@@ -351,60 +331,3 @@ def test_pairs_in_a_list(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     with pytest.raises(InputError, match=r"line 2, field 'pairs': is not a list of objects"):
         load_battles(path, image_source="other")
-
-
-def test_a_system_with_nested_captions(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    path.write_text('[{"image": 7, "out": {"text": "a dog"}, "caption": "a prompt"}]')
-    read = read_system_captions(path, "s", [7], {"caption": "out.text"})
-    assert read.captions == {7: "a dog"}
-    with pytest.raises(InputError, match=r"'out\.txt': is missing \(task\.fields\.caption\)"):
-        read_system_captions(path, "s", [7], {"caption": "out.txt"})
-
-
-@pytest.mark.parametrize(
-    "value",
-    [{"7": "a dog"}, {"7": ["a dog"]}, {"7": [{"caption": "a dog"}]}, {"7": {"caption": "a dog"}}],
-)
-def test_captions_of_a_system_by_image(value: object, tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(value))
-    assert read_system_captions(path, "s", [7]).captions == {7: "a dog"}
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"caption": "a dog", "image_id": "3"},  # one record, whose keys are not ids
-        {"train": [{"caption": "a dog"}], "test": [{"caption": "a cat"}]},
-        {"a": 1},
-        {"7": [{"caption": "a dog"}], "8": []},
-        {"a": [{"image_id": 7, "caption": "a dog"}], "b": [{"image_id": 7, "caption": "a cat"}]},
-    ],
-)
-def test_an_object_that_is_no_table_is_refused(value: object, tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    path.write_text(json.dumps(value))
-    with pytest.raises(InputError, match="holds an object where a list of records is expected"):
-        load_own(path)
-
-
-def test_a_workbook_is_read_or_the_remedy_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "t.xlsx"
-    path.write_bytes(b"PK no zip")
-    with pytest.raises(InputError, match=r"t\.xlsx: is not a workbook \(\.xlsx\)"):
-        read_table(path)
-
-
-def test_a_workbook_is_read_as_pandas_writes_it(tmp_path: Path) -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame({"image": [7, 8], "caption": ["a dog", "a cat"], "note": [None, 1.5]})
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    data = load_own(tmp_path / "t.xlsx")
-    assert (data.image_ids, data.human) == ((7, 8), ("a dog", "a cat"))
-    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
-        frame.to_excel(book, sheet_name="one")
-        frame.to_excel(book, sheet_name="two")
-    with pytest.raises(InputError, match="holds one, two instead of one sheet"):
-        load_own(tmp_path / "two.xlsx")

@@ -6,9 +6,8 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -16,79 +15,26 @@ from omegaconf import OmegaConf
 
 from metaeval.config import compose_config
 from metaeval.data.dataset import Absent
-from metaeval.data.judgments.battles import load_battles
-from metaeval.data.judgments.systems import load_systems
-from metaeval.data.judgments.table import load_table
 from metaeval.data.own.captions import load_own
-from metaeval.data.own.score_files import read_scores
-from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.data.system_captions import read_system_captions
-from metaeval.errors import ConfigError, InputError, ends_with_status
 from metaeval.overrides import hydra_arguments, override_texts
+from metaeval.errors import ends_with_status
+from tests.data.read_files import (
+    File,
+    battles,
+    captions,
+    check,
+    coco,
+    own,
+    pairs,
+    rated,
+    scores,
+    systems,
+)
+from tests.data.table_files import write
 
 ROOT = Path(__file__).parents[2]
 NFC, NFD = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
-
-
-def own(path: Path, **options: Any) -> dict[Any, list[str]]:
-    """Image → its captions."""
-    data = load_own(path, **options)
-    texts = zip(data.image_ids, data.human, data.references, strict=True)
-    return {image: [first, *others] for image, first, others in texts}
-
-
-def rated(path: Path, **options: Any) -> list[tuple[Any, ...]]:
-    """Image, candidate, references and ratings of each judged caption."""
-    options = {"image_source": "other", **options}
-    return [
-        (j.image, j.candidate, *j.references, *(r for of in j.human.values() for r in of))
-        for j in load_table(path, **options).judged
-    ]
-
-
-def coco(path: Path, **options: Any) -> list[str | None]:
-    """Which photographs the images are."""
-    return list(load_table(path, **options).dataset.image_source or ())
-
-
-def pairs(path: Path, **options: Any) -> list[tuple[str, str]]:
-    """The true and the false caption of each pair."""
-    read = load_pairs_table(path, image_source="other", **options).pairs
-    return [(p.true, p.false) for p in read]
-
-
-def battles(path: Path, **options: Any) -> list[tuple[str, ...]]:
-    """Image and captions of each battle."""
-    read = load_battles(path, image_source="other", **options)
-    return list(zip(read.image, read.first, read.second, strict=True))
-
-
-def systems(path: Path, **options: Any) -> dict[str, list[float]]:
-    """People's values of each system."""
-    read = load_systems(path, human=["h"], metrics=["m"], **options)
-    return {system: [read.human["h"][k]] for k, system in enumerate(read.systems)}
-
-
-def captions(path: Path, **options: Any) -> dict[Any, str]:
-    """A system's captions of the images 7 and 8."""
-    return dict(read_system_captions(path, "s", options.pop("known", (7, 8)), **options).captions)
-
-
-def scores(path: Path, **options: Any) -> dict[Any, tuple[float, ...]]:
-    """The scores of each image and caption."""
-    files = [path, *path.parent.glob("other.*")]
-    return {key[:2]: value for key, value in read_scores(files, **options).scores.items()}
-
-
-class File(NamedTuple):
-    """The bytes of a file, its loader and options, and what is read (or why not) and said."""
-
-    name: str
-    content: bytes | str | Callable[[Path], object]
-    loader: Callable[..., Any]
-    options: Mapping[str, Any]
-    read: Any
-    said: str = ""
 
 
 def book(path: Path) -> None:
@@ -433,21 +379,7 @@ def test_a_file_as_it_is(
 ) -> None:
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / file.name
-    if callable(file.content):
-        file.content(path)
-    else:
-        text = file.content
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-    if isinstance(file.read, str):
-        with pytest.raises((InputError, ConfigError), match=file.read) as refused:
-            file.loader(path, **file.options)
-        assert "\n" not in str(refused.value)
-        return
-    assert file.loader(path, **file.options) == file.read
-    assert file.said in caplog.text
-    if file.said:
-        assert file.name in caplog.text
+    check(file, tmp_path, caplog)
 
 
 def test_each_row_of_the_documentation_has_a_file() -> None:
@@ -483,21 +415,13 @@ ROWS = [
 
 def test_equal_data_in_six_formats_give_equal_numbers(tmp_path: Path) -> None:
     """CSV, tab-separated, JSON, JSON Lines, Parquet and Excel: the same judged captions."""
-    frame = pd.DataFrame(ROWS)
-    flat = frame.assign(references=[json.dumps(r["references"]) for r in ROWS])
-    flat.to_csv(tmp_path / "t.csv", index=False)
-    flat.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
-    flat.to_excel(tmp_path / "t.xlsx", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "t.json").write_text(json.dumps(ROWS))
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     expected = [
         ("i0.jpg", "a dog, brown", "the dog", "a brown dog", 3.5),
         ("i2.jpg", f"un {NFC} noir", "a cup", "coffee", 4.0),
         ("i3.jpg", "NA", "nothing", "n/a", 1.0),
     ]
-    for path in sorted(tmp_path.iterdir()):
-        assert rated(path) == expected, path.name
+    for ending in ("csv", "tsv", "xlsx", "parquet", "json", "jsonl"):
+        assert rated(write(tmp_path / f"t.{ending}", ROWS)) == expected, ending
 
 
 def test_images_of_a_folder_are_found_in_either_form(tmp_path: Path) -> None:

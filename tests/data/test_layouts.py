@@ -5,10 +5,6 @@ experiment. docs/own.md has the same commands.
 """
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +15,7 @@ from metaeval.cli.main import run_verb
 from metaeval.config import compose_config, load_dataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import InputError
+from tests.data.table_files import write
 from tests.shared import write_json
 
 pytestmark = pytest.mark.slow
@@ -294,13 +291,6 @@ def documented(layout: Layout) -> str:
     return command(layout, "FILE").replace(DATA, "dataset=NAME").partition("metaeval ")[2]
 
 
-def write(path: Path, content: str | Callable[[Path], None] | Any) -> None:
-    if callable(content):
-        content(path)
-    else:
-        path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
-
-
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_file_of_each_layout_is_read_or_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -346,16 +336,6 @@ def test_a_reason_is_what_a_run_says_with_its_remedy(
     assert run_verb(["check", str(file)]) == 2
     reason = str(refused.value).removeprefix(f"{file}, ").removeprefix(f"{file}: ")
     assert reason in capsys.readouterr().out
-
-
-def test_a_terminal_that_is_not_utf_8_gets_question_marks(tmp_path: Path) -> None:
-    records = [{"image_id": "Bär.jpg", "caption": "собака бежит", "references": ["пёс"]}]
-    write_json(tmp_path / "t.json", records)
-    command = [sys.executable, "-m", "metaeval", "check", "t.json"]
-    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "??????" in done.stdout
 
 
 def test_options_of_check_are_those_of_the_command(

@@ -1,16 +1,15 @@
 """Your own captions: how each form of file is read, and what is refused."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.captions import load_own
 from metaeval.errors import ConfigError, InputError
-from tests.shared import write_json, write_lines
+from tests.data.table_files import write
+from tests.shared import write_json
 
 KARPATHY = {
     "images": [
@@ -90,16 +89,6 @@ def test_an_image_that_is_twice_in_karpathys_file_is_refused(other, tmp_path: Pa
             load_own(path, split="all")
 
 
-def test_a_table_with_other_names_for_its_columns(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("imgid,text\na.jpg,A dog.\na.jpg,Dogs.\n")
-    for fields in (None, {"image_id": "imgid", "caption": "text"}):
-        data = load_own(path, fields=fields)
-        assert (data.image_ids, data.human) == (("a.jpg",), ("A dog.",))
-        assert data.references == (("Dogs.",),)
-    assert any("image_id is 'imgid', caption is 'text'" in note for note in load_own(path).notes)
-
-
 @pytest.mark.parametrize(
     ("image", "file"),
     [
@@ -134,92 +123,10 @@ def test_flickr8ks_own_file(coco_root: Path) -> None:
     assert {"2258277193_586949ec62", "2258277193_586949ec62.jpg"} <= set(data.image_ids)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
-def test_any_table(suffix: str, tmp_path: Path) -> None:
-    rows = [(5, "a dog"), (3, "a cat"), (5, "two dogs")]
-    table = pd.DataFrame(rows, columns=["image_id", "caption"])
-    path = tmp_path / f"mine{suffix}"
-    if suffix == ".parquet":
-        table.to_parquet(path)
-    elif suffix in (".csv", ".tsv"):
-        table.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
-    else:
-        table.to_json(path, orient="records", lines=suffix == ".jsonl")
-    data = load_own(path)
-    assert (data.image_ids, data.human) == ((3, 5), ("a cat", "a dog"))
-    assert data.references == ((), ("two dogs",))
-    assert isinstance(data.part("images"), Absent)
-    assert len(load_own(path, limit=1)) == 1
-
-
-def test_captions_in_a_list(tmp_path: Path) -> None:
-    record = {"image_id": "x", "captions": ["a dog", "dogs"]}
-    assert load_own(write_lines(tmp_path / "mine.jsonl", [record])).references == (("dogs",),)
-
-
 def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
     text = "image_id,caption\n1,犬 が 走る\n2,a dog\n"
     (_, note) = load_text(tmp_path / "mine.csv", text).notes
     assert note.startswith("60% of the words have no Latin letter")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "problem"),
-    [
-        ("c.csv", "no,caption\n1,x\n", "field 'image_id': is missing; the columns are: 'no', 'ca"),
-        ("c.csv", "image_id,caption\n1,\n", "line 2, field 'caption': is empty"),
-        ("c.csv", "image_id,caption\n,x\n", "line 2, field 'image_id': must be a whole"),
-        ("c.csv", "image_id,caption\na\x0cb,x\n", "printable string, not 'a\\x0cb'"),
-        ("c.jsonl", '{"image_id": 1, "caption": "x"}\n{"image_id": 2}\n', "'caption': is missing"),
-        ("c.csv", "image_id,captions\n1,\"['a' 'b']\"\n", "is a list without commas"),
-        ("c.token", "a\x0cb.jpg#0\tA dog\n", "line 1, field 'FILE': must be a whole number"),
-        (
-            "c.json",
-            '{"images": [{"filename": "1.jpg", "cocoid": true, "sentences": [{"raw": "x"}]}]}',
-            "images[0], field 'cocoid': must be a whole number of 64 bits",
-        ),
-        (
-            "c.jsonl",
-            '{"image_id": 1, "caption": 3}\n',
-            "field 'caption': is a number, not a string",
-        ),
-        ("c.jsonl", '{"image_id": 1.5, "caption": "x"}\n', "string, not 1.5"),
-        (
-            "c.jsonl",
-            '{"image_id": 1, "caption": "x"}\n{"image_id": "b", "caption": "y"}\n',
-            "all n",
-        ),
-        ("c.token", "1.jpg A dog\n", "line 1: is not FILE#NUMBER, a tab and a caption"),
-        ("c.json", '{"images": [{"id": 1}]}', "images[0], field 'sentences': has no list"),
-        ("c.doc", "", "is none of .csv"),
-        (
-            "c.csv",
-            "image_id,caption\n007,A dog.\n7,A cat.\n",
-            "c.csv, line 3, field 'image_id': '7' and '007' (line 2) become the same image 7",
-        ),
-        (
-            "c.token",
-            "a/1.jpg#0\tA dog.\nb/1.jpg#0\tA cat.\n",
-            "c.token, line 2, field 'FILE': 'b/1.jpg' and 'a/1.jpg' (line 1) become the same image",
-        ),
-        (
-            "c.token",
-            "1.jpg#0\tA dog.\n1.png#1\tA cat.\n",
-            "c.token, line 2, field 'FILE': '1.png' and '1.jpg' (line 1) become the same image 1",
-        ),
-        (
-            "c.token",
-            "1.jpg#0\tA dog.\n1.jpg#0\tA cat.\n",
-            "line 2, field 'FILE#NUMBER': '1.jpg#0' occurs twice: line 1 has it too",
-        ),
-    ],
-)
-def test_what_is_wrong_is_named(name: str, text: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    with pytest.raises(InputError) as refused:
-        load_text(path, text)
-    assert problem in str(refused.value)
-    assert str(path) in str(refused.value)
 
 
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
@@ -261,18 +168,11 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_a_record_may_bring_its_references(tmp_path: Path, name: str, suffix: str) -> None:
     """Each image's caption comes first: it is the one that is corrupted."""
-    path = tmp_path / f"mine.{suffix}"
     rows = [
         {"image_id": 2, "caption": "A dog.", name: ["A brown dog.", "Dogs  run."]},
         {"image_id": 1, "caption": "A cat.", name: []},
     ]
-    if suffix == "csv":
-        frame = pd.DataFrame(rows)
-        frame[name] = frame[name].map(json.dumps)
-        frame.to_csv(path, index=False)
-    else:
-        write_lines(path, rows)
-    data = load_own(path)
+    data = load_own(write(tmp_path / f"mine.{suffix}", rows))
     assert data.human == ("A cat.", "A dog.")
     assert data.references == ((), ("A brown dog.", "Dogs run."))
     assert str(data.records) == "4 records read, 4 used, 0 left out"

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,54 +24,6 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
     assert (dict(system.captions), system.empty) == ({2: "a dog runs", 1: ""}, 1)
     assert any("1 caption is empty" in note for note in system.notes)
     assert len(system.sha256) == 64
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ({"images": []}, r"x\.json: holds no record"),
-        ({"a": 1}, r"x\.json: holds an object where a list of records is expected"),
-        (
-            {"annotations": [{"image_id": 1, "caption": text} for text in "ab"]},
-            "twice: .* is this a captions file instead of a system's results",
-        ),
-        ([], "holds no record"),
-        (["a dog"], r"x\.json, \[0\]: is a string, not an object"),
-        ([{"caption": "a", "x": 1}], r"\[0\], field 'image_id': is missing; .*'caption', 'x'"),
-        ([{"image_id": 1, "x": 1}], r"\[0\], field 'caption': is missing"),
-        ([{"image_id": 1, "caption": None}], r"\[0\], field 'caption': is null, not a string"),
-        ([{"image_id": 9, "caption": "a"}], "no image with the id 9; .*=coco_karpathy_test"),
-        ([{"image_id": "x", "caption": "a"}], "'x' is a string where the dataset's ids are num"),
-        (
-            [{"image_id": "1", "caption": "a"}, {"image_id": "01", "caption": "a"}],
-            r"\[1\], .*'01' and '1' \(\[0\]\) become the same image 1",
-        ),
-        ([{"image_id": True, "caption": "a"}], "must be a whole number of 64 bits .* not True"),
-        ([{"image_id": 1.0, "caption": "a"}], r"must be a whole number of 64 bits .* not 1\.0"),
-        (
-            [
-                {"image_id": 1, "caption": "a"},
-                {"image_id": 2, "caption": "b"},
-                {"image_id": 1, "caption": "a"},
-            ],
-            r"\[2\], field 'image_id': 1 occurs twice: \[0\] has it too",
-        ),
-        ([{"image_id": 1, "caption": "\ud800"}], "unpaired surrogate"),
-    ],
-)
-def test_refuses_with_file_record_and_field(tmp_path: Path, value: Any, message: str) -> None:
-    path = write(tmp_path / "x.json", value)
-    with pytest.raises(InputError, match=message) as caught:
-        read_system_captions(path, "x", KNOWN)
-    assert "\n" not in str(caught.value)
-    assert str(path) in str(caught.value)
-
-
-def test_broken_json_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text("[{")
-    with pytest.raises(InputError, match="invalid JSON"):
-        read_system_captions(path, "x", KNOWN)
 
 
 def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:
@@ -107,20 +58,3 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"caf\\udce9.json': .*contains an unpaired surrogate"):
         find_system_files(tmp_path)
     assert find_system_files({"cafe": str(path)}) == {"cafe": path}
-
-
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "res.json"])
-def test_captions_in_other_forms(form: str, tmp_path: Path) -> None:
-    """CSV, and `res.json` of pycocoevalcap, hold ids as texts."""
-    path = tmp_path / f"system.{form}"
-    path.write_text(
-        {
-            "csv": "image_id,caption\n1,a dog\n2,a cat\n",
-            "tsv": "image_id\tcaption\n1\ta dog\n2\ta cat\n",
-            "jsonl": '{"image_id": 1, "caption": "a dog"}\n{"image_id": 2, "caption": "a cat"}\n',
-            "res.json": '{"1": [{"caption": "a dog"}], "2": ["a cat"]}',
-        }[form]
-    )
-    read = read_system_captions(path, "system", (1, 2))
-    assert dict(read.captions) == {1: "a dog", 2: "a cat"}
-    assert path in find_system_files(tmp_path).values()

@@ -12,10 +12,11 @@ from metaeval.data.own.captions import load_own
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.score_files import read_scores
 from metaeval.data.pairs.pairs import load_pairs_table
+from metaeval.data.system_captions import read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import InputError
 from metaeval.experiments.score.worker import read_rows
-from tests.shared import write_lines
+from tests.data.table_files import write
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ CELLS = {"list": '["a dog runs", "the dog"]', "joined": "a dog runs ||| the dog"
 
 
 @pytest.mark.parametrize("form", list(CELLS))
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx"])
 def test_every_reader_of_references_reads_a_cell_alike(
     form: str, suffix: str, tmp_path: Path
 ) -> None:
@@ -92,11 +93,8 @@ def test_every_reader_of_references_reads_a_cell_alike(
         "CIDEr": 0.5,
         "references": CELLS[form],
     }
-    path = tmp_path / f"t{suffix}"
-    if suffix == ".csv":
-        pd.DataFrame([row]).to_csv(path, index=False)
-    else:
-        write_lines(path, [row])
+    path = write(tmp_path / f"t{suffix}", [row])
+    assert read_system_captions(path, "s", ["i1"]).captions == {"i1": "a dog"}
     read = {
         "judgments": load_table(path).judged[0].references,
         "battles": load_battles(path, image_source="other").references[0],

@@ -11,6 +11,7 @@ from metaeval.option_tables import HEADINGS, options, page
 from tests.docs.generated import CONF, DOCS, current, options_of_files
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda p: str(p.relative_to(DOCS)))
 def test_pages_are_current(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -41,6 +42,7 @@ def test_the_command_prints_the_options_of_a_users_folder_too(
     assert any(line.startswith("| `metric.cider.sigma` | ") for line in lines)
 
 
+@pytest.mark.docs
 def test_every_page_cites_what_its_configuration_names() -> None:
     for path in (CONF / "metric").glob("*.yaml"):
         document = DOCS / "metrics" / path.name.replace(".yaml", ".md")

@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import pytest
 from hydra.utils import get_class
 
 from metaeval.readers.yaml_text import read_yaml
 
+pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[2]
 
 

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.docs import generated
 from tests.docs.generated import unnamed_metrics
 from tests.docs.notebook import NOTEBOOK, executed
 
+pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -163,15 +163,6 @@ def test_a_metric_that_no_page_names_gets_one(
     assert "counts the words." in text
     assert "| `metric.newcomer.size` | `3` |" in text
     assert "@misc{new2026, title = {New}}" in text
-
-
-@pytest.mark.skipif(find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs")
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
-    from mkdocs.commands.build import build
-    from mkdocs.config import load_config
-
-    build(load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(tmp_path)))
-    assert (tmp_path / "metrics" / "cider" / "index.html").is_file()
 
 
 BIGGEST = 100_000  # bytes: a report stored in it would be several times that

@@ -1,7 +1,5 @@
 """Loaders of judges' answers, of batches and prompts."""
 
-import json
-import random
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,8 +7,8 @@ from metaeval.errors import InputError
 from metaeval.metrics.judge.reply import BadReply, ReplayFiles, import_batch, read_answer
 from metaeval.metrics.judge.requests import Cost, Ledger, Prompt, Request, usage_of
 from metaeval.runs.answers import AnswerJournal
-from tests.fuzz import base
-from tests.fuzz.base import Loader, lines, one_file, write
+from tests.data.table_files import write
+from tests.fuzz.base import Loader, lines, one_file
 
 KEYS = [character * 64 for character in "abc"]
 ANSWERS: list[dict[str, Any]] = [
@@ -82,38 +80,6 @@ def read_batch(path: Path) -> Any:
 
 
 MOST = Cost(1, 700, 64)  # what is reserved for a request
-BAD_USAGES: tuple[Any, ...] = (
-    None,
-    [],
-    [1, 2],
-    {},
-    "12",
-    7,
-    -1,
-    0.5,
-    True,
-    2**63,
-    10**30,
-    {"prompt_tokens": -3},
-    {"prompt_tokens": [3], "completion_tokens": None},
-    {"completion_tokens": 2**63 - 1},
-)
-
-
-def harm_usage(raw: bytes, rng: random.Random) -> bytes:
-    """Unknown, invalid and extreme numbers of tokens; else damage to JSON."""
-    reply = json.loads(raw)
-    if rng.random() < 0.5:
-        return base.JSON(raw, rng)
-    if rng.random() < 0.2:
-        reply["choices"] = rng.choice([[], [None], "x", [{"message": "hello"}]])
-    name = rng.choice([None, None, "prompt_tokens", "completion_tokens"])
-    part, key = (reply, "usage") if name is None else (reply["usage"], name)
-    if rng.random() < 0.2:
-        del part[key]
-    else:
-        part[key] = rng.choice(BAD_USAGES)
-    return json.dumps(reply).encode()
 
 
 def read_reply(path: Path) -> Any:
@@ -140,6 +106,6 @@ JUDGE_LOADERS = [
     Loader("answers of a run", make_answers, read_answers, forgiving=True),
     one_file("answers, replayed", "replay.csv", lambda path: path.write_text(REPLAY), read_replay),
     one_file("answers of a batch", "batch.jsonl", BATCH, read_batch),
-    one_file("reply of a judge", "reply.json", REPLY, read_reply, harm_usage, forgiving=True),
+    one_file("reply of a judge", "reply.json", REPLY, read_reply, forgiving=True),
     one_file("prompt", "prompt.jinja", PROMPT, lambda path: Prompt(str(path)).render(**RENDERED)),
 ]

@@ -7,24 +7,19 @@ for a module that reads files and is not reached by any.
 
 import base64
 import io
-from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 import torch
-from PIL import Image
-from safetensors.torch import save_file
 from scipy.io import savemat
 
 import metaeval
 from metaeval.cli.main import run_verb
-from metaeval.data.annotated_images import decoded, digests
 from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset
@@ -34,18 +29,15 @@ from metaeval.data.system_captions import read_system_captions
 from metaeval.errors import InputError
 from metaeval.metrics.bertscore.metric import baseline_f1
 from metaeval.metrics.scan.metric import choose_weights
-from metaeval.metrics.scan.network import Scan, ScanShape, load_checkpoint
 from metaeval.metrics.vifidel.metric import read_labels
-from metaeval.readers.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
-from metaeval.readers.images import open_image
-from metaeval.text.transformers.hub import TextModel, check_folder
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.text.word_vectors.base import VectorFile
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
-from tests.fuzz import base, pairs_and_own as own
-from tests.fuzz.base import Loader, Read, lines, one_file, tables, write
+from tests.data.table_files import as_json, write
+from tests.fuzz import pairs_and_own as own
+from tests.fuzz.base import Loader, Read, lines, one_file, tables
 from tests.fuzz.judges import JUDGE_LOADERS
 from tests.metrics.scan import scan_cases
 from tests.reports.run_files import IMAGES, write_run
@@ -203,7 +195,7 @@ def make_thumb(folder: Path) -> None:
     ]
     references = [{"seg_id": str(i), "refs": list(CAPTIONS[:3])} for i in IDS]
     for name, rows in (("mscoco_THumB-1.0.jsonl", rated), ("mscoco_references.json", references)):
-        (folder / name).write_text("\n".join(map(base.as_json, rows)), encoding="utf-8")
+        (folder / name).write_text("\n".join(map(as_json, rows)), encoding="utf-8")
 
 
 def read_thumb(folder: Path) -> Any:
@@ -274,48 +266,23 @@ def read_vectors(path: Path) -> Any:
 # regions
 
 
-def make_regions(form: str) -> Callable[[Path], None]:
-    def make(folder: Path) -> None:
-        each = list(zip(IDS, FEATURES, BOXES, strict=True))
-        if form == "npy":
-            np.save(folder / "f.npy", FEATURES)
-            np.save(folder / "boxes.npy", BOXES)
-            write(folder / "f_ids.txt", lines(map(str, IDS)))
-        elif form == "npz":
-            np.savez_compressed(folder / "f.npz", features=FEATURES, image_ids=IDS, boxes=BOXES)
-        elif form == "folder":
-            (folder / "f").mkdir()
-            for i, x, bbox in each[:2]:
-                np.savez(folder / "f" / f"{i}.npz", x=x, bbox=bbox * 100, image_w=100, image_h=100)
-            np.save(folder / "f" / f"{IDS[2]}.npy", FEATURES[2])
-        elif form == "tsv":
-            coded = [
-                (i, *(base64.b64encode(a.tobytes()).decode() for a in (100 * b, x)))
-                for i, x, b in each
-            ]
-            write(folder / "f.tsv", lines(f"{i}\t100\t100\t4\t{b}\t{x}" for i, b, x in coded))
-        else:
-            with h5py.File(folder / "f.h5", "w") as file:
-                for i, x, b in each:
-                    file.create_dataset(f"{i}_features", data=x, compression="gzip")
-                    file[f"{i}_boxes"] = b
-
-    return make
+def make_regions(path: Path) -> None:
+    coded = [
+        (i, *(base64.b64encode(a.tobytes()).decode() for a in (100 * b, x)))
+        for i, x, b in zip(IDS, FEATURES, BOXES, strict=True)
+    ]
+    write(path, lines(f"{i}\t100\t100\t4\t{b}\t{x}" for i, b, x in coded))
 
 
-def read_regions(name: str, **options: str) -> Read:
-    def read(folder: Path) -> Any:
-        words = ("a",) * len(IDS)
-        data = CaptionDataset("x", IDS, words, (words,) * len(IDS), IDS, words)
-        paths = {key: folder / value for key, value in options.items()}
-        regions = BottomUpRegions(folder / name, dim=8, **paths).load(data)
-        return {
-            str(i): regions.features[k][regions.mask[k]].tolist()
-            for k, i in enumerate(IDS)
-            if regions.mask[k].any()
-        }
-
-    return read
+def read_regions(path: Path) -> Any:
+    words = ("a",) * len(IDS)
+    data = CaptionDataset("x", IDS, words, (words,) * len(IDS), IDS, words)
+    regions = BottomUpRegions(path, dim=8).load(data)
+    return {
+        str(i): regions.features[k][regions.mask[k]].tolist()
+        for k, i in enumerate(IDS)
+        if regions.mask[k].any()
+    }
 
 
 # weights
@@ -330,47 +297,6 @@ def plain(state: Any) -> Any:
     if isinstance(state, list | tuple):
         return [plain(v) for v in state]
     return None
-
-
-def network() -> torch.nn.Module:
-    torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.LayerNorm(2))
-
-
-def make_checkpoint(older: bool) -> Callable[[Path], None]:
-    value = {"epoch": 3, "state_dict": network().state_dict(), "opt": Namespace(x=1)}
-    return lambda path: torch.save(value, path, _use_new_zipfile_serialization=not older)
-
-
-def loaded(state: Any, path: Path) -> Any:
-    """The network's numbers after it has taken these."""
-    model = network()
-    load_weights(model, state, path)
-    return plain(model.state_dict())
-
-
-def read_checkpoint(path: Path) -> Any:
-    value = load_torch_checkpoint(path)
-    return loaded(value.get("state_dict") if isinstance(value, dict) else None, path)
-
-
-def make_scan(folder: Path) -> None:
-    torch.manual_seed(0)
-    model = Scan(ScanShape(dim=6, words=6, embed=4, word=3))
-    value = {
-        "epoch": 1,
-        "model": [model.image.state_dict(), model.text.state_dict()],
-        "best_rsum": 1.0,
-        "opt": Namespace(raw_feature_norm="clipped_l2norm"),
-    }
-    torch.save(value, folder / "model_best.pth.tar")
-    write(folder / "vocab.json", VOCABULARY)
-
-
-def read_scan(folder: Path) -> Any:
-    model, words = load_checkpoint(folder / "model_best.pth.tar", folder / "vocab.json")
-    states = [model.image.state_dict(), model.text.state_dict()]
-    return [plain(states), words.words]
 
 
 VOCABULARY_WORDS = ["<pad>", "<start>", "<end>", "<unk>", "dog", "犬"]
@@ -405,17 +331,6 @@ def read_cards(folder: Path) -> Any:
     return "a line"
 
 
-def make_folder(folder: Path) -> None:
-    write(folder / "m" / "config.json", {"model_type": "bert", "hidden_size": 3})
-    write(folder / "m" / "tokenizer_config.json", {"do_lower_case": True})
-    torch.save(network().state_dict(), folder / "m" / "pytorch_model.bin")
-
-
-def read_folder(folder: Path) -> Any:
-    check_folder(TextModel("m", folder / "m", folder / "m" / "pytorch_model.bin"))
-    return "checked"
-
-
 # the rest
 
 
@@ -423,33 +338,6 @@ LABELS = {str(i): ["dog", "traffic light"] for i in IDS}
 
 
 BASELINE = "LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.4,0.5,0.6\n"
-
-
-def make_images(folder: Path) -> None:
-    pixels = np.random.default_rng(0).integers(0, 256, (24, 32, 3)).astype(np.uint8)
-    for name in ("a.png", "b.jpg", "c.gif", "d.tif"):
-        Image.fromarray(pixels).save(folder / name)
-
-
-def image_paths(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if p.suffix in (".png", ".jpg", ".gif", ".tif"))
-
-
-def read_images(folder: Path) -> Any:
-    paths = image_paths(folder)
-    assert None not in digests(paths, None)
-    out: dict[int, Any] = {}
-
-    def whole(image: Any) -> torch.Tensor:
-        return torch.from_numpy(np.array(image.resize((16, 16))))
-
-    for positions, pixels in decoded(paths, whole, 2):
-        out |= dict(zip(positions, [] if pixels is None else pixels.tolist(), strict=True))
-    for position, path in enumerate(paths):  # one that cannot be read is counted, not an end
-        if position not in out:
-            with open_image(path):
-                pass
-    return [out[k] for k in range(len(paths))]
 
 
 def read_run(folder: Path) -> Any:
@@ -497,68 +385,48 @@ LOADERS: Sequence[Loader] = (
         "Flickr8k-Expert",
         make_flickr8k,
         read_flickr8k(benchmarks.load_expert),
-        {".txt": base.TAB},
         (CROWD,),
     ),
     Loader(
         "Flickr8k-CF",
         make_flickr8k,
         read_flickr8k(benchmarks.load_crowd),
-        {".txt": base.TAB},
         (EXPERT,),
     ),
     Loader(
         "Composite",
         make_composite,
         read_composite,
-        {".txt": base.TAB, ".csv": base.SEMICOLON},
         (EXPERT, CROWD),
     ),
-    Loader("THumB", make_thumb, read_thumb, {".json": base.LINES}),
+    Loader("THumB", make_thumb, read_thumb),
     *own.PAIR_LOADERS,
     one_file("own captions, Karpathy", "karpathy.json", own.KARPATHY, read_own),
     *tables("rows to score", "rows", own.TO_SCORE, own.read_to_score),
     *tables("own captions", "own", own.OWN, read_own, (".jsonl", ".json", ".parquet")),
     one_file("own captions .csv", "own.csv", OWN, read_own),
-    one_file("own captions, semicolons", "own.csv", own.SEMICOLONS, read_own, base.SEMICOLON),
+    one_file("own captions, semicolons", "own.csv", own.SEMICOLONS, read_own),
     one_file("own captions, keyed", "own.json", own.KEYED, read_own),
-    one_file("raters, semicolons", "wide.csv", own.WIDE_RATINGS, read_table, base.SEMICOLON),
+    one_file("raters, semicolons", "wide.csv", own.WIDE_RATINGS, read_table),
     one_file("shape, TextCaps", "textcaps.json", own.TEXTCAPS, read_own),
     one_file("shape, keyed records", "keyed.json", own.KEYED_RECORDS, read_own),
     one_file("shape, people's lists", "people.json", own.PEOPLE, read_people),
-    one_file("shape, workbook", "own.xlsx", own.write_workbook, read_own, base.ZIP),
-    one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own, base.TAB),
-    Loader("PASCAL-50S", make_pascal, read_pascal, {"consensus_pascal.mat": base.MATLAB}),
+    one_file("shape, workbook", "own.xlsx", own.write_workbook, read_own),
+    one_file("own captions .token", "own.token", tokens(CAPTIONS[:3]), read_own),
+    Loader("PASCAL-50S", make_pascal, read_pascal),
     one_file("vectors, counted", "v.txt", lines(["4 3", *VECTOR_LINES]), read_vectors),
     one_file("vectors, plain", "v.txt", "\n".join(VECTOR_LINES), read_vectors),
     one_file("vectors, word2vec", "v.bin", lambda p: p.write_bytes(VECTOR_BYTES), read_vectors),
-    Loader("regions .npy", make_regions("npy"), read_regions("f.npy", boxes="boxes.npy")),
-    Loader("regions .npz", make_regions("npz"), read_regions("f.npz")),
     one_file("frequencies of n-grams", "idf.npz", own.make_frequencies, own.read_frequencies),
-    Loader("regions folder", make_regions("folder"), read_regions("f")),
-    Loader("regions .tsv", make_regions("tsv"), read_regions("f.tsv"), {".tsv": base.TAB}),
-    Loader("regions .h5", make_regions("h5"), read_regions("f.h5")),
-    one_file("torch checkpoint", "c.pt", make_checkpoint(older=False), read_checkpoint, base.ZIP),
-    one_file("torch, older form", "c.pt", make_checkpoint(older=True), read_checkpoint),
-    Loader("SCAN checkpoint", make_scan, read_scan, {".tar": base.ZIP}),
+    one_file("regions .tsv", "f.tsv", make_regions, read_regions),
     one_file("vocabulary", "vocab.json", VOCABULARY, read_vocabulary),
     Loader("weights folder", lambda f: scan_cases.weights(f / "w"), read_weights, exact=True),
     Loader(
         "weights, for doctor", lambda f: scan_cases.weights(f / "w"), read_cards, forgiving=True
     ),
-    one_file(
-        "safetensors",
-        "m.safetensors",
-        lambda p: save_file(network().state_dict(), p),
-        lambda p: loaded(load_safetensors(p), p),
-    ),
-    Loader("model folder", make_folder, read_folder, {".bin": base.ZIP}),
     one_file("object labels", "labels.json", LABELS, lambda p: read_labels(str(p))[0]),
-    one_file(
-        "BERTScore baseline", "b.tsv", BASELINE, lambda p: baseline_f1(str(p), "any", 1), base.COMMA
-    ),
+    one_file("BERTScore baseline", "b.tsv", BASELINE, lambda p: baseline_f1(str(p), "any", 1)),
     Loader("files of a run", lambda f: write_run(f / "run", IMAGES[:4]), read_run, exact=True),
-    Loader("images", make_images, read_images),
     *JUDGE_LOADERS,
     *of_tests(),
 )

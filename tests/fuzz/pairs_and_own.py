@@ -26,8 +26,8 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from tests.data.pairs import pair_files
 from tests.data.pairs.pair_files import SAID
-from tests.fuzz import mutations
-from tests.fuzz.base import Loader, Read, one_file, tables, write
+from tests.data.table_files import write
+from tests.fuzz.base import Loader, Read, one_file, tables
 
 COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
 
@@ -410,10 +410,5 @@ PAIR_LOADERS = [
     one_file("score bank", "clair.yaml", BANK_ENTRY, read_bank_entry),
     one_file("corrupted elsewhere", "versions.csv", CORRUPTED, read_corrupted),
     one_file("given results", "results.json", GIVEN, read_given),
-    Loader(
-        "scores, joined",
-        make_joined,
-        read_joined,
-        {".jsonl": mutations.harm_ids, ".csv": mutations.harm_ids},
-    ),
+    Loader("scores, joined", make_joined, read_joined),
 ]

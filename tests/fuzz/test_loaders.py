@@ -1,15 +1,12 @@
-"""That no loader is left out: files are opened by `metaeval.readers` alone, and all who read
-through it are in the table of loaders.
-"""
+"""No loader is left out: `metaeval.readers` alone opens files, and all datasets are fuzzed."""
 
 import ast
 import sys
-import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -139,28 +136,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "reports/shared/page.py": ({"p.read_text"}, "the package's own styles and scripts"),
 }
 
-# modules whose `metaeval.readers` calls read no user input: why they need no loader
-UNREACHED = {
-    "metaeval/overrides.py": "an argument of the command",
-    "metaeval/reproduce/functions.py": "THumB's published scores, by the strict reader of tables",
-    "experiments/trust/task.py": "files of our own runs",
-    "reports/captioners/page.py": "a file of the run",
-    "metaeval/papers/expected.py": "tests/reproduce damages its files by hand",
-    "metaeval/metrics/judge/diagnostics.py": "the package's own table of families",
-    "experiments/trust/verdicts.py": "tests/experiments/trust damages its files by hand",
-    "experiments/score/task.py": "files of our own run",
-    "metaeval/metrics/hallucination/chair.py": "tests/metrics/hallucination damages it by hand",
-    "metaeval/text/scene_graphs/dependencies/parser.py": "the shipped parser",
-    "metaeval/text/scene_graphs/spice_service.py": "jars that are believed by their checksum",
-    "metaeval/metrics/spice/metric.py": "a jar of pycocoevalcap, as it is installed",
-    "metaeval/data/coco/install_images.py": "an archive that the user installs from",
-    "metaeval/data/scenes/render.py": "pictures in the cache, drawn anew where they are damaged",
-    "metaeval/vision/regions/detector.py": "images and checkpoints as in other loaders",
-    "metaeval/metrics/clipscore/network.py": "images and checkpoints as in other loaders",
-    "metaeval/metrics/language_model/causal.py": "a folder that `check_folder` has looked at",
-    "reports/shared/page.py": "images as in other loaders",
-}
-
 
 @cache
 def modules() -> Sequence[tuple[str, ast.Module]]:
@@ -230,82 +205,36 @@ def test_files_are_opened_by_one_room_alone() -> None:
     assert not [name for name in ALLOWED if not (ROOT / name).is_file()]
 
 
-def reading_modules() -> set[str]:
-    """The modules that import from `metaeval.readers` what reads."""
-    harmless = {
-        "one_line",
-        "is_number",
-        "read_number",
-        "read_list",
-        "check_numbers",
-        "MOST_TEXT",
-        "TextFile",
-        "load_weights",
-        "options_of",
-        "READING",
-        "check_name",
-        "name_problem",
-        "native_errors",
-        "user_path",
-    }
-    return {
-        name
-        for name, tree in modules()
-        for imported_name, module in imported(tree).items()
-        if module.startswith("metaeval.readers") and imported_name not in harmless
-    }
-
-
-class Reached(NamedTuple):
-    """What runs while the table's loaders read: the modules that call `metaeval.readers`, and all
-    functions of the project, as ("metaeval/data/coco/load.py", "load_auto")."""
-
-    modules: set[str]
-    functions: set[tuple[str, str]]
-
-
 @pytest.fixture(scope="module")
-def reached(tmp_path_factory: pytest.TempPathFactory) -> Reached:
-    callers: set[str] = set()
+def reached(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
+    """Functions of the project that run while the table's loaders read: (file, name)."""
     called: set[tuple[str, str]] = set()
-    room, ours = str(ROOT / "metaeval/readers"), tuple(str(ROOT / p) for p in PACKAGES)
 
     def look(frame: FrameType, event: str, _: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(ours):
-            called.add((code.co_filename, code.co_name))
-            if code.co_filename.startswith(room) and frame.f_back:
-                callers.add(frame.f_back.f_code.co_filename)
+        if event == "call":
+            called.add((frame.f_code.co_filename, frame.f_code.co_name))
 
     for loader in LOADERS:
         folder = tmp_path_factory.mktemp("made")
         loader.make(folder)
         sys.setprofile(look)
-        threading.setprofile(look)
         try:
             loader.read(folder)
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)
-    return Reached({_name(f) for f in callers}, {(_name(f), function) for f, function in called})
-
-
-def _name(file: str) -> str:
-    """A module by its file in the repository: metaeval/experiments is a link to experiments."""
-    path = Path(file).resolve()
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file
+    ours = {(Path(file).resolve(), name) for file, name in called if file.startswith(str(ROOT))}
+    return {(file.relative_to(ROOT).as_posix(), name) for file, name in ours}
 
 
 # public functions that load or read and need no entry of their own, and why
 ELSEWHERE = {
-    ("experiments/score/task.py", "own_references"): "a mark: the rows contain the references",
     ("metaeval/data/coco/load.py", "load_auto"): "COCO's loader, or that of the scenes",
     ("metaeval/data/scenes/load.py", "load_scenes"): "scenes that the package ships",
     ("metaeval/data/scenes/load.py", "read_scenes"): "scenes that the package ships",
 }
 
 
-def test_every_function_that_loads_is_reached(reached: Reached) -> None:
+def test_every_function_that_loads_is_reached(reached: set[tuple[str, str]]) -> None:
     """A module may have several loaders, of which one is in the table and another is not."""
     loading = {
         (name, node.name)
@@ -315,15 +244,7 @@ def test_every_function_that_loads_is_reached(reached: Reached) -> None:
         if isinstance(node, ast.FunctionDef) and node.name.startswith(("load_", "read_", "given_"))
     }
     assert len(loading) > 20
-    lacking = loading - reached.functions - ELSEWHERE.keys()
+    lacking = loading - reached - ELSEWHERE.keys()
     assert not lacking, "these functions read files: add a loader to tests/fuzz/loaders.py"
-    excused = {key for key in ELSEWHERE if not key[0].startswith("experiments/")}
-    assert not excused - loading | ELSEWHERE.keys() & reached.functions, "no excuse needed"
-
-
-def test_every_reader_is_in_the_table(reached: Reached) -> None:
-    lacking = reading_modules() - reached.modules - UNREACHED.keys()
-    assert not lacking, "these modules read files: add a loader to tests/fuzz/loaders.py"
-    stale = (UNREACHED.keys() - reading_modules()) | (UNREACHED.keys() & reached.modules)
-    assert not stale, "these need no excuse"
+    assert not ELSEWHERE.keys() - loading | ELSEWHERE.keys() & reached, "no excuse needed"
     assert len({loader.name for loader in LOADERS}) == len(LOADERS)

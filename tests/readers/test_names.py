@@ -11,7 +11,6 @@ from metaeval.data.system_captions import find_system_files
 from metaeval.errors import InputError
 from metaeval.readers.files import user_path
 from metaeval.readers.tables import MOST_NAME, check_name, name_problem
-from tests.forked import run_command
 from tests.shared import write_lines
 
 BAD = {
@@ -69,13 +68,3 @@ def test_every_path_of_a_user_goes_through_it() -> None:
         if ".expanduser()" in path.read_text(encoding="utf-8")
     ]
     assert others == ["metaeval/readers/files.py"]
-
-
-def test_without_a_home_folder_the_remedy_is_named(tmp_path: Path) -> None:
-    given = ("experiment=captioners", "dataset=scenes", "dataset.limit=3", "metrics=[bleu]")
-    done = run_command("metaeval", *given, "captions='~nobody.here/x.json'", cwd=tmp_path)
-    line = (
-        "metaeval: ~nobody.here/x.json: the home folder is not known; write the path without ~; "
-        "of the cache: METAEVAL_CACHE=FOLDER\n"
-    )
-    assert (done.returncode, done.stderr) == (2, line)

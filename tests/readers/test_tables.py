@@ -14,16 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
-from scipy.io import loadmat
 
 from metaeval.data.coco.load import load_coco
-from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
 from metaeval.readers.files import TextFile, one_line, parse_json, read_json_lines
-from metaeval.readers.matlab import read_matlab
 from metaeval.readers.tables import is_number, read_csv, read_list, read_number, read_parquet
-from metaeval.text.word_vectors.base import VectorFile
 from tests.shared import write_json
 
 HERE = Path("table.csv")
@@ -66,44 +62,6 @@ def test_a_stray_quote_swallows_no_record(tmp_path: Path) -> None:
     assert table(tmp_path, good).judged[0].candidate == "a dog runs, fast"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (HEAD + "1.jpg,a dog,a\n", "line 2: has 3 cells where the header has 4"),
-        (HEAD + "1.jpg,a, dog,a,3\n", "line 2: has 5 cells where the header has 4"),
-        ("image_id,candidate,human,human\n1.jpg,a,3,4\n", "'human': the column occurs twice"),
-        (HEAD + '1.jpg,"a" dog,a,3\n', r"line 2: is not CSV"),
-        (HEAD + "1.jpg,a dog,['a dog' 'a cat'],3\n", "line 2, field 'references'.*without commas"),
-        (HEAD + "1.jpg,a dog,\"array(['a', 'b'])\",3\n", "'references': .*several values"),
-        (HEAD + "1.jpg,a dog,\"('a', 'b')\",3\n", "'references': .*several values"),
-        (HEAD + "1.jpg,a dog,a,1_000\n", "line 2, field 'human': '1_000' is not a number"),
-        (HEAD + '1.jpg,a dog,a,"3,5"\n', "'human': '3,5' is not a number; write 1234 or 1.234, w"),
-        (HEAD + "1.jpg,a dog,a,٣\n", "line 2, field 'human': '٣' is not a number"),
-        (HEAD + "1.jpg,a dog,a,1e999\n", "line 2, field 'human': '1e999' is not a number"),
-        (HEAD + "1.jpg,a dog,a,inf\n", "line 2, field 'human': 'inf' is not a number"),
-    ],
-)
-def test_what_was_guessed_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        table(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"image_id": "1", "candidate": "a", "human": 1' + "0" * 400 + "}",
-        '{"image_id": "1", "candidate": "a", "human": ' + "[" * 10_000,
-        '{"image_id": "1", "candidate": "a", "human": 1, "human": 5}',
-    ],
-)
-def test_a_json_line_is_named(tmp_path: Path, line: str) -> None:
-    good = '{"image_id": "0", "candidate": "a", "human": 1}\n'
-    with pytest.raises(InputError, match=r"t\.jsonl, line 2.*: ") as error:
-        table(tmp_path, good + line, "t.jsonl")
-    assert "\n" not in str(error.value)
-    assert len(str(error.value)) < 400
-
-
 def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"image_id": ["1"] * 500, "candidate": ["a dog"] * 500}).to_parquet(path)
@@ -114,58 +72,6 @@ def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
             load_table(file=path, image_source="other", data=tmp_path)
         assert "\n" not in str(error.value)
         assert "t.parquet" in str(error.value)
-
-
-def one_box(folder: Path, **fields: Any) -> CocoObjects:
-    """The objects of an image with one box."""
-    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], **fields}
-    content = {
-        "images": [{"id": 1, "width": 10, "height": 10}],
-        "categories": [{"id": 1, "name": "dog"}],
-        "annotations": [box],
-    }
-    return CocoObjects(write_json(folder / "i.json", content))
-
-
-@pytest.mark.parametrize(("value", "kept"), [(0, 1), (1, 0), (False, 1), (True, 0)])
-def test_iscrowd_is_zero_or_one(value: int, kept: int, tmp_path: Path) -> None:
-    assert len(one_box(tmp_path, iscrowd=value)[1].labels) == kept
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "problem"),
-    [
-        *(("iscrowd", value, "must be 0 or 1") for value in ("no", 2, 0.5)),
-        ("bbox", [0, 0, 10**400, 5], "must be four numbers"),
-    ],
-)
-def test_what_is_wrong_with_a_box_is_named(
-    field: str, value: Any, problem: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=f"annotation id 1, field '{field}': {problem}"):
-        one_box(tmp_path, **{field: value})
-
-
-def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
-    def vectors(name: str, content: bytes) -> Any:
-        (tmp_path / name).write_bytes(content)
-        return VectorFile(tmp_path / name, cache=tmp_path).embed(["dog"])
-
-    assert vectors("a.txt", b"2 2\ndog 1 2\ncat 3 4\n").known.tolist() == [True]
-    row = np.array([1, np.inf], "<f4").tobytes()
-    many = np.ones(2, "<f4").tobytes() + b"cat 12345678"
-    for name, content, problem in (
-        ("b.txt", b"400000 2\ndog 1 2\ncat 3 4\n", "holds 2 words where its first line says 400,0"),
-        ("f.txt", b"2 " + b"9" * 30 + b"\ndog 1 2\n", r"f\.txt: begins with counts that no file"),
-        *(
-            ("c.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n", "should hold 2 numbers")
-            for number in (b"nan", b"inf", b"1e99")
-        ),
-        ("d.bin", b"1 2\ndog " + row, r"d\.bin.*not finite"),
-        ("e.bin", b"1 2\ndog " + many, r"e\.bin: goes on after its 1 words"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            vectors(name, content)
 
 
 # structure: what other programs write comes back as it was
@@ -242,24 +148,6 @@ def test_every_record_is_accounted_for(tmp_path: Path) -> None:
     assert whole.records.counts() == {"read": 15, "used": 9, "left_out": 6, "refused": 0}
     limited = load_coco("c", captions=path, n_references=2, limit=2)
     assert str(limited.records) == "15 records read, 6 used, 9 left out"
-
-
-@pytest.mark.coco
-def test_pascals_files_are_read_as_scipy_reads_them(coco_root: Path) -> None:
-    """The published files: every text and number of both, in their order."""
-    path = coco_root / "pascal50s" / "pair_pascal.mat"
-    if not path.is_file():
-        pytest.skip("PASCAL-50S is not in the data folder")
-    ours, scipys = read_matlab(path), loadmat(path, simplify_cells=True)
-    assert len(ours["new_input"]) == 4000
-    for one, other in zip(ours["new_input"], scipys["new_input"], strict=True):
-        assert list(one) == list(other)
-        for text, expected in zip(one.values(), other.values(), strict=True):
-            assert (text[0] if isinstance(text, list) else text) == expected
-    assert ours["category"].tolist() == scipys["category"].tolist()
-    for one, other in zip(ours["result"], scipys["result"], strict=True):
-        votes = one["result"][0] if isinstance(one["result"], list) else one["result"]
-        assert votes.tolist() == np.asarray(other["result"]).reshape(-1).tolist()
 
 
 @pytest.mark.parametrize(

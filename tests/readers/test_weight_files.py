@@ -1,6 +1,5 @@
 """Weights and archives of others: good ones are read, broken and wicked ones are one line."""
 
-import argparse
 import io
 import json
 import os
@@ -321,23 +320,6 @@ class Wicked:
 
     def __reduce__(self) -> Any:
         return os.mkdir, (str(self.folder),)
-
-
-@pytest.mark.parametrize("new_form", [True, False])
-def test_a_checkpoint_of_scans_form_is_read(tmp_path: Path, new_form: bool) -> None:
-    path = tmp_path / "model_best.pth.tar"
-    value = {
-        "epoch": 3,
-        "model": [{"fc.weight": torch.arange(6.0).view(2, 3)}, {"embed.weight": torch.ones(4)}],
-        "best_rsum": 500.5,
-        "opt": argparse.Namespace(margin=0.2, data_name="coco_precomp"),
-        "Eiters": 9,
-    }
-    torch.save(value, path, _use_new_zipfile_serialization=new_form)
-    found = load_torch_checkpoint(path)
-    assert found["model"][0]["fc.weight"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert found["opt"] == value["opt"]
-    assert (found["epoch"], found["best_rsum"], found["Eiters"]) == (3, 500.5, 9)
 
 
 def refusal(path: Path) -> str:

@@ -22,7 +22,6 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.language import detect_language, language_of
 from metaeval.text.tokenizers.base import get
 from tests.forked import run_command, run_experiment
-from tests.shared import write_lines
 
 SETS = Path(__file__).parents[1] / "data/languages"
 NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
@@ -170,24 +169,3 @@ def test_a_run_says_the_language_and_that_nothing_was_changed(
     assert "No corruption changed a caption" in page
     assert "best" not in page.split("No corruption changed a caption")[1][:300]
     assert "<dt>Language</dt><dd>en (given)</dd>" in page
-
-
-@pytest.mark.slow
-def test_a_run_says_the_language_it_detected(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = captions("german")
-    for n, shown in ((30, "de (detected)"), (3, "not detected")):
-        rows = [
-            {"image_id": k, "candidate": pair[0], "references": pair[1:], "human": k % 5}
-            for k, pair in enumerate(found[:n])
-        ]
-        write_lines(tmp_path / "rated.jsonl", rows)
-        run = run_experiment(
-            "judgments", dataset="table", dataset__file=str(tmp_path / "rated.jsonl"),
-            metrics=["bleu"], stats__replicates=10, out=tmp_path / str(n),
-            paths__cache=tmp_path / "cache",
-        )  # fmt: skip
-        page = (run.directory / "report.html").read_text(encoding="utf-8")
-        assert f"<dt>Language</dt><dd>{shown}</dd>" in page
-        assert ("captions in 'de'" in capsys.readouterr().out) == (n == 30)

@@ -8,13 +8,12 @@ from typing import Any
 import nltk
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, strategies as st
 
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.ngrams import runs_of_cost
 from metaeval.text.language import split_sentences
-from metaeval.text.vocabulary import SPECIAL, Vocabulary, batch, tokenise
+from metaeval.text.vocabulary import SPECIAL, Vocabulary, tokenise
 
 CAPTIONS = ["A dog runs.", "the dog's ball", "A dog, a CAT", "a cat"]
 
@@ -98,28 +97,12 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, value: Any, message: str) -> N
     assert "\n" not in str(error.value)
 
 
-def test_no_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        Vocabulary.load(tmp_path / "none.json")
-    (tmp_path / "cut.json").write_text('{"word2idx": {"<pad>": 0')
-    with pytest.raises(InputError, match="invalid JSON"):
-        Vocabulary.load(tmp_path / "cut.json")
-
-
 def test_a_vocabulary_that_makes_no_sense_is_refused() -> None:
     for words in (["dog"], [*SPECIAL, "dog", "dog"]):
         with pytest.raises(ValueError, match="vocabulary"):
             Vocabulary(words)
     with pytest.raises(ValueError, match="tokenizer"):
         Vocabulary(SPECIAL, "moses")
-
-
-def test_padding() -> None:
-    tokens, lengths = batch([[1, 7, 2], [1, 2], [1, 5, 6, 2]])
-    assert tokens.tolist() == [[1, 7, 2, 0], [1, 2, 0, 0], [1, 5, 6, 2]]
-    assert lengths.tolist() == [3, 2, 4]
-    assert tokens.dtype == lengths.dtype == torch.int64
-    assert batch([])[0].shape == (0, 0)
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 25))

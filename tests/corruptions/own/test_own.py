@@ -13,9 +13,10 @@ from metaeval.corruptions.graded.replace import Delete
 from metaeval.corruptions.graded.shuffle import Reverse
 from metaeval.corruptions.own.function import FunctionCorruption, Mixture, read_corruptions
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError
 from metaeval.experiments.graded.task import Graded, configured
 from metaeval.runs.records import Edit
+from tests.data.table_files import write
 from tests.shared import write_lines
 
 HUMAN = ("A dog and a cat sit on the mat.", "A cow runs on grass.")
@@ -119,12 +120,7 @@ ROWS = [
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
-    path, table = tmp_path / f"c{suffix}", pd.DataFrame(ROWS)
-    {
-        ".csv": lambda: table.to_csv(path, index=False),
-        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
-        ".parquet": lambda: table.to_parquet(path),
-    }[suffix]()
+    path = write(tmp_path / f"c{suffix}", ROWS)
     hard, mild = _configured(
         _target_="metaeval.corruptions.own.function.read_corruptions", file=str(path)
     )
@@ -133,42 +129,6 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
     # an image without a version keeps its caption, and is counted
     assert versions == [[(text, True), (HUMAN[1], False)] for text in ("A mat.", "A dog.")]
     assert mild.facts() == {"images_without_a_caption_in_mild": 1}
-
-
-@pytest.mark.parametrize(
-    ("rows", "problem"),
-    [
-        ([ROWS[0], ROWS[0]], "line 3: 'mild' has another caption of the image '3'"),
-        ([{**ROWS[0], "level": "low"}], "line 2, field 'level': 'low' is not a number"),
-        ([{**ROWS[0], "expected": "up"}], "line 2, field 'expected': 'up' is not lower or same"),
-        ([ROWS[1], {**ROWS[2], "level": 2}], "line 3, field 'level': 'hard' has two levels"),
-        (
-            [ROWS[1], {**ROWS[0], "level": None}],
-            "field 'level': the set 'mild' has none, 'hard' has; number every set",
-        ),
-        (
-            [{"picture": 3, "caption": "x"}],
-            "'image_id': is missing; the columns are: 'picture', 'ca",
-        ),
-        (
-            [ROWS[1], {**ROWS[0], "level": ROWS[1]["level"]}],
-            "field 'level': the sets 'hard' and 'mild' both have level 0; number them",
-        ),
-        ([{**ROWS[0], "set": "Human"}], "'Human' is the name of the uncorrupted captions"),
-        ([{**ROWS[0], "set": "a\x1b[31m"}], "'a\\x1b[31m' is not a name: it contains '\\x1b'"),
-        ([{**ROWS[0], "set": "x" * 5000}], "it has 5,000 characters, at most 200"),
-        (
-            [{**ROWS[0], "image_id": "007"}, {**ROWS[1], "image_id": "7"}],
-            "line 3, field 'image_id': '7' and '007' (line 2) become the same image 7",
-        ),
-    ],
-)
-def test_a_file_that_contradicts_itself_is_refused(
-    rows: list[dict[str, object]], problem: str, tmp_path: Path
-) -> None:
-    pd.DataFrame(rows).to_csv(tmp_path / "c.csv", index=False)
-    with pytest.raises(InputError, match=re.escape(problem)):
-        read_corruptions(tmp_path / "c.csv")
 
 
 def test_images_without_a_caption_in_a_set_are_left_out_of_a_run(

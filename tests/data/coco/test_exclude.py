@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.errors import InputError
 from tests.shared import write_json
@@ -82,9 +81,3 @@ def test_the_two_files_of_coco(coco_root: Path) -> None:
     assert not set(rest.image_ids) & set(load_coco(data=coco_root).image_ids)
     assert not any("not the captions of the official" in note for note in other.notes)
     assert rest.part("objects")[rest.image_ids[0]].labels
-
-
-def test_the_configuration_contains_it() -> None:
-    dataset = compose_config(["dataset=coco_karpathy_test", "dataset.exclude=val2017"]).dataset
-    assert (dataset.split, dataset.exclude) == ("karpathy_test", "val2017")
-    assert compose_config(["dataset=coco_val2017"]).dataset.exclude is None

@@ -98,14 +98,6 @@ def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
     assert set(dataset.sources) == {"captions_val2017.json", "instances_val2017.json"}
 
 
-def test_explicit_parts_are_used(tmp_path):
-    captions = captions_at(tmp_path)
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    (folder / "000000000042.jpg").write_bytes(b"")
-    assert load_coco(captions=captions, images=folder).part("images").count([42, 43]) == 1
-
-
 def test_configuration_reaches_the_loader(tmp_path):
     def load(group: str, **options: str) -> CaptionDataset:
         config = {name: OmegaConf.load(CONF / f"{name}.yaml") for name in ("paths/default", group)}

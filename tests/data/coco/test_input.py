@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
+from tests.data.table_files import write
 
 
 def captions_file(n: int = 3, k: int = 5) -> dict[str, Any]:
@@ -36,13 +36,6 @@ def instances_file() -> dict[str, Any]:
             {"id": 2, "image_id": 17, "category_id": 1, "bbox": [5, 5, 0, 9], "iscrowd": 0},
         ],
     }
-
-
-def write(path: Path, value: Any) -> Path:
-    """Write a value as JSON, bytes as they are."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
-    return path
 
 
 def changed(value, *path, to=None, delete=False):
@@ -259,6 +252,11 @@ def test_objects_by_hand(tmp_path):
         (("annotations", 0, "bbox"), {"to": [1, 2, 3, None]}, "field 'bbox': must be four num"),
         (("annotations", 0, "bbox"), {"to": [1, 2, 3, NAN]}, "field 'bbox': must be"),
         (("annotations", 0, "bbox"), {"to": [1, 2, -3, 4]}, "field 'bbox': has a negative"),
+        (("annotations", 1, "bbox"), {"to": [0, 0, 10**400, 5]}, "'bbox': must be four numbers"),
+        *(
+            (("annotations", 1, "iscrowd"), {"to": value}, "id 1, field 'iscrowd': must be 0 or 1")
+            for value in ("no", 2, 0.5)
+        ),
     ],
 )
 def test_broken_instances_are_refused(path, change, message, tmp_path):

@@ -77,14 +77,6 @@ def test_objects_are_pycocotools_boxes(coco_root, split):
     assert sum(not objects[i].labels for i in dataset.image_ids) == 48
 
 
-def test_images_partial_folder(val2017, coco_root):
-    images = val2017.part("images")
-    expected = (200, coco_root / "coco/val2017/000000000885.jpg", None)
-    assert (len(images), images.path(885), images.path(139)) == expected
-    first = val2017.image_ids[:100]
-    assert images.count(first) == sum(images.path(i) is not None for i in first)
-
-
 def test_order_of_the_file_does_not_matter(val2017, coco_root, tmp_path):
     value = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
     rng = random.Random(0)

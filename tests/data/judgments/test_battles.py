@@ -1,16 +1,13 @@
 """Battles: files of every form, what a winner may be, references, and battles of captioners."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from metaeval.data.judgments.battles import Battles, load_battles, load_captioner_battles
 from metaeval.errors import ConfigError, InputError
+from tests.data.table_files import write
 from tests.shared import write_json, write_lines
 
 ROWS = [
@@ -59,22 +56,9 @@ def caparena(folder: Path) -> Path:
     return write_json(folder / "caparena_annots_eval.json", records)
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    texts = [{**row, "references": json.dumps(row["references"])} for row in rows]
-    writers: dict[str, Callable[[], Any]] = {
-        ".jsonl": lambda: write_lines(path, rows),
-        ".json": lambda: write_json(path, rows),
-        ".csv": lambda: pd.DataFrame(texts).to_csv(path, index=False),
-        ".tsv": lambda: pd.DataFrame(texts).to_csv(path, index=False, sep="\t"),
-        ".parquet": lambda: pd.DataFrame(rows).to_parquet(path),
-    }
-    writers[path.suffix]()
-
-
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
 def test_every_form_of_a_table_gives_the_same_battles(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"battles{suffix}"
-    _write(path, ROWS)
+    path = write(tmp_path / f"battles{suffix}", ROWS)
     battles = load_battles(path, image_source="other")
     assert battles.winner.tolist() == [1.0, 0.0, 0.5]
     assert battles.votes.tolist() == [[1, 0], [0, 1], [0, 0]]
@@ -111,25 +95,6 @@ def test_the_layout_of_caparena(tmp_path: Path) -> None:
 def test_a_missing_file_of_a_benchmark_is_named_with_where_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"caparena_annots_eval.json.*github.com/njucckevin"):
         load_battles(layout="caparena", data=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"winner": "me"}, r"b.jsonl, line 1, field 'winner': 'me' is neither"),
-        ({"first_system": "x", "second_system": "x"}, "'x' is both systems"),
-        ({"first": 7}, "field 'first'"),
-        # "B" is the second caption, and the system b wrote the first one
-        (
-            {"first_system": "b", "second_system": "a", "winner": "B"},
-            "'B' can be the system 'b' or the other caption; use",
-        ),
-    ],
-)
-def test_what_is_wrong_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "b.jsonl", [{**ROWS[0], **changes}])
-    with pytest.raises(InputError, match=problem):
-        load_battles(path, image_source="other")
 
 
 @pytest.mark.parametrize(

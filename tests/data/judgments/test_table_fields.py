@@ -1,46 +1,23 @@
 """Tables with other people's columns: names, raters, labels, and references of another file."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from metaeval.config import compose_config
-from metaeval.data.judgments.judged import CHOICES
 from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.errors import ConfigError, InputError
-from tests.shared import run_here, write_json, write_lines
+from tests.data.table_files import write as written
+from tests.shared import write_json
 
 ROWS: list[dict[str, Any]] = [
     {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
     {"imgid": "b.jpg", "mt": "a cat", "refs": ["one cat"], "stars": 1.5},
 ]
-TRUE_AND_FOIL = [
-    ("a dog runs", "a cat runs"),
-    ("two red buses", "two red boats"),
-    ("a man eats", "a man sleeps"),
-    ("one horse", "one cow"),
-]
 FIELDS = {"image_id": "imgid", "candidate": "mt", "references": "refs", "human": "stars"}
-
-
-def written(path: Path, rows: list[dict[str, Any]]) -> Path:
-    if path.suffix == ".parquet":
-        pd.DataFrame(rows).to_parquet(path)
-    elif path.suffix == ".json":
-        write_json(path, rows)
-    elif path.suffix == ".jsonl":
-        write_lines(path, rows)
-    else:
-        cells = [
-            {k: json.dumps(v) if isinstance(v, list) else v for k, v in r.items()} for r in rows
-        ]
-        pd.DataFrame(cells).to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-    return path
 
 
 def test_columns_that_are_numbered_may_be_raters(
@@ -68,16 +45,6 @@ def test_fields_name_the_columns_in_every_form(suffix: str, tmp_path: Path) -> N
     ]
 
 
-def test_common_names_are_recognised_and_reported(tmp_path: Path, caplog) -> None:
-    data = load_table(written(tmp_path / "t.json", ROWS), fields={"references": "refs"})
-    note = (
-        "Columns of t.json by their common names: image_id is 'imgid', candidate is 'mt', "
-        "human is 'stars' (dataset.fields)."
-    )
-    assert note in data.dataset.notes
-    assert note in caplog.text
-
-
 def test_what_is_not_a_field_or_not_a_column_is_named(tmp_path: Path) -> None:
     path = written(tmp_path / "t.json", ROWS)
     with pytest.raises(ConfigError, match=r"dataset\.fields: 'cand' is not one of image_id, cand"):
@@ -87,19 +54,6 @@ def test_what_is_not_a_field_or_not_a_column_is_named(tmp_path: Path) -> None:
     written(path, [ROWS[0], {k: v for k, v in ROWS[1].items() if k != "mt"}])
     with pytest.raises(InputError, match=r"\[1\], field 'mt': is missing"):
         load_table(path, fields=FIELDS)
-
-
-def test_a_record_a_rating_becomes_one_caption_with_several_raters(tmp_path: Path) -> None:
-    rows = [
-        {**row, "who": who, "stars": rating}
-        for row, ratings in zip(ROWS, ([1, 2, 3], [4, 5]), strict=True)
-        for who, rating in zip("xyz", ratings, strict=False)
-    ]
-    path = written(tmp_path / "t.csv", rows)
-    data = load_table(path, fields={**FIELDS, "rater": "who"})
-    assert [j.human["human"] for j in data.judged] == [(1, 2, 3), (4, 5)]
-    assert data.means("human").tolist() == [2.0, 4.5]
-    assert "5 ratings are of 2 captions (dataset.fields.rater)." in data.dataset.notes
 
 
 def test_several_records_of_one_rater_count_once(tmp_path: Path) -> None:
@@ -145,16 +99,6 @@ def test_marks_of_several_raters_do_not_depend_on_the_order_of_the_records(tmp_p
     assert read == [((False, True, False), {"one dog", "the dog"})] * 3
     two = load_table(written(tmp_path / "t.json", rows[:2]), fields={**FIELDS, "rater": "who"})
     assert two.judged[0].wrong == (False, True, True)
-
-
-def test_columns_of_raters_are_ratings_of_one_dimension(tmp_path: Path) -> None:
-    rows = [{**row, "a": 1, "b": 2 + k, "c": None if k else 3} for k, row in enumerate(ROWS)]
-    path = written(tmp_path / "t.jsonl", rows)
-    data = load_table(
-        path, fields={k: v for k, v in FIELDS.items() if k != "human"}, raters=["a", "b", "c"]
-    )
-    assert [j.human for j in data.judged] == [{"human": (1, 2, 3)}, {"human": (1, 3)}]
-    assert data.dimensions == ("human",)
 
 
 @pytest.mark.parametrize("labels", [(True, False), ("true", "False"), (1, 0)])
@@ -242,13 +186,6 @@ def test_references_raters_and_parts_are_recognised_too(tmp_path: Path) -> None:
     assert (data.dataset.records.read, data.dataset.records.used) == (2, 2)
 
 
-def test_repeated_captions_without_a_rater_are_said(tmp_path: Path) -> None:
-    data = load_table(written(tmp_path / "t.json", [ROWS[0], ROWS[0], ROWS[1]]))
-    (note,) = [n for n in data.dataset.notes if "repeat" in n]
-    assert note.startswith("1 of 3 records repeat a caption of the same image")
-    assert "dataset.fields.rater=COLUMN" in note
-
-
 def test_an_own_caption_is_left_out_of_its_own_references_only(tmp_path: Path) -> None:
     rows = [
         {"imgid": "a", "mt": "One dog.", "refs": ["one dog", "the dog"], "stars": 4},
@@ -276,42 +213,6 @@ def test_records_of_a_json_object(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=problem):
             load_table(write_json(path, holder))
-
-
-@pytest.mark.parametrize("own_captions", CHOICES["own_captions"])
-def test_a_file_in_the_form_of_foil_by_one_command(tmp_path: Path, own_captions: str) -> None:
-    """The true caption of each image is one of its references in COCO's file."""
-    captions, annotations = [], []
-    for k, (true, foil) in enumerate(TRUE_AND_FOIL):
-        captions += [
-            {"image_id": k, "id": 2 * k, "caption": true},
-            {"image_id": k, "id": 2 * k + 1, "caption": f"{true} there"},
-        ]
-        words = {"target_word": "ORIG", "foil_word": "ORIG"}
-        annotations += [
-            {"id": 2 * k + wrong, "image_id": k, "caption": text, "foil": bool(wrong), **words}
-            for wrong, text in enumerate((true, foil))
-        ]
-    images = [{"id": k, "file_name": f"{k}.jpg"} for k in range(len(TRUE_AND_FOIL))]
-    foil_file, coco_file = (
-        write_json(tmp_path / name, {"annotations": listed, "images": images})
-        for name, listed in (("foil.json", annotations), ("coco.json", captions))
-    )
-    result = run_here(
-        tmp_path,
-        "experiment=judgments",
-        "dataset=table",
-        f"dataset.file={foil_file}",
-        "dataset.human=foil",
-        "dataset.higher_is_better=false",
-        "metrics=[rouge_l]",
-        f"dataset.references={coco_file}",
-        f"dataset.own_captions={own_captions}",
-        "stats.replicates=20",
-    )
-    assert result.facts["Captions"] == len(annotations) // (2 if own_captions == "drop" else 1)
-    counts = dict(result.extra("counts").rows)
-    assert counts["Captions that are references of their own image"] == 4
 
 
 def test_a_wrong_key_of_fields_is_named_in_both_forms() -> None:

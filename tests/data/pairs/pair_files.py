@@ -1,9 +1,9 @@
 """Files of the official layouts, small: four images of COCO with five captions each, their objects,
 and true and false captions of them."""
 
-import json
 from pathlib import Path
-from typing import Any
+
+from tests.data.table_files import write
 
 IMAGES = (139, 285, 632, 724)
 CAPTIONS = {
@@ -146,8 +146,3 @@ def discourse_foil(folder: Path) -> Path:
     records += [{**first, "fixed": "not clear"}, {**first, "hall_caption": SAID[0][1]}]
     write(folder / "discourse_foil" / "DiscourseFOIL-200.json", records)
     return folder
-
-
-def write(path: Path, value: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 from metaeval.data.scenes import SceneGraph, SceneObject, read_scenes
 from metaeval.data.scenes.art.drawings import draw_thing
 from metaeval.data.scenes.art.pen import COLOURS, Pen
-from metaeval.data.scenes.art.people import POSES, draw_person
+from metaeval.data.scenes.art.people import draw_person
 from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.render import png, render
 
@@ -57,30 +57,6 @@ def test_a_drawing_fills_its_box(category: str) -> None:
     assert beyond <= 12
 
 
-@pytest.mark.parametrize("category", list(THINGS))
-def test_mirroring_mirrors(category: str) -> None:
-    looks = PERSON if category == "person" else {}
-    plain, mirrored = drawn(category, looks), drawn(category, looks, flip=True)
-    # a pixel's edge may round the other way, so compare silhouettes with a small margin
-    a, b = (plain != BLANK).any(-1), (mirrored != BLANK).any(-1)[:, ::-1]
-    assert (a ^ b).mean() < 0.012
-
-
-def test_no_two_categories_look_the_same() -> None:
-    """Silhouettes of the 80 drawings differ pairwise in at least 3 % of their area."""
-    shapes = {}
-    for category in THINGS:
-        mask = (drawn(category, PERSON if category == "person" else {}) != BLANK).any(-1)
-        shapes[category] = mask[95:205, 95:205]
-    names = list(shapes)
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            differ = (shapes[a] ^ shapes[b]).sum() / max(1, (shapes[a] | shapes[b]).sum())
-            if differ < 0.03:  # the same outline: then the colours must differ
-                one, two = drawn(a, {}), drawn(b, {})
-                assert np.abs(one.astype(int) - two).mean() > 1, (a, b)
-
-
 # Things drawn in one colour whatever they are said to be have no colour to name.
 @pytest.mark.parametrize(
     "category",
@@ -101,14 +77,6 @@ def test_a_named_colour_is_the_drawing_s_commonest(category: str) -> None:
         exact = share(colour, colour)
         before = share(next(c for c in options if c != colour), colour)
         assert exact > before or category in shades, (category, colour, exact, before)
-
-
-@pytest.mark.parametrize("pose", list(POSES))
-@pytest.mark.parametrize("kind", ["man", "woman", "boy", "girl"])
-def test_people_have_heads_in_every_pose(pose: str, kind: str) -> None:
-    pixels = drawn("person", {**PERSON, "pose": pose, "kind": kind})
-    skin = np.abs(pixels.astype(int) - (244, 206, 172)).sum(-1) <= 12
-    assert skin.sum() > 60
 
 
 @pytest.mark.parametrize("setting", list(SETTINGS))

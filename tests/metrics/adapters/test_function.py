@@ -1,7 +1,6 @@
 """A user's function as a metric: what it is given, what it may return, and no stale scores."""
 
 import importlib
-import json
 import pickle
 import sys
 import time
@@ -14,10 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters import own as own_module
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.runs.store import MemoryStore
@@ -257,14 +254,6 @@ def test_calls_have_one_size_however_long_they_take(workers: int) -> None:
     assert sorted(s for s in sizes if s <= 4) == [1, 1, 1, 1, 4]  # the check
 
 
-def test_the_size_of_calls_is_in_the_signature_where_there_are_several_captions() -> None:
-    sizes = (FunctionMetric(length, batch_size=k) for k in (1, 2))
-    one, two = (scored(metric, small(), ["a"], [0]).signatures[0] for metric in sizes)
-    assert one != two
-    single = FunctionMetric(overlap_of_one, batched=False, batch_size=7)
-    assert "batch" not in str(scored(single, small(), ["a"], [0]).signatures[0])
-
-
 def less_the_mean(captions: list[str]) -> Any:
     lengths = np.array([float(len(c)) for c in captions])
     return lengths - lengths.mean()
@@ -305,57 +294,6 @@ def test_a_metric_that_depends_on_its_batch_is_marked(
         assert (done.status, done.n_scored) == ("ok", n_scored)
         assert [column.batch_dependent for column in done.columns] == [depends]
         assert done.note == ("depends on the captions scored with it" if depends else None)
-
-
-@pytest.mark.slow
-def test_a_run_repeats_its_numbers_and_says_what_depends_on_the_batch(
-    workplace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (workplace / "timed_metric.py").write_text(
-        "import random, time\n"
-        "def batched(captions):\n"
-        "    time.sleep(random.uniform(0, 0.01))\n"
-        "    mean = sum(map(len, captions)) / len(captions)\n"
-        "    return [len(c) / mean for c in captions]\n"
-        "def fair(captions):\n"
-        "    return [len(c) for c in captions]\n"
-    )
-    rows = [
-        {
-            "image_id": k // 2,
-            "candidate": "a dog " * (1 + k * k % 7),
-            "references": ["a dog"],
-            "human": k % 5,
-        }
-        for k in range(150)
-    ]
-    (workplace / "rated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    values = []
-    for k, name in enumerate(("batched", "batched", "fair")):
-        out = workplace / str(k)
-        config = compose_config(
-            [
-                "experiment=judgments",
-                "dataset=table",
-                "dataset.file=rated.jsonl",
-                "metric=[callable]",
-                f"metric.callable.function=timed_metric.{name}",
-                "cache.enabled=false",
-                "stats.replicates=20",
-                f"paths.cache={workplace / 'cache'}",
-            ]
-        )
-        result: Any = run_configured(config, out)
-        values.append(result.metric(name).numbers.value("kendall_tau_b"))
-        line = "depends on the captions scored with it"
-        (family,) = json.loads((out / "run.json").read_text())["metrics"]
-        said = (
-            f"{name} {line}" in capsys.readouterr().out,
-            line in (out / "report.html").read_text(encoding="utf-8"),
-            family["note"] == line,
-        )
-        assert said == (name == "batched",) * 3
-    assert values[0] == values[1]
 
 
 def test_options_tokeniser_and_files_are_in_the_signature(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import complete, look_up
+from tests.data.table_files import write as written
 from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
 
 RECORDS = [
@@ -25,17 +26,6 @@ RECORDS = [
     {"image_id": 1, "caption": "two  dogs", "Mine": 0.5, "Other": None},
     {"image_id": 2, "caption": "two dogs", "Mine": 0.75, "Other": 1},
 ]
-
-
-def written(path: Path, records: list[dict[str, object]]) -> Path:
-    table = pd.DataFrame(records)
-    if path.suffix == ".parquet":
-        table.to_parquet(path)
-    elif path.suffix in (".csv", ".tsv"):
-        table.to_csv(path, index=False, sep="," if path.suffix == ".csv" else "\t")
-    else:
-        table.to_json(path, orient="records", lines=path.suffix == ".jsonl")
-    return path
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
@@ -131,55 +121,6 @@ def test_what_does_not_match_is_shown_with_both_sides(
     assert (both.status, problem in both.unscored[0]) == ("ok", True)  # one of them has a score
 
 
-def test_another_file_is_another_signature(tmp_path: Path) -> None:
-    path = written(tmp_path / "s.csv", RECORDS)
-    before = scored(ScoresFileMetric(path, columns=["Mine"]), small(), ["a man"], [0]).signatures
-    written(path, [{**RECORDS[0], "Mine": 0.26}])
-    assert (
-        scored(ScoresFileMetric(path, columns=["Mine"]), small(), ["a man"], [0]).signatures
-        != before
-    )
-
-
-@pytest.mark.parametrize(
-    ("records", "problem"),
-    [
-        (
-            [{**RECORDS[0], "system": "A"}, {**RECORDS[0], "Mine": 0.3, "system": "A"}],
-            "line 3, field 'Mine': 0.3 is another score of 'Mine' for the same image and caption "
-            "of 'A' than 0.25 in s.csv, line 2",
-        ),
-        ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is not"),
-        ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is not a score"),
-        ([{**RECORDS[0], "Mine": "1_000"}], "line 2, field 'Mine': '1_000' is not a score"),
-        # the first of a column does not decide alone what the column is
-        ([{**RECORDS[0], "Mine": "x"}, {**RECORDS[1]}], "line 2, field 'Mine': 'x' is not a score"),
-        ([{**RECORDS[0], "image_id": "a\x0cb"}], "line 2, field 'image_id': must be a whole"),
-        ([{**RECORDS[0], "references": "['a' 'b']"}], "'references': ['a' 'b'] is a list without"),
-        (
-            [{"no": 1, "caption": "x", "S": 1}],
-            "'image_id': is missing; the columns are: 'no', 'capt",
-        ),
-        ([{"image_id": 1, "caption": "x"}], "has no column of scores"),
-        ([{**RECORDS[0], "": 0.5}], "a column of numbers has no name"),
-        # a column of numbers in another form is not left out
-        *(
-            ([{"image_id": 0, "caption": "a", "CIDEr": x, "SPICE": 1}], f"'{x}' is not a score")
-            for x in ("50%", "0,5", "1_000")
-        ),
-    ],
-)
-def test_what_is_wrong_is_named(
-    records: list[dict[str, object]], problem: str, tmp_path: Path
-) -> None:
-    path = written(tmp_path / "s.csv", records)
-    columns = ["Mine"] if "Mine" in records[0] and "" not in records[0] else None
-    with pytest.raises(InputError) as refused:
-        _ = ScoresFileMetric(path, columns=columns).columns
-    assert problem in str(refused.value)
-    assert str(path) in str(refused.value)
-
-
 def test_two_systems_that_wrote_one_caption(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -202,13 +143,6 @@ def test_two_systems_that_wrote_one_caption(
         del row["system"]
     unnamed = ScoresFileMetric(written(tmp_path / "s.csv", rows), columns=["S"])
     assert scores_of(unnamed, small(), ["a man"], [0]).tolist() == [[1.5]]
-
-
-def test_a_line_with_a_missing_field_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_text('{"image_id": 0, "caption": "a", "S": 1}\n{"image_id": 1, "S": 1}\n')
-    with pytest.raises(InputError, match=r"s\.jsonl, line 2, field 'caption': is missing"):
-        _ = ScoresFileMetric(path, columns=["S"]).columns
 
 
 def test_a_column_that_the_first_record_does_not_have_is_read(tmp_path: Path) -> None:
@@ -256,17 +190,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "s.doc").write_text("")
     with pytest.raises(InputError, match=r"is none of \.csv"):
         _ = ScoresFileMetric(tmp_path / "s.doc").columns
-
-
-def test_a_file_with_semicolons_and_other_names(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As a German Excel writes it; what was recognised is logged."""
-    (tmp_path / "s.csv").write_text("img;hyp;Mine\n7;a dog, brown;0,5\n8;a cat;-1,25\n")
-    held = read_scores(tmp_path / "s.csv", ["Mine"])
-    assert held.scores == {("7", "a dog, brown", None): (0.5,), ("8", "a cat", None): (-1.25,)}
-    for part in ("delimiter is semicolon; decimal commas in 'Mine'", "image_id is 'img', caption"):
-        assert part in caplog.text
 
 
 @pytest.mark.coco

@@ -25,7 +25,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer, SentenceSimilarity, baseline_f1
 from metaeval.metrics.bertscore.moverscore import MoverScore
-from metaeval.runs.records import ScoreColumn, Tally
+from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.transformers import hub
@@ -232,31 +232,6 @@ def test_equals_bert_score_on_coco(val2017: CaptionDataset, n: int) -> None:
     np.testing.assert_allclose(
         ours(dataset, captions), theirs(dataset, captions, 5), rtol=0, atol=TOLERANCE
     )
-
-
-def test_signature_names_model_weights_layer_and_type() -> None:
-    scorer = bound(DATASET, model="all-MiniLM-L6-v2")
-    (signature,) = scorer.signatures
-    assert scorer.columns == (
-        ScoreColumn(
-            "BERTScore (MiniLM)",
-            bounds=(-1.0, 1.0),
-            variant_of="BERTScore",
-            model="MiniLM",
-            precision=1e-5,
-        ),
-    )
-    assert signature.startswith("bertscore (minilm)|model:all-MiniLM-L6-v2|")
-    for part in ("model:all-MiniLM-L6-v2", "weights:53aa51172d14", "layer:5", "dtype:float32"):
-        assert part in signature
-    assert bound(DATASET, model="all-MiniLM-L6-v2", idf=True).signatures != (signature,)
-
-
-def test_columns_are_known_from_the_options_alone() -> None:
-    assert [c.name for c in BertScore().columns] == ["BERTScore"]
-    (column,) = BertScore(model="some/deberta/", rescale=True).columns
-    assert (column.name, column.variant_of) == ("BERTScore (deberta)", "BERTScore")
-    assert column.bounds == (-np.inf, 1.0)
 
 
 def test_roberta_is_preferred_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,6 @@ from metaeval.metrics.clipscore.metric import (
     PacScore,
     RefClipScore,
     RefPacScore,
-    harmonic_mean,
 )
 from metaeval.metrics.clipscore.network import (
     WordTokenizer,
@@ -273,25 +272,6 @@ def test_signature_holds_the_weights_hash(weights: Path, dataset: CaptionDataset
     assert not scorer.columns[0].untrained
     assert "'A photo depicts '" in signature
     assert "float32" in signature
-
-
-def test_columns_are_known_from_the_options_alone() -> None:
-    def column(**options: Any) -> tuple[str, str | None]:
-        (column,) = RefClipScore(**options).columns
-        return column.name, column.model
-
-    assert column() == column(pretrained="openai") == ("RefCLIPScore", None)
-    assert column(pretrained="scenes") == ("RefCLIPScore (scenes)", "scenes")
-    laion = "ViT-L-14 laion2b_s32b_b82k"
-    name, model = column(model="ViT-L-14", pretrained="laion2b_s32b_b82k")
-    assert (name, model) == (f"RefCLIPScore ({laion})", laion)
-    assert column(pretrained="weights/of_mine.pt")[1] == "ViT-B-32 of_mine"
-
-
-def test_harmonic_mean_is_defined_at_zero() -> None:
-    a = np.array([0.0, 0.0, 1.0, 0.5, np.nan])
-    b = np.array([0.0, 1.0, 0.0, 1.0, 0.3])
-    np.testing.assert_allclose(harmonic_mean(a, b), [0, 0, 0, 2 / 3, np.nan])
 
 
 @pytest.fixture

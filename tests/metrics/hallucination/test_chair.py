@@ -15,7 +15,6 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.hallucination.chair import COCO, Chair, GoldLabels, Ontology
 from metaeval.vision.regions.gold import CATEGORIES
 from tests.metrics.metric_cases import images, ready, scores_of
-from tests.metrics.ngram.ngram_cases import configured
 
 
 def score(metric: Metric, dataset: CaptionDataset, captions: Sequence[str]) -> list[list[float]]:
@@ -122,15 +121,6 @@ def test_people_seldom_see_what_is_not_there(val2017: CaptionDataset) -> None:
     )
     assert right < 0.05
     assert wrong > 0.5
-
-
-def test_configuration_and_signature() -> None:
-    scorer = configured("chair").bind(PARK)
-    assert scorer.signatures[1].startswith("chair-i|ontology:coco_objects-")
-    assert scorer.signatures[1].endswith("|truth:objects+references|v:1")
-    assert not any(column.higher_is_better for column in scorer.columns)
-    others = [images([[r]], labels=[[o]]) for r, o in (("x", "dog"), ("x", "cat"), ("y", "dog"))]
-    assert len({ready(Chair(), each).context(0) for each in others}) == 3
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from tests.metrics import metric_cases
 from tests.metrics.metric_cases import images
-from tests.precision import assert_same_scores
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -103,18 +102,6 @@ def test_the_mean_over_references() -> None:
         alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
     assert together[0, 0] == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
     assert len(set(alone)) == 3
-
-
-def test_what_it_says_of_itself() -> None:
-    scorer = ready(DATASET, variant="text")
-    scores = scorer.score(CAPTIONS, np.arange(4))[:, 0]
-    alone = [scorer.score([c], np.array([k]))[0, 0] for k, c in enumerate(CAPTIONS)]
-    assert_same_scores(alone, scores)
-    assert np.isnan(scores).tolist() == [False, False, False, True]  # no reference
-    assert scores[0] > scores[1]
-    (column,) = scorer.columns
-    assert (column.name, column.learned_from_corruptions) == ("LearnToEval (text)", True)
-    assert LearnToEval(GoldRegions()).bind(DATASET).part == "objects"
 
 
 @pytest.mark.coco

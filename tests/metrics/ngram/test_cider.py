@@ -17,7 +17,6 @@ from hypothesis import given, strategies as st
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
 from metaeval.metrics.ngram.diversity import count_idf, diversity, main, self_cider
 from metaeval.metrics.ngram.ngrams import (
@@ -166,12 +165,6 @@ def test_the_named_corpus_is_in_the_signature_and_must_be_there(
     assert absent.remedy == "set metric.cider.idf=FILE, a captions file"
     absent = Cider(idf="coco_val1999", data=tmp_path).bind(BASEBALL.dataset)
     assert "the COCO val1999 captions were not found" in str(absent)
-
-
-@pytest.mark.coco
-def test_a_corpus_is_called_by_the_name_of_cocos_captions(coco_root: Path) -> None:
-    signature = bound(Cider(idf="coco_val2017", data=coco_root), BASEBALL.dataset).signatures[0]
-    assert "|df:captions_val2017-" in signature
 
 
 CASE = Case(
@@ -363,30 +356,6 @@ def test_a_file_gives_them_back_and_is_the_same_bytes(
     nothing = tmp_path / "nothing.npz"
     DocumentFrequencies().save(nothing, CountedCorpus(0, "", "ptb"))
     assert DocumentFrequencies.load(nothing).n == 0
-
-
-def test_a_damaged_file_is_refused_with_its_name(
-    tmp_path: Path, frequencies: DocumentFrequencies
-) -> None:
-    file = tmp_path / "idf.npz"
-    frequencies.save(file, CountedCorpus(3, "12345678", "ptb"))
-    whole = dict(np.load(file))
-
-    def refusal(**changes: object) -> str:
-        np.savez(file, **{**whole, **changes})  # type: ignore[arg-type]
-        with pytest.raises(InputError, match=r"idf\.npz") as error:
-            DocumentFrequencies.load(file)
-        return str(error.value)
-
-    assert "do not fit together" in refusal(df1=whole["df1"][:-1])
-    assert "counts or their order are wrong" in refusal(df1=whole["df1"] + 3)
-    assert "counts or their order are wrong" in refusal(keys2=whole["keys2"][::-1])
-    assert "holds no document frequencies" in refusal(told=np.array(["another"]))
-    assert "a word occurs twice" in refusal(words=np.frombuffer(b"a\na", dtype=np.uint8))
-    assert "not UTF-8" in refusal(words=np.frombuffer(b"\xff\xfe", dtype=np.uint8))
-    file.write_bytes(b"PK nothing")
-    with pytest.raises(InputError, match=r"idf\.npz"):
-        read_corpus(file)
 
 
 def test_another_tokenizers_words_are_not_taken(

@@ -31,7 +31,7 @@ from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from tests.metrics.metric_cases import bound, ready
-from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, dataset, weights
+from tests.metrics.scan.scan_cases import REFERENCES, dataset, weights
 from tests.precision import assert_same_scores
 
 CAPTIONS = ["a dog", "two cats on a red car", "", "a man sleeps", "zebra zebra"]
@@ -61,36 +61,6 @@ def test_scan_is_the_mean_of_the_cosines(tmp_path: Path) -> None:
     vectors = grounder.grounding(CAPTIONS, INDEX)
     assert_same_scores(scores[:, 0], vectors.sum(axis=1) / grounder.n_regions)
     np.testing.assert_allclose(scores[:, 2], scores[:, 0] + scores[:, 1], atol=1e-15)
-
-
-def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
-    place = str(weights(tmp_path))
-    for kind in (Tiger, ScanSimilarity):
-        whole = ready(kind(GoldRegions(), weights=place), dataset())
-        together = whole.score([*CAPTIONS, *HUMAN], np.concatenate([INDEX, INDEX]))
-        few = [1, 4]
-        part = ready(kind(GoldRegions(), weights=place), dataset().subset(few))
-        assert_same_scores(part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1])), together[few])
-        assert whole.signatures == part.signatures
-        assert whole.context(4) == part.context(1)
-
-
-def test_the_signature_contains_all_that_changes_a_number(tmp_path: Path) -> None:
-    place = str(weights(tmp_path / "one"))
-    other = str(weights(tmp_path / "two", seed=1))
-    plain = ready(Tiger(GoldRegions(), weights=place), dataset())
-    text = plain.signatures[0]
-    parts = "tiger weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
-    assert [part for part in parts.split() if part not in text] == []
-    # the authors' code is not named, so that scores of before there was a choice stay valid
-    assert "rectifier" not in text
-    relu = ScanSimilarity(GoldRegions(), weights=place, rectifier="relu")
-    assert "rectifier:relu" in bound(relu, dataset()).signatures[0]
-    base = plain.score(CAPTIONS, INDEX)
-    for options in ({"tau": 0.7}, {"gains": "raw"}, {"smooth": 4.0}, {"weights": other}):
-        metric = ready(Tiger(GoldRegions(), **{"weights": place, **options}), dataset())
-        assert metric.signatures[0] != text
-        assert not np.allclose(metric.score(CAPTIONS, INDEX), base, atol=1e-9)
 
 
 def test_the_papers_rectifier_is_an_option(tmp_path: Path) -> None:
@@ -459,10 +429,6 @@ def test_padded_captions_are_read_as_each_alone() -> None:
         alone = text(ids[row : row + 1, :length])[0].detach()
         np.testing.assert_allclose(alone, read[row, :length].detach(), rtol=0, atol=1e-6)
         assert (read[row, length:] == 0).all()
-
-
-def test_shapes_come_back_from_a_card() -> None:
-    assert ScanShape.of_json(json.loads(json.dumps(asdict(SMALL)))) == SMALL
 
 
 @pytest.mark.parametrize(

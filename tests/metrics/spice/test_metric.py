@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -140,18 +139,6 @@ def test_explains_which_tuples_matched(raw: SpiceScorer) -> None:
     assert explanation["kind"] == "tuples"
     assert 2 * precision * recall / (precision + recall) == pytest.approx(expected, abs=1e-12)
     assert explanation["values"] == {"SPICE": expected}
-
-
-@pytest.mark.java
-def test_the_signature_says_what_would_change_a_number(cache: Path) -> None:
-    def signature(**options: Any) -> str:
-        return bound(Spice(cache=cache, **options), CHILDREN.dataset).signatures[0]
-
-    assert signature() != signature(tokenizer="none")
-    assert "corenlp-3.6.0-d341d586" in signature()
-    assert signature().startswith("spice|parser:spice-1.0-6c6a73ae")
-    assert signature(parser="perceptron") != signature()
-    assert signature(threads=1) == signature()
 
 
 def test_rules_need_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

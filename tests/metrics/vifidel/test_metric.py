@@ -36,7 +36,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.word_vectors.base import MiniLmVectors, VectorFile
 from metaeval.vision.regions.detector import FasterRcnn
-from tests.metrics.metric_cases import bound, images, ready, scores_of
+from tests.metrics.metric_cases import images, ready, scores_of
 from tests.precision import assert_same_scores
 from tests.vision.regions.region_cases import Files
 
@@ -190,16 +190,6 @@ def test_without_frequency_each_label_counts_once(
     assert scores[0, 0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_scores_with_and_without_frequency_are_cached_apart(tmp_path: Path) -> None:
-    store, index = MemoryStore(), np.array([0])
-    for frequency in (False, True, False):
-        metric = Vifidel(vector_file(tmp_path), frequency=frequency)
-        data = dataset([LABELS], [REFERENCES])
-        scores = score_captions(metric, data, [CAPTION], index, store).scores
-        assert scores is not None
-        assert scores[0] == pytest.approx(np.exp(-np.array(BY_HAND[2, frequency])), abs=1e-5)
-
-
 def test_sources_are_united(tmp_path: Path) -> None:
     file = tmp_path / "labels.json"
     file.write_text(json.dumps({"0": ["dog", "dog", "man"], "7": ["ball"]}))
@@ -233,22 +223,6 @@ def test_refuses_a_labels_file_that_is_none(tmp_path: Path, content: str, messag
     metric = Vifidel(vector_file(tmp_path), sources=[str(file)])
     with pytest.raises(InputError, match=message):
         metric.bind(dataset([LABELS], [REFERENCES]))
-
-
-def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
-    data = dataset([LABELS], [REFERENCES])
-    other = tmp_path / "other"
-    other.mkdir()
-    metrics = [
-        Vifidel(vector_file(tmp_path)),
-        Vifidel(vector_file(tmp_path), p=1),
-        Vifidel(vector_file(tmp_path), frequency=True),
-        Vifidel(vector_file(other, VECTORS | {"dog": (1.0, 1.0)})),
-    ]
-    signatures = [bound(metric, data).signatures[0] for metric in metrics]
-    assert len(set(signatures)) == 4
-    assert "|p:2|freq:no|src:gold|stop:sklearn-318-" in signatures[0]
-    assert "vec:vectors.txt:" in signatures[0]
 
 
 def test_missing_parts_are_reported_with_a_remedy(

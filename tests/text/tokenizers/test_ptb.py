@@ -88,14 +88,6 @@ def test_the_full_stop_of_a_final_letter_depends_on_the_capital_alone() -> None:
     ]
 
 
-def test_what_is_forgotten_is_tokenised_again() -> None:
-    tokenizer = ptb.PtbTokenizer()
-    first = tokenizer(["A dog's bone."])
-    tokenizer.forget()
-    assert tokenizer._memory == {}
-    assert tokenizer(["A dog's bone."]) == first
-
-
 def coco(path: Path) -> list[str]:
     return [item["caption"] for item in json.loads(path.read_bytes())["annotations"]]
 

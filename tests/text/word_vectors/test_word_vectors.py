@@ -94,6 +94,18 @@ def test_reads_what_gensim_exports(tmp_path: Path) -> None:
             ("a.txt", f"cat 0 1 0\ndog 3 {number} 0\n".encode(), "should hold 3 numbers")
             for number in ("1_0", "0x1", "1,5")
         ),
+        ("a.txt", b"4 2\ndog 1 2\ncat 3 4\n", "holds 2 words where its first line says 4"),
+        ("a.txt", b"2 " + b"9" * 30 + b"\ndog 1 2\n", r"a\.txt: begins with counts that no file"),
+        *(
+            ("a.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n", "should hold 2 numbers")
+            for number in (b"nan", b"inf", b"1e99")
+        ),
+        ("a.bin", b"1 2\ndog " + struct.pack("<2f", 1, float("inf")), r"a\.bin.*not finite"),
+        (
+            "a.bin",
+            b"1 2\ndog " + struct.pack("<2f", 1, 1) + b"cat 12345678",
+            r"a\.bin: goes on after its 1 words",
+        ),
         ("a.txt", b"dog\n", "holds no vectors"),
         ("a.txt", b"", "is empty"),
         ("a.kv", b"nonsense", "save_word2vec_format"),
