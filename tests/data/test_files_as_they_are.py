@@ -17,8 +17,8 @@ from metaeval.config import compose_config
 from metaeval.data.dataset import Absent
 from metaeval.data.own.captions import load_own
 from metaeval.data.system_captions import read_system_captions
-from metaeval.overrides import hydra_arguments, override_texts
 from metaeval.errors import ends_with_status
+from metaeval.overrides import hydra_arguments, override_texts
 from tests.data.read_files import (
     File,
     battles,
