@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from metaeval.data import annotated_images
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.fields import Fields
 from metaeval.data.own.score_files import Item, ScoreFiles, read_scores
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError
@@ -365,7 +366,7 @@ class ScoresFileMetric(OwnMetric):
         self,
         file: str | Path | Sequence[str | Path] | None = None,
         columns: Sequence[str] | None = None,
-        fields: Mapping[str, str] | None = None,
+        fields: Fields | None = None,
         captions: str | Path | None = None,
         label: str | None = None,
         bounds: Sequence[float] | None = None,
