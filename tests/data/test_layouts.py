@@ -13,7 +13,6 @@ import pytest
 
 from metaeval.cli.main import run_verb
 from metaeval.config import compose_config, load_dataset
-from metaeval.data.own.captions import load_own
 from metaeval.errors import InputError
 from tests.data.table_files import write
 from tests.shared import write_json
@@ -313,17 +312,6 @@ def test_a_file_of_each_layout_is_read_or_refused(
         assert part in used, printed
     assert command(layout, layout.file) in used.replace("'", "")
     assert f"`{documented(layout)}`" in (ROOT / "docs/own.md").read_text("utf-8")
-
-
-def test_references_that_records_of_an_image_do_not_share(tmp_path: Path) -> None:
-    """Unlike in TextCaps: it is not known which belong together."""
-    own, other = TEXTCAPS
-    for second in ({**other, "reference_strs": ["a sign"]}, {**other, "caption_str": "a post"}):
-        write(tmp_path / "t.json", [own, second])
-        with pytest.raises(
-            InputError, match=r"\[1\], field 'references': image 'b5' has references"
-        ):
-            load_own(tmp_path / "t.json")
 
 
 def test_a_reason_is_what_a_run_says_with_its_remedy(

@@ -207,7 +207,43 @@ CLIPS = [
     ({"audio_id": True}, "not an id"),
     ({"references": ["a dog barks"] * 3}, "no reference is left"),
 ]
+BROWN_DOG = {"image_id": 1, "caption": "A dog.", "references": ["A brown dog."]}
+SIGN = {"image_id": "b5", "caption_str": "a sign", "reference_strs": ["a sign", "a red sign"]}
+CONTRADICTIONS = [
+    (
+        [BROWN_DOG, {**BROWN_DOG, "caption": "A cat."}],
+        r"\[1\].*references.*image 1 has references in an earlier",
+    ),
+    (
+        [{**BROWN_DOG, "references": ["A dog.", 3]}],
+        r"\[0\], field 'references': is not a list of st",
+    ),
+    # unlike in TextCaps it is not known which belong together
+    *(
+        ([SIGN, {**SIGN, **other}], r"\[1\], field 'references': image 'b5' has references")
+        for other in (
+            {"caption_str": "a red sign", "reference_strs": ["a sign"]},
+            {"caption_str": "a post"},
+        )
+    ),
+]
+KARPATHY = {"cocoid": 42, "split": "test", "sentences": [{"raw": "A fish."}]}
+IN_2014 = {**KARPATHY, "filename": "COCO_val2014_000000000042.jpg"}
+FLICKR = {"filename": "x.jpg", "split": "test", "sentences": [{"raw": "A fish."}]}
+TWICE = [
+    ([IN_2014, {**KARPATHY, "filename": "x.jpg"}], r"images\[1\]: .* become the same image 42"),
+    ([IN_2014, {**IN_2014, "filepath": "train2014"}], r"images\[1\]: .* become the same image 42"),
+    (
+        [{**FLICKR, "filepath": folder} for folder in "ab"],
+        r"images\[1\]: .*'b/.* and 'a/.* become the same image",
+    ),
+]
 REFUSED = [
+    *(File("mine.json", records, own, {}, line) for records, line in CONTRADICTIONS),
+    *(
+        File("dataset_coco.json", {"images": images}, own, {"split": "all"}, line)
+        for images, line in TWICE
+    ),
     *(File(name, text, own, {}, re.escape(line)) for name, text, line in OWN),
     *(
         File("t.json", value, own, {}, "holds an object where a list of records is expected")

@@ -40,7 +40,6 @@ class Loader:
 
 def one_file(name: str, file: str, content: Any, read: Read, **more: Any) -> Loader:
     """A loader of one file. `content` is its value, or what writes it."""
-
     return Loader(
         name,
         lambda folder: write(folder / file, content),

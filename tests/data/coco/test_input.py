@@ -199,7 +199,8 @@ def test_ids_may_be_strings(tmp_path):
         ("a\x00dog\x7fruns", "a dog runs", "Control characters in 1 caption became spaces."),
         ("\ufeffa dog", "a dog", "Control characters in 1 caption became spaces."),
         ("a caf\u00e9 \U0001f355 \u201cdog\u201d", "a caf\u00e9 \U0001f355 \u201cdog\u201d", None),
-        ("e\u0301 \u200d", "e\u0301 \u200d", None),  # neither composed nor freed of joiners
+        # in Unicode's normal form C; joiners stay
+        ("e\u0301 \u200d", "\u00e9 \u200d", "Letters and marks of 1 caption were composed"),
     ],
 )
 def test_captions_are_tidied_by_the_rule(raw, tidy, note, tmp_path):

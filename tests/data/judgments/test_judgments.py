@@ -275,7 +275,7 @@ def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
     judgments = load_table(file=path, human=["good", "fluent"], ratings="each")
     assert (judgments.rows("good")[1].tolist(), judgments.means("fluent").tolist()) == ([3, 4], [5])
     assert judgments.facts["without_references"] == 1
-    missing = r"line 1, field 'worth', 'human': is missing; the columns are: image_id, "
+    missing = r"line 1, field 'worth', 'human': is missing; the columns are: 'image_id', "
     with pytest.raises(InputError, match=missing):
         load_table(file=path, human=["worth", "good", "human"])
     for change, problem in (

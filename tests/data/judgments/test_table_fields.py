@@ -11,7 +11,6 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.pairs import load_pairs_table
 from metaeval.errors import ConfigError, InputError
 from tests.data.table_files import write as written
-from tests.shared import write_json
 
 ROWS: list[dict[str, Any]] = [
     {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
@@ -43,17 +42,6 @@ def test_fields_name_the_columns_in_every_form(suffix: str, tmp_path: Path) -> N
         ("a.jpg", "a dog", ("one dog", "the dog"), {"human": (4.0,)}),
         ("b.jpg", "a cat", ("one cat",), {"human": (1.5,)}),
     ]
-
-
-def test_what_is_not_a_field_or_not_a_column_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.json", ROWS)
-    with pytest.raises(ConfigError, match=r"dataset\.fields: 'cand' is not one of image_id, cand"):
-        load_table(path, fields={"cand": "mt"})
-    with pytest.raises(InputError, match=r"'txt': is missing \(dataset\.fields\.candidate\);"):
-        load_table(path, fields={"candidate": "txt"})
-    written(path, [ROWS[0], {k: v for k, v in ROWS[1].items() if k != "mt"}])
-    with pytest.raises(InputError, match=r"\[1\], field 'mt': is missing"):
-        load_table(path, fields=FIELDS)
 
 
 def test_several_records_of_one_rater_count_once(tmp_path: Path) -> None:
@@ -196,23 +184,6 @@ def test_an_own_caption_is_left_out_of_its_own_references_only(tmp_path: Path) -
     assert [j.references for j in data.judged] == [("the dog",), ("one dog", "the dog")]
     others = load_table(path, own_captions="unreference")
     assert [j.references for j in others.judged] == [("the dog",), ("the dog",)]
-
-
-def test_records_of_a_json_object(tmp_path: Path) -> None:
-    """The records of FOIL and COCO are under "annotations", next to other lists."""
-    path = tmp_path / "t.json"
-    for holder in ({"annotations": ROWS, "images": [{"id": 1}]}, {"data": ROWS, "version": 2}):
-        judged = load_table(write_json(path, holder)).judged
-        assert [j.candidate for j in judged] == [row["mt"] for row in ROWS]
-    no_list = "holds an object where a list of records is expected"
-    for holder, problem in (
-        ({"a": ROWS, "b": ROWS}, no_list),
-        ({"version": 2}, no_list),
-        ({}, no_list),
-        ({"annotations": [*ROWS, 3]}, rf"annotations\[{len(ROWS)}\]: is a number, not an obj"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            load_table(write_json(path, holder))
 
 
 def test_a_wrong_key_of_fields_is_named_in_both_forms() -> None:
