@@ -322,10 +322,10 @@ def language_note(dataset: CaptionDataset) -> str:
     return "" if language in (None, "en") else f", captions in '{language}'"
 
 
-def counted(n: int, noun: str) -> str:
+def counted_noun(n: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> counted(1, "draw"), counted(2000, "draw")
+    >>> counted_noun(1, "draw"), counted_noun(2000, "draw")
     ('1 draw', '2,000 draws')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -16,7 +16,7 @@ from metaeval.experiments.forced_choice.statistics import (
     statistics,
     write_pairs,
 )
-from metaeval.experiments.record import RunRecord, counted, record_counts
+from metaeval.experiments.record import RunRecord, counted_noun, record_counts
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -87,7 +87,7 @@ class ForcedChoiceAgreement(
             n=len(data),
             labels=data.labels,
             references=f"{numbers} reference{'' if numbers == '1' else 's'}",
-            draws=counted(data.draws, "draw"),
+            draws=counted_noun(data.draws, "draw"),
             records=data.records,
         )
 

@@ -27,7 +27,7 @@ from metaeval.experiments.pairs.statistics import (
 )
 from metaeval.experiments.record import (
     RunRecord,
-    counted,
+    counted_noun,
     language_info,
     language_note,
     record_counts,
@@ -122,7 +122,7 @@ class TrueAgainstFalse(
             title=data.title,
             facts=data.facts,
             what="triplets" if data.triplets else "pairs",
-            kinds=counted(len(data.kinds), "kind"),
+            kinds=counted_noun(len(data.kinds), "kind"),
             near=NEAR_COPIES[dropped].format(n) if n else "",
             records=data.dataset.records,
             language=language_note(data.dataset),

@@ -1,6 +1,6 @@
 """How many images it takes: `python -m metaeval experiment=sample_size`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ class SampleSize(
 
 
 def _line(
-    panel: str, name: str, sizes: Sequence[int], shares: Sequence[float] | Floats
+    panel: str, name: str, sizes: Sequence[int], shares: Iterable[float]
 ) -> list[dict[str, Any]]:
     """The points of a line by the number of images."""
     return [
