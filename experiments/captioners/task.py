@@ -26,10 +26,10 @@ from metaeval.experiments.captioners.agreement import (
     SentenceScores,
     against_human,
     agreement_matrices,
-    disagreements,
     human_matrix,
     length_analysis,
     mean_with_others,
+    metric_disagreements,
 )
 from metaeval.experiments.captioners.systems import (
     MEAN,
@@ -49,7 +49,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import write_scores
+from metaeval.experiments.scores import write_metric_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
 from metaeval.progress import progress_bar
@@ -202,7 +202,7 @@ class Captioners(
         record.update(dataset=info.model_copy(update=changed))
 
     def to_score(self, data: CaptionerData, record: RunRecord) -> Iterable[ToScore]:
-        captions = files.read_table(record.out / files.CAPTIONS)
+        captions = files.read_run_table(record.out / files.CAPTIONS)
         machines = captions[captions[SET] != HUMAN]
         return [ToScore(data.everyone, machines), ToScore(data.dataset, captions)]
 
@@ -211,10 +211,10 @@ class Captioners(
     ) -> CaptionerScores:
         config, out = record.config, record.out
         needed = ("image_id", "set", "level", "caption")
-        captions = files.read_table(out / files.CAPTIONS, needed)
+        captions = files.read_run_table(out / files.CAPTIONS, needed)
         machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
-        write_scores(out, machines, [family.scored for family in systems])
+        write_metric_scores(out, machines, [family.scored for family in systems])
         # a metric that did not run with all references cannot with fewer: try it once
         runnable = [
             metric
@@ -222,7 +222,9 @@ class Captioners(
             if family.scored.status == "ok" and any(data.dataset.human)
         ]
         against = score_families(runnable, data.dataset, captions, config) if runnable else []
-        write_scores(out / files.AGAINST_HUMAN, captions, [family.scored for family in against])
+        write_metric_scores(
+            out / files.AGAINST_HUMAN, captions, [family.scored for family in against]
+        )
         return CaptionerScores(systems, against)
 
     def passes(self, scores: CaptionerScores) -> Sequence[Pass]:
@@ -235,7 +237,7 @@ class Captioners(
         self, data: CaptionerData, scores: CaptionerScores, record: RunRecord
     ) -> MeasuredResult:
         stats = record.config.stats
-        captions = files.read_table(record.out / files.CAPTIONS)
+        captions = files.read_run_table(record.out / files.CAPTIONS)
         machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         images = pd.Index(captions[IMAGE_ID].unique()).sort_values()
         names = [system.name for system in data.systems]
@@ -269,7 +271,7 @@ class Captioners(
                 bar.update()
         heads = [score for score in ranked if score.column.headline]
         matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
-        votes, by_image = disagreements(sentences, images)
+        votes, by_image = metric_disagreements(sentences, images)
         files.atomic(
             record.out / files.DISAGREEMENT,
             lambda p: by_image.map(spreadsheet_cell).to_csv(p, index=False, lineterminator="\n"),

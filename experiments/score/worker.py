@@ -71,7 +71,7 @@ def read_rows(
             yield _row(path, where, fields, known, tidy, registry)
 
 
-def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[RowBlock]:
+def split_rows(rows: Iterable[CaptionRow], size: int) -> Iterator[RowBlock]:
     """Blocks of `size` rows, the last perhaps smaller."""
     iterator, number = iter(rows), 0
     while some := list(islice(iterator, size)):
@@ -206,7 +206,7 @@ def _places(rows: Sequence[CaptionRow], place: Mapping[ImageId, int]) -> npt.NDA
     return np.array([place[row.image_id] for row in rows], dtype=np.intp)  # type: ignore[index]
 
 
-def forget(store: Store) -> None:
+def empty_caches(store: Store) -> None:
     """Empty a store in memory, and what tokenizers remember, after a block: neither must grow with
     the number of captions."""
     forget_texts()

@@ -19,7 +19,7 @@ from metaeval.corruptions.language.parsed import (
     ParsedCaption,
 )
 from metaeval.corruptions.language.rewriting import verb_form, verb_lemma
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
 _ALIVE = PEOPLE | word_set(

@@ -424,15 +424,15 @@ def _altered(record: _Record) -> Iterator[CaptionPair | None]:
         yield CaptionPair(
             name,
             record.kind,
-            normalised(made_from),
-            normalised(altered),
+            normalise_caption(made_from),
+            normalise_caption(altered),
             made_from=made_from,
             file=name,
             source=source,
         )
 
 
-def normalised(caption: str) -> str:
+def normalise_caption(caption: str) -> str:
     """Lower case, without punctuation except inside words, single spaces.
 
     >>> normalised("A man's red-hot  stove, on fire .")
@@ -444,10 +444,10 @@ def normalised(caption: str) -> str:
 def _made_from(altered: str, true: Sequence[str], place: int) -> str:
     """The true caption with the most equal words at equal places from either end; of several, the
     one at the same place in the list."""
-    words = normalised(altered).split()
+    words = normalise_caption(altered).split()
 
     def shared(k: int) -> tuple[float, bool]:
-        other = normalised(true[k]).split()
+        other = normalise_caption(true[k]).split()
         equal = [
             sum(a == b for a, b in zip(one, two, strict=False))
             for one, two in ((words, other), (words[::-1], other[::-1]))

@@ -16,7 +16,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import (
     OwnMetric,
     OwnScorer,
-    as_scores,
+    check_returned_scores,
 )
 from metaeval.metrics.base import FOREIGN_BATCH, Metric, Scores, reference_digests
 from metaeval.options import PositiveInt, checked, options_of
@@ -146,7 +146,7 @@ class CocoScorer(OwnScorer):
                     f"gives {len(each)} scores a caption: name them, metric.coco.columns=[A,B,…]"
                 )
             each = dict(zip(self.metric.names, each, strict=True))
-        return as_scores(each, n, self.metric.names)
+        return check_returned_scores(each, n, self.metric.names)
 
 
 def _documents(dataset: CaptionDataset) -> list[int]:
