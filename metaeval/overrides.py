@@ -251,7 +251,8 @@ def require_listed(overrides: Iterable[str], file: Path, field: str) -> None:
     """Refuse overrides of a file that could run code, with an InputError.
 
     A choice is one of `list_choices`; no override names a class, a function, a module, an option of
-    Hydra or a resolver. Every text of a file passes this check before a configuration is made of it.
+    Hydra or a resolver. Every text of a file passes this check before a configuration is made of
+    it.
     """
     for override in overrides:
         try:

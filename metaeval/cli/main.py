@@ -135,7 +135,7 @@ VERBS = {
         ),
     ),
     "corrupt": Verb(
-        "metaeval.cli.main:corrupt",
+        "metaeval.cli.main:print_corrupted_captions",
         "corrupt the captions of a file, and print them as CSV",
         (
             _argument("corruption", help="metaeval list corruptions"),
