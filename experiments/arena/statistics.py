@@ -123,13 +123,13 @@ def statistics(
     gaps = {name: of_column[0] for name, of_column in scores.gaps.items()}
     winner = winners(battles, gaps, settings.winner)
     arena = _arena(battles, winner, config.stats, settings)
-    kept = [
+    labelled = [
         (scored, c, column)
         for scored in scores.results
         for c, column in enumerate(scored.columns)
         if column.name != settings.winner
     ]
-    columns = [column for scored, _, column in kept if scored.status == "ok"]
+    columns = [column for scored, _, column in labelled if scored.status == "ok"]
     names = [column.name for column in columns]
     averaged = {name: scores.outcomes[name][0] for name in names}
     tested = _tested(arena, {name: gaps[name] for name in names}, averaged)
@@ -156,7 +156,7 @@ def statistics(
             *(OF_SYSTEMS if fit is not None else ()),
             NOTICED,
         ),
-        metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in kept),
+        metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in labelled),
         comparisons=measured.comparisons,
         controls=measured.controls,
         people={} if people is None else {AGREEMENT.key: people},

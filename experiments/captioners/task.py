@@ -317,13 +317,7 @@ class Captioners(
                 *([human_matrix(duels)] if duels else []),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
                 length.by_bin,
-                Extra.of(
-                    "tests",
-                    "Tests between systems: permutation by image, of mean ranks by bootstrap",
-                    _tests(ranked, systems),
-                    folded=True,
-                ),
-                Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data"),
+                *_system_extras(ranked, systems),
                 Extra.of(files.AGAINST_HUMAN, "Systems against Human", duels, kind="data"),
                 Extra.of(
                     "signatures_against_human",
@@ -341,6 +335,19 @@ class Captioners(
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
             caveat="".join(caveats[:1]),
         )
+
+
+def _system_extras(
+    ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]
+) -> Iterator[Extra]:
+    """Yield the tests between systems, and the systems' scores."""
+    yield Extra.of(
+        "tests",
+        "Tests between systems: permutation by image, of mean ranks by bootstrap",
+        _tests(ranked, systems),
+        folded=True,
+    )
+    yield Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data")
 
 
 def _rankings(

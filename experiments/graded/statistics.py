@@ -195,10 +195,8 @@ def statistics(
     for row in rows.get("dose_points", []):
         row["control"] = controls[row["metric"]]
     printed, others = _published(metrics, published)
-    for row in rows.get("seeds", []):
-        value = printed.get(row["metric"])
-        if published is not None and published.comparable and value is not None:
-            row["published"], row["published_sd"] = value, paper_distance(row, value)
+    if published is not None and published.comparable:
+        _add_published(rows.get("seeds", []), printed)
     return MeasuredResult(
         experiment=experiment,
         dataset=dataset.name,
@@ -227,21 +225,7 @@ def statistics(
                 why_not=published.why_not,
             ),
         ),
-        extras=(
-            Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True),
-            *(
-                Extra.of(
-                    name,
-                    title,
-                    rows[name],
-                    folded=name != "dose",
-                    kind="data" if name in NOT_SHOWN else "table",
-                )
-                for name, title in TITLES.items()
-                if name in rows
-            ),
-            _worst_images(worst),
-        ),
+        extras=tuple(_graded_extras(sets, rows, worst)),
         notes=tuple(
             fill_sentences(
                 NOTES,
@@ -252,6 +236,32 @@ def statistics(
         ),
         caveat=_caveat(metrics, sets),
     )
+
+
+def _add_published(rows: Iterable[Row], printed: Mapping[str, float]) -> None:
+    """Add the published value, and the distance to it, to the rows of metrics that have one."""
+    for row in rows:
+        if (value := printed.get(row["metric"])) is not None:
+            row["published"], row["published_sd"] = value, paper_distance(row, value)
+
+
+def _graded_extras(
+    sets: Sequence[CaptionSet],
+    rows: Mapping[str, Sequence[Row]],
+    worst: Mapping[str, list[Any]],
+) -> Iterator[Extra]:
+    """Yield the versions, the tables of the metrics in the order of `TITLES`, and worst images."""
+    yield Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True)
+    for name in TITLES:
+        if name in rows:
+            yield Extra.of(
+                name,
+                TITLES[name],
+                rows[name],
+                folded=name != "dose",
+                kind="data" if name in NOT_SHOWN else "table",
+            )
+    yield _worst_images(worst)
 
 
 def _with_group(groups: Sequence[GroupMembers], rows: Sequence[Row]) -> Iterator[Row]:

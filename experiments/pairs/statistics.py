@@ -238,18 +238,18 @@ def accuracies(
     right, tied, credit = outcome
     if rows is not None:
         right, tied, credit = (np.where(rows, values, np.nan) for values in outcome)
-    found = {}
+    estimates = {}
     for name, kinds in sample.groups(shown).items():
         ties, rights = (
             float(np.mean([_mean(values[sample.kinds[kind]]) for kind in kinds]))
             for values in (tied, right)
         )
-        found[name] = Accuracy(
+        estimates[name] = Accuracy(
             sample.mean(kinds).estimate(credit, confidence),
             ties,
             rights / (1 - ties) if ties < 1 else float("nan"),
         )
-    return found
+    return estimates
 
 
 def _mean(values: Floats) -> float:
@@ -268,18 +268,18 @@ def _pooled_estimates(
     """
     scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
     true, false, image = (v[scored] for v in (scores.true, scores.false, sample.items.image))
-    found = classification(
+    separation = classification(
         -np.concatenate([true, false]),
         np.arange(2 * len(true)) >= len(true),
         np.tile(image, 2),
         sample.counts,
         confidence=confidence,
     )
-    (low, high), (ap_low, ap_high) = found.auroc_ci, found.average_precision_ci
+    (low, high), (ap_low, ap_high) = separation.auroc_ci, separation.average_precision_ci
     return {
-        "auroc": Estimate(value=found.auroc, low=low, high=high, n=found.n),
+        "auroc": Estimate(value=separation.auroc, low=low, high=high, n=separation.n),
         "average_precision": Estimate(
-            value=found.average_precision, low=ap_low, high=ap_high, n=found.n
+            value=separation.average_precision, low=ap_low, high=ap_high, n=separation.n
         ),
     }
 

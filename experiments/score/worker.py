@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.data.fields import check_id, rename_fields
+from metaeval.data.fields import rename_fields
 from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.tables import TEXTS, read_table
+from metaeval.data.records import check_id
 from metaeval.data.system_captions import known_image_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError

@@ -280,8 +280,8 @@ def _profiles(
     for name, cells in profiles.items():
         for entry in sets:
             cell, p = cells[entry.set], adjusted[name, entry.set]
-            found = cell_verdict(cell.auc, p, entry.expected, 1 - confidence)
-            cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
+            verdict = cell_verdict(cell.auc, p, entry.expected, 1 - confidence)
+            cells[entry.set] = cell._replace(p_adjusted=p, verdict=verdict)
     return profiles
 
 

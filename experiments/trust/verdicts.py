@@ -242,9 +242,9 @@ def cell(evidence: Sequence[Finding], rules: Rules) -> Cell:
     if not counted:
         return Cell("cannot tell", evidence=tuple(evidence))
     skill = mean_skill([f.skill for f in counted], rules.confidence, [f.item for f in counted])
-    said = word(skill, rules)
-    more = more_data(skill, rules) if said == "not shown" else None
-    return Cell(said, skill, tuple(evidence), more)
+    verdict = word(skill, rules)
+    more = more_data(skill, rules) if verdict == "not shown" else None
+    return Cell(verdict, skill, tuple(evidence), more)
 
 
 def mean_skill(skills: Sequence[Estimate], confidence: float, items: Sequence[str]) -> Estimate:

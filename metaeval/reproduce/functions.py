@@ -470,14 +470,14 @@ def table(
 ) -> dict[int, WordMatches]:
     """The rows by number of references."""
     regions = GoldRegions().load(dataset)
-    flat = [text for own in dataset.references for text in own]
+    flat = [text for captions in dataset.references for text in captions]
     references = encode_captions([*flat, NO_REFERENCE], TripletParser(), vocabulary)
     measured, matcher = {}, UnionMatcher(model)
     for k in counts:
         rows, first = [], 0
-        for own in dataset.references:
-            rows.append(list(range(first, first + min(k, len(own)))) or [len(flat)])
-            first += len(own)
+        for captions in dataset.references:
+            rows.append(list(range(first, first + min(k, len(captions)))) or [len(flat)])
+            first += len(captions)
         matcher.prepare(regions, references, rows)
         measured[k] = _measure_matcher(matcher, regions, dataset, vocabulary)
     return measured

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent
-from metaeval.data.fields import kind
+from metaeval.data.records import json_type
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json
 from metaeval.text.tokenizers.base import get
@@ -184,4 +184,4 @@ def _nltk() -> Any:
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else kind(value)
+    return repr(value) if isinstance(value, str) else json_type(value)

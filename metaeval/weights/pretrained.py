@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.fields import kind as kind_of
+from metaeval.data.records import json_type
 from metaeval.errors import InputError
 from metaeval.readers.arrays import map_array
 from metaeval.readers.checkpoints import check_numbers, load_safetensors, load_weights
@@ -396,7 +396,7 @@ def read_weights(folder: Path) -> PretrainedWeights:
     path = folder / CARD
     value, _ = read_json(path)
     if not isinstance(value, dict):
-        raise InputError(f"should be an object, not {kind_of(value)}", file=path)
+        raise InputError(f"should be an object, not {json_type(value)}", file=path)
     for key in _TEXTS:
         if not isinstance(value.get(key), str):
             raise InputError("should be a text", file=path, field=key)
@@ -408,7 +408,7 @@ def read_weights(folder: Path) -> PretrainedWeights:
 def _check_shape(shape: Any, path: Path) -> None:
     """Refuse a card with an invalid network shape: its values are numbers and booleans."""
     if not isinstance(shape, dict):
-        raise InputError(f"should be an object, not {kind_of(shape)}", file=path, field="shape")
+        raise InputError(f"should be an object, not {json_type(shape)}", file=path, field="shape")
     for name, value in shape.items():
         if not isinstance(value, bool) and not (is_number(value) and 0 <= value <= _WIDEST):
             problem = f"must be a number in 0…{_WIDEST:,}, not {value!r:.40}"

@@ -240,17 +240,17 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
         for unit in dict.fromkeys(m.unit for m in measures)
         if unit in UNITS
     }
-    said = [
+    sentences = [
         UNITS[unit] if len(titles) == len(measures) else f"{', '.join(titles)} {UNITS[unit]}"
         for unit, titles in units.items()
     ]
     confidence = result.settings.get("confidence")
     if isinstance(confidence, float):
-        said.append(INTERVALS.format(100 * confidence))
+        sentences.append(INTERVALS.format(100 * confidence))
     marked = {m.title: result.comparisons[m.key] for m in measures if bold_names(result, m)}
     if rule := definition_of_bold(marked):
-        said.append(rule)
-    text = "; ".join(said)
+        sentences.append(rule)
+    text = "; ".join(sentences)
     title = result.title or result.dataset
     if measures[0].group:
         title = f"{title}, {measures[0].group}"

@@ -229,8 +229,8 @@ def histogram_table(
     scores: pd.DataFrame, metrics: Sequence[str], sets: Sequence[str]
 ) -> pd.DataFrame:
     """The scores of these metrics as metric, set and score, in this order."""
-    kept = scores[scores[METRIC].isin(metrics)].dropna(subset=[SCORE])
-    table = kept[[METRIC, SET, SCORE]].rename(
+    shown_scores = scores[scores[METRIC].isin(metrics)].dropna(subset=[SCORE])
+    table = shown_scores[[METRIC, SET, SCORE]].rename(
         columns={METRIC: "metric", SET: "set", SCORE: "score"}
     )
     place = {name: k for k, name in enumerate(metrics)}

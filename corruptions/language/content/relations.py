@@ -88,8 +88,8 @@ class WrongVerb(
                 options = _TO_SOMETHING
             elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
                 options = _SOMEWHERE
-            told = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
-            options = [o for o in options if o not in told and not known.speaks_of(o)]
+            verbs = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
+            options = [o for o in options if o not in verbs and not known.speaks_of(o)]
             yield reword(i, i + 1, *options)
 
 

