@@ -123,7 +123,7 @@ def open_store(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
         store.close()
 
 
-def write_metric_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScores]) -> None:
+def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScores]) -> None:
     """scores.parquet: the ok metrics' columns, one after another, in the captions' order."""
     columns = (
         (column.name, scored.scores[:, c])
@@ -131,7 +131,7 @@ def write_metric_scores(out: Path, captions: pd.DataFrame, results: Sequence[Met
         if scored.scores is not None
         for c, column in enumerate(scored.columns)
     )
-    files.write_scores(out / files.SCORES, captions, columns)
+    files.write_score_columns(out / files.SCORES, captions, columns)
 
 
 # Explanations of the scores of a few captions, for the report's drill-down: explanations.json.

@@ -49,7 +49,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import open_store, score_all, write_metric_scores
+from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls import Length, RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
@@ -199,7 +199,7 @@ class Attack(
         write_versions(record.out, versions)
         captions = files.read_run_table(record.out / files.CAPTIONS)
         scored = score_all(metrics.values(), data, captions, record.config)
-        write_metric_scores(record.out, captions, scored)
+        write_scores(record.out, captions, scored)
         result.scored = [
             failed_with(s, result.failed[s.family])
             if s.family in result.failed

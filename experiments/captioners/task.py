@@ -49,7 +49,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import write_metric_scores
+from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Draws, checked
 from metaeval.progress import progress_bar
@@ -214,7 +214,7 @@ class Captioners(
         captions = files.read_run_table(out / files.CAPTIONS, needed)
         machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
-        write_metric_scores(out, machines, [family.scored for family in systems])
+        write_scores(out, machines, [family.scored for family in systems])
         # a metric that did not run with all references cannot with fewer: try it once
         runnable = [
             metric
@@ -222,9 +222,7 @@ class Captioners(
             if family.scored.status == "ok" and any(data.dataset.human)
         ]
         against = score_families(runnable, data.dataset, captions, config) if runnable else []
-        write_metric_scores(
-            out / files.AGAINST_HUMAN, captions, [family.scored for family in against]
-        )
+        write_scores(out / files.AGAINST_HUMAN, captions, [family.scored for family in against])
         return CaptionerScores(systems, against)
 
     def passes(self, scores: CaptionerScores) -> Sequence[Pass]:

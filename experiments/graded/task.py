@@ -38,7 +38,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import score_all, write_metric_scores
+from metaeval.experiments.scores import score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import Rate, did_you_mean, problems
 from metaeval.papers.expected import values_of
@@ -196,7 +196,7 @@ class Graded(
         results = score_all(metrics.values(), data, captions, record.config)
         if any(column.control for scored in results for column in scored.columns):
             results.append(ceiling(captions))
-        write_metric_scores(record.out, captions, results)
+        write_scores(record.out, captions, results)
         published = record.info.published
         count = seed_count(record.config, published is not None and published.comparable)
         if count > 1:

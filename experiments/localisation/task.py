@@ -28,7 +28,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import explain_captions, open_store, score_all, write_metric_scores
+from metaeval.experiments.scores import explain_captions, open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
 from metaeval.options import OpenShare, checked
 from metaeval.results.measured import MeasuredResult
@@ -231,7 +231,7 @@ class Localisation(
     ) -> LocalisationScores:
         captions = _captions(data)
         results = score_all(metrics.values(), data.judged.dataset, captions, record.config)
-        write_metric_scores(record.out, captions, results)
+        write_scores(record.out, captions, results)
         explained: dict[str, Floats] = {}
         with open_store(record.config) as store:
             for (name, metric), scored in zip(metrics.items(), results, strict=True):

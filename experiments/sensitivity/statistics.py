@@ -240,13 +240,13 @@ def _tables_of(
     out: Path, results: Sequence[MetricScores], config: DictConfig, sets: Sets
 ) -> tuple[Tables, CaptionsBySet, npt.NDArray[np.bool_]]:
     """The tables, the captions, and [n_images, 1 + n_sets] which of them were made."""
-    captions = files.read_table(out / files.CAPTIONS)
+    captions = files.read_run_table(out / files.CAPTIONS)
     images = pd.Index(captions[IMAGE_ID].unique())
     labels = [HUMAN, *(entry.set for entry in sets)]
-    applied = matrix(captions, "applied", images, labels).astype(bool)
+    applied = image_by_set(captions, "applied", images, labels).astype(bool)
     texts, kinds = CaptionsBySet(captions, images, labels), by_kind(sets, summarised(sets))
     tables = Tables(
-        _tables(results, files.read_table(out / files.SCORES), applied, images, labels),
+        _tables(results, files.read_run_table(out / files.SCORES), applied, images, labels),
         sets,
         _sorts(out, texts, applied, sets),
         bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),

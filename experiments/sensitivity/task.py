@@ -20,7 +20,7 @@ from metaeval.experiments.record import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.scores import score_all, write_metric_scores
+from metaeval.experiments.scores import score_all, write_scores
 from metaeval.experiments.sensitivity.combinations import corruption_kind, suite
 from metaeval.experiments.sensitivity.statistics import predict_harmlessness, statistics
 from metaeval.metrics.base import Metric
@@ -116,7 +116,7 @@ class Sensitivity(
         if self.fitted:
             sets, seed = record.info.corruptions or (), record.config.stats.seed
             results.append(fitted_row(TEXT, predict_harmlessness(data, captions, sets, seed)))
-        write_metric_scores(record.out, captions, results)
+        write_scores(record.out, captions, results)
         forget_texts()
         return results
 

@@ -14,7 +14,7 @@ from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.graded.statistics import statistics
 from metaeval.experiments.graded.task import Graded
-from metaeval.experiments.scores import explanations, score_all, write_metric_scores
+from metaeval.experiments.scores import explanations, score_all, write_scores
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import MeasuredResult
@@ -211,7 +211,7 @@ def _run(out: Path, metrics: Mapping[str, Metric], n: int = 30) -> Run:
     results.write_table(out / results.CAPTIONS, frame)
     index, texts = frame["image_id"].to_numpy() - 100, frame["caption"].tolist()
     scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics.values()]
-    write_metric_scores(out, frame, scored)
+    write_scores(out, frame, scored)
     config = compose_config(["stats.replicates=0", "stats.tie_seeds=2"])
     named = dict(zip(metrics, zip(metrics.values(), scored, strict=True), strict=True))
     return Run(out, named, dataset, statistics(out, scored, config, dataset))
