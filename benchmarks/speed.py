@@ -198,7 +198,7 @@ def tokenizer(options: argparse.Namespace) -> None:
 def bertscore(options: argparse.Namespace) -> None:
     from bert_score import BERTScorer
 
-    model = available(hub.locate(hub.MINILM)).folder
+    model = available(hub.locate_model(hub.MINILM)).folder
     dataset = load_coco("coco_val2017", limit=options.limit)
     sets = replace_sets(dataset)
     captions, index = joined(sets)

@@ -62,13 +62,13 @@ def join(tokens: Sequence[str], source: str) -> str:
     return " ".join("".join(tokens).split()) if is_unspaced(source) else " ".join(tokens)
 
 
-def words(tokens: Sequence[str]) -> dict[int, str]:
+def words_by_position(tokens: Sequence[str]) -> dict[int, str]:
     """Position among the tokens → word, for the tokens that hold one."""
     cores = enumerate(token.strip(punctuation) for token in tokens)
     return {i: core for i, core in cores if core.strip(_BLANKS)}
 
 
-def read(token: str) -> str:
+def bare_word(token: str) -> str:
     """A token's word as it is compared: without punctuation around it, in lower case."""
     return token.strip(punctuation).lower()
 
@@ -87,7 +87,7 @@ def rewritten(text: str, new: Mapping[int, str], requested: float) -> Corrupted:
     that changed by more than their case.
     """
     tokens = split(text)
-    n_words = len(words(tokens))
+    n_words = len(words_by_position(tokens))
     edits = []
     changed = 0
     for position in sorted(new):
@@ -95,7 +95,7 @@ def rewritten(text: str, new: Mapping[int, str], requested: float) -> Corrupted:
         if after != before:
             tokens[position] = after
             edits.append(Edit(position, before, after))
-            changed += read(after) != read(before)
+            changed += bare_word(after) != bare_word(before)
     if not changed:
         return Corrupted(text, False, (), requested, 0.0)
     return Corrupted(join(tokens, text), True, tuple(edits), requested, changed / n_words)
@@ -146,8 +146,12 @@ class SentenceCorruption(RatedCorruption, kind="sentences"):
         text = join([token for sentence in changed for token in sentence], caption.text)
         if not edits or text.split() == caption.text.split():
             return Corrupted(caption.text, False, (), self.rate, 0.0, reason="would stay the same")
-        touched = sum(len(words(s)) for s, c in zip(sentences, changed, strict=True) if s != c)
-        return Corrupted(text, True, edits, self.rate, touched / max(1, len(words(tokens))))
+        touched = sum(
+            len(words_by_position(s)) for s, c in zip(sentences, changed, strict=True) if s != c
+        )
+        return Corrupted(
+            text, True, edits, self.rate, touched / max(1, len(words_by_position(tokens)))
+        )
 
     @abstractmethod
     def changed(

@@ -36,7 +36,7 @@ def signature(name: str) -> str:
     return f"{name.lower().replace(' ', '-')}|ridge:{PENALTY:g}|folds:{FOLDS}|by:image|v:3"
 
 
-def as_scores(name: str, predicted: Floats) -> MetricScores:
+def fitted_row(name: str, predicted: Floats) -> MetricScores:
     """A fitted control as a row of a run, next to the metrics, with its predictions [n]."""
     return MetricScores(
         FAMILY, (column_of(name),), (signature(name),), "ok", scores=predicted[:, None]
@@ -50,7 +50,7 @@ def predictions(features: Floats, target: Floats, image: Ints, seed: int) -> Flo
     ).predictions
 
 
-def text_features(dataset: CaptionDataset, captions: Sequence[str], image: Ints) -> Floats:
+def caption_features(dataset: CaptionDataset, captions: Sequence[str], image: Ints) -> Floats:
     """[n, k] Of captions alone: their length and probability under a bigram model of the captions
     of other images, letters, variety, punctuation and function words.
 

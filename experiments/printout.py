@@ -44,19 +44,10 @@ def spread(counts: Sequence[int]) -> str:
     return f"least {min(counts):,}, median {median(counts):,g}, most {max(counts):,}"
 
 
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent, without the sign; empty where it is undefined.
-
-    >>> percent(0.415), percent(0.415, 3), percent(None)
-    ('41.5', '41.500', '')
-    """
-    return "" if share is None else f"{100 * share:.{digits}f}"
-
-
 def printout(result: MeasuredResult, file: Path) -> str:
     """A line a metric, best first, controls last; then the sentences; then what to open next."""
     table = systems_lines(result) if result.systems else table_lines(result)
-    lines = [*table, *extra_lines(result), *sentences(result), *not_run(result)]
+    lines = [*table, *extra_lines(result), *sentences(result), *not_run_lines(result)]
     return "\n".join([*lines, f"{file.stem}: {file}"])
 
 
@@ -149,7 +140,7 @@ def in_printed_order(result: MeasuredResult, first: Measure) -> list[MetricResul
     return ordered
 
 
-def not_run(result: MeasuredResult) -> Iterator[str]:
+def not_run_lines(result: MeasuredResult) -> Iterator[str]:
     """What metrics counted, and which did not run; their reasons are on stderr and on the page."""
     yield from (f"{name}: {text}" for name, text in result.counted())
     missing = {m.family: m.status for m in result.metrics if not m.ok}

@@ -61,7 +61,7 @@ class RunRecord:
 
     def __init__(self, experiment: Experiment, config: DictConfig, folder: RunFolder) -> None:
         self.config, self.out, self.folder = config, folder.given, folder
-        device.forget()
+        device.forget_used_devices()
         machine = provenance.machine()
         git = machine.pop("git")
         self.info = RunInfo(
@@ -254,7 +254,7 @@ def write_to_score(out: Path, passes: Iterable[ToScore]) -> tuple[Path, int]:
     records: dict[tuple[ImageId, str, tuple[str, ...]], dict[str, Any]] = {}
     for dataset, captions in passes:
         paths = image_paths(dataset, photos=False)
-        for k, caption in zip(items_of(dataset, captions), captions[CAPTION], strict=True):
+        for k, caption in zip(item_positions(dataset, captions), captions[CAPTION], strict=True):
             image_id, references = dataset.image_ids[k], dataset.references[k]
             record = {"image_id": image_id, "caption": caption, "references": list(references)}
             if (image_path := paths[k]) is not None:
@@ -266,7 +266,7 @@ def write_to_score(out: Path, passes: Iterable[ToScore]) -> tuple[Path, int]:
     return path, len(lines)
 
 
-def items_of(dataset: CaptionDataset, captions: pd.DataFrame) -> list[int]:
+def item_positions(dataset: CaptionDataset, captions: pd.DataFrame) -> list[int]:
     """The position in the dataset of what each caption is compared with: its column `item` or,
     without that column, the position of its image."""
     if ITEM in captions:

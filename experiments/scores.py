@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from metaeval import progress
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
-from metaeval.experiments.record import items_of
+from metaeval.experiments.record import item_positions
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.readers.files import user_path
 from metaeval.runs import files
@@ -39,7 +39,7 @@ def score_all(
     All are looked up in the cache before the first is computed, so that the progress line can
     show how much is left. A metric that works in its own process runs in parallel with the others.
     """
-    index = np.array(items_of(dataset, captions), dtype=np.intp)
+    index = np.array(item_positions(dataset, captions), dtype=np.intp)
     texts = captions[CAPTION].tolist()
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
@@ -131,7 +131,7 @@ def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScor
         if scored.scores is not None
         for c, column in enumerate(scored.columns)
     )
-    files.write_scores(out / files.SCORES, captions, columns)
+    files.write_score_columns(out / files.SCORES, captions, columns)
 
 
 # Explanations of the scores of a few captions, for the report's drill-down: explanations.json.
@@ -173,7 +173,7 @@ def explanations(
     store
         Where metrics find word vectors and other files.
     """
-    captions = files.read_table(out / files.CAPTIONS, ("image_id", "set", "caption"))
+    captions = files.read_run_table(out / files.CAPTIONS, ("image_id", "set", "caption"))
     long = _images_with_long_texts(captions, dataset)
     payload: dict[str, object] = {}
     for name, (metric, scored) in metrics.items():
@@ -187,7 +187,7 @@ def explanations(
         few = dataset.subset(places)
         rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
         texts, images_of = rows[CAPTION].tolist(), rows[IMAGE_ID].tolist()
-        index = np.array(items_of(few, rows), dtype=np.intp)
+        index = np.array(item_positions(few, rows), dtype=np.intp)
         explained = explain_captions(name, metric, scored, few, texts, index, store)
         if explained is None:
             continue

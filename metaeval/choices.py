@@ -79,7 +79,7 @@ LISTED = {
 }
 
 
-def listed(group: str) -> dict[str, str]:
+def list_choices(group: str) -> dict[str, str]:
     """Name → description of every choice in a group of the configuration."""
     descriptions: dict[str, str] = {}
     for folder in installation.config_folders():

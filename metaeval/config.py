@@ -131,12 +131,12 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         )
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        there = list(error.options or choices.listed(group))
+        there = list(error.options or choices.list_choices(group))
         meant = did_you_mean(name, there) or ";"
         return ConfigError(f"unknown {group} '{name}'{meant}{_choose_from(group, there)}")
     for override in overrides:
         key, _, value = override.lstrip("+~/").partition("=")
-        if value.strip() in ("null", "") and (there := list(choices.listed(key))):
+        if value.strip() in ("null", "") and (there := list(choices.list_choices(key))):
             return ConfigError(f"{key}={value} chooses nothing;{_choose_from(key, there)}")
     if unknown := re.match(r"(?:Could not override|Key) '([^']+)'", lines[0]):
         within = re.search(r"full_key: (.+)", f"{error.__cause__}\n{error}")  # of a mapping's key
@@ -188,7 +188,7 @@ def _dotted(value: Any, key: str = "") -> list[str]:
 def metric_names() -> list[str]:
     """Every metric that has a file in `conf/metric` (or in that of `--config-dir`) or that an
     installed package provides: those of the default list and others."""
-    return list(choices.listed("metric"))
+    return list(choices.list_choices("metric"))
 
 
 def selected(config: DictConfig) -> list[str]:

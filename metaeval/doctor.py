@@ -52,7 +52,7 @@ MODELS: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "metrics without word vectors",
     ),
     "roberta-large": (
-        lambda cache: not isinstance(hub.locate(hub.ROBERTA, cache), Absent),
+        lambda cache: not isinstance(hub.locate_model(hub.ROBERTA, cache), Absent),
         "python -m metaeval doctor --install bertscore (1.4 GB, MIT)",
         "BERTScore (MiniLM)",
     ),
@@ -124,7 +124,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     for title, names in (("metrics", listed), ("by name: metrics=[NAME]", others)):
         say(title)
         for name in names:
-            say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
+            say(f"  {name:<{width}}  {metric_state(name, config, dataset)}")
     if entries := [(g, n, p) for g, points in installed().items() for n, p in points.items()]:
         say("")
         say("provided by installed packages")
@@ -174,7 +174,7 @@ def describe_part(dataset: CaptionDataset, name: str) -> str:
     return f"{len(part):,} images" if hasattr(part, "__len__") else "there"
 
 
-def verdict(name: str, config: DictConfig, dataset: CaptionDataset | None) -> str:
+def metric_state(name: str, config: DictConfig, dataset: CaptionDataset | None) -> str:
     """One metric, as in a run: can run, or what is missing and how to get it."""
     try:
         add_metric(config, name)

@@ -16,7 +16,7 @@ import yaml
 from typing_extensions import get_type_hints, is_typeddict
 
 from metaeval import installation
-from metaeval.choices import LISTED, listed
+from metaeval.choices import LISTED, list_choices
 from metaeval.config import CITATION
 from metaeval.options import TARGET, OptionsOf, described
 from metaeval.schema import Configuration, Paths, Statistics, component_options, located
@@ -163,7 +163,9 @@ def group_tables(group: str) -> str:
 
 def described_choices(group: str) -> dict[str, str]:
     """Name → first comment of the files of a group, as Markdown."""
-    return {name: re.sub(r"([*_<\[])", r"\\\1", about) for name, about in listed(group).items()}
+    return {
+        name: re.sub(r"([*_<\[])", r"\\\1", about) for name, about in list_choices(group).items()
+    }
 
 
 def choices_table(group: str) -> str:
@@ -179,7 +181,7 @@ def page() -> str:
     for group, heading in HEADINGS.items():
         parts += [f"## {heading}", group_tables(group)]
     rows: dict[str, Option] = {}
-    for name in listed("corruption"):
+    for name in list_choices("corruption"):
         rows = {**options(f"corruption/{name}"), **rows}
     parts += ["## Corruptions", CORRUPTIONS, options_table(rows.values())]
     return "\n\n".join(parts)
@@ -190,7 +192,7 @@ def print_list(given: argparse.Namespace) -> None:
     if given.what == "options":
         print(page())
         return
-    descriptions = listed(LISTED[given.what])
+    descriptions = list_choices(LISTED[given.what])
     width = max(map(len, descriptions))
     for name, about in descriptions.items():
         print(f"{name:<{width}}  {about}".rstrip())

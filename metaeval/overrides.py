@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import installation
-from metaeval.choices import LISTED, listed
+from metaeval.choices import LISTED, list_choices
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import parse_json
 
@@ -120,7 +120,7 @@ def metric_overrides(overrides: Sequence[str]) -> list[str]:
     """
     keys = [override.lstrip("+").partition("=")[0] for override in overrides]
     listed_metrics = _listed_metrics(overrides)
-    known, added = listed("metric"), dict[str, None]()
+    known, added = list_choices("metric"), dict[str, None]()
     for key in keys:
         group, _, rest = key.partition(".")
         name = rest.partition(".")[0]
@@ -250,8 +250,9 @@ def is_readable(override: str) -> bool:
 def require_listed(overrides: Iterable[str], file: Path, field: str) -> None:
     """Refuse overrides of a file that could run code, with an InputError.
 
-    A choice is one of `listed`; no override names a class, a function, a module, an option of Hydra
-    or a resolver. Every text of a file passes this check before a configuration is made of it.
+    A choice is one of `list_choices`; no override names a class, a function, a module, an option of
+    Hydra or a resolver. Every text of a file passes this check before a configuration is made of
+    it.
     """
     for override in overrides:
         try:
@@ -270,7 +271,7 @@ def require_listed(overrides: Iterable[str], file: Path, field: str) -> None:
         ):
             problem = f"'{override:.80}' could run code, which no file may; leave it out"
             raise InputError(problem, file=file, field=field)
-        known = listed(key)  # nothing for an option that is not a choice
+        known = list_choices(key)  # nothing for an option that is not a choice
         if unknown := [name for name in values.values() if known and str(name) not in known]:
             plural = next((what for what, of in LISTED.items() if of == key), "options")
             problem = f"unknown {key} '{unknown[0]!s:.80}'; see `metaeval list {plural}`"

@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import with_config
 from typing_extensions import TypedDict, get_type_hints
 
-from metaeval.choices import listed
+from metaeval.choices import list_choices
 from metaeval.compute import device
 from metaeval.config import CITATION, cites
 from metaeval.errors import ConfigError
@@ -208,7 +208,7 @@ def _wrong_text(text: str) -> str | None:
 
 
 def _not_given(key: str) -> str:
-    if choices := ", ".join(listed(key)):
+    if choices := ", ".join(list_choices(key)):
         return f"{key}: nothing is chosen; give {key}=NAME, one of {choices}"
     return f"{key}: null is not a value; give {key}=VALUE"
 

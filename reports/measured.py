@@ -92,7 +92,7 @@ def write_blocks(
     run: LoadedRun, given: Iterable[Block], name: str, *, figures: bool = True
 ) -> Path:
     """Write the page `name` of these blocks, and their tables, data and figures."""
-    blocks = joined(block for block in given if block.html)
+    blocks = _merge_blocks(block for block in given if block.html)
     write_tables(run.directory, [table for block in blocks for table in block.tables])
     for block in blocks:
         for file, text in block.data.items():
@@ -106,7 +106,7 @@ def write_blocks(
 
 def html_of(run: LoadedRun, blocks: Sequence[Block]) -> str:
     """The page with these blocks."""
-    return page.render(
+    return page.render_page(
         "measured.html.j2",
         max((block.levels for block in blocks), default=1),
         room=ROOMS.get(run.result.experiment, run.result.experiment),
@@ -117,7 +117,7 @@ def html_of(run: LoadedRun, blocks: Sequence[Block]) -> str:
     )
 
 
-def joined(blocks: Iterable[Block]) -> list[Block]:
+def _merge_blocks(blocks: Iterable[Block]) -> list[Block]:
     """Folded blocks of the same title, of several dimensions for instance, as one."""
     made: dict[str, Block] = {}
     for block in blocks:
@@ -161,10 +161,10 @@ def closing_blocks(run: LoadedRun) -> list[Block]:
     """The blocks that end every page."""
     first = [measures[0] for measures in run.result.groups().values()]
     return [
-        *(tables.differences(run, measure) for measure in first),
+        *(tables.difference_tables(run, measure) for measure in first),
         judges(run),
         texts.notes(run),
-        texts.cite(run),
+        texts.citation_block(run),
         texts.reproduce(run, run.result.settings, [files.SCORES]),
     ]
 
@@ -174,7 +174,7 @@ def extra_block(run: LoadedRun, extra: Extra) -> Block:
     if not extra.rows:
         return Block("", "", Markup(""))
     if extra.kind == "matrix":
-        return tables.matrix(extra)
+        return tables.matrix_block(extra)
     table = tables.print_extra(extra)
     if extra.kind == "curves":
         return charts.curves(extra)._replace(tables=(table,))

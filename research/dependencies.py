@@ -23,7 +23,7 @@ from metaeval.text.scene_graphs.dependencies import parser
 from metaeval.text.scene_graphs.dependencies.parser import (
     Linear,
     lemma,
-    padded,
+    pad_words,
     tag_features,
     tag_words,
 )
@@ -144,7 +144,7 @@ def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Lin
     for _ in range(rounds):
         chance.shuffle(order)
         for example in order:
-            context, before, earlier = padded(example.words), "^", "^"
+            context, before, earlier = pad_words(example.words), "^", "^"
             for place, right in enumerate(example.tags):
                 names = tag_features(context, place + 2, before, earlier)
                 scores = model.scores(names)
@@ -184,7 +184,7 @@ def _learn(
 ) -> int:
     """Learn from one sentence; how many words came to the right head by the right relation."""
     state = parser.State.start(len(example.words))
-    words, marks = parser.marked(example.words, tags)
+    words, marks = parser.add_marks(example.words, tags)
     while not state.done:
         names = parser.features(state, words, marks)
         scores = model.scores(names)

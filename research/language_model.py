@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "epochs": len(trained.history),
         "dev_perplexity": round(math.exp(-mean_log_probability(model, *dev)), 2),
     }
-    saved = pretrained.save(options.out, model, data.vocabulary, card, data.dataset)
+    saved = pretrained.save_weights(options.out, model, data.vocabulary, card, data.dataset)
     print(f"{saved.label}: perplexity {card['dev_perplexity']} on {len(data.dev):,} dev images")
 
 

@@ -28,7 +28,7 @@ import torch
 from metaeval.data.system_captions import read_system_captions
 from metaeval.metrics.learn_to_eval.network import SPREAD, CaptionJudge, JudgeShape, mean_regions
 from metaeval.runs.records import OTHER_CAPTION, WRONG_PLACES, WRONG_WORDS, DrawnCorruption
-from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
+from metaeval.text.vocabulary import SPECIAL, Vocabulary, pad_sequences
 from metaeval.text.word_vectors.base import MiniLmVectors
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
@@ -79,7 +79,7 @@ class OwnedCaptions(NamedTuple):
             texts += [*people, *others]
             owner += [i] * (len(people) + len(others))
             human += [True] * len(people) + [False] * len(others)
-        tokens, lengths = padded(data.vocabulary.encode_all(texts))
+        tokens, lengths = pad_sequences(data.vocabulary.encode_all(texts))
         return cls(tokens, lengths, np.array(owner), np.array(human))
 
     def draw(self, rng: np.random.Generator, bag: Ints) -> list[Drawn]:
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "epochs": len(trained.history),
         **{name: round(value, 4) for name, value in validate(model).items()},
     }
-    saved = pretrained.save(options.out, model, data.vocabulary, card, data.dataset)
+    saved = pretrained.save_weights(options.out, model, data.vocabulary, card, data.dataset)
     print(
         f"{saved.label}: {card['accuracy']:.4f} of the pairs of {len(data.dev):,} dev images; "
         f"an image's caption above the next one's, without looking, in "

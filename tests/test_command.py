@@ -69,9 +69,9 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("replace on scenes: 40 images, 4 references each")
     out = tmp_path / "OUT"
-    captions = results.read_table(out / results.CAPTIONS)
-    scores = results.read_table(out / results.SCORES)
-    summary = results.read_json(out / results.STATISTICS)
+    captions = results.read_run_table(out / results.CAPTIONS)
+    scores = results.read_run_table(out / results.SCORES)
+    summary = results.read_run_json(out / results.STATISTICS)
     sets = ["Random", "Replace 50%", "Replace 25%", "Human"]
     assert list(captions["set"].unique()) == sets
     metrics = [*BLEU, "ROUGE-L", "CIDEr"]
@@ -84,7 +84,7 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     bleu = scores[scores["metric"] == metrics[0]]
     means = [bleu[bleu["set"] == name]["score"].mean() for name in sets]
     assert means == sorted(set(means))
-    record = results.read_json(out / results.RUN)
+    record = results.read_run_json(out / results.RUN)
     assert record["seed"] == 0
     stages = ["dataset", "captions", "scores", "statistics", "explanations", "report"]
     assert [stage["name"] for stage in record["stages"]] == stages
@@ -114,7 +114,7 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
         arguments = ("experiment=replace", *SMALL, TEXT_ONLY, f"hydra.run.dir={out}")
         assert metaeval(*arguments, cwd=tmp_path).returncode == 0
     assert compared(tmp_path / "cold") == compared(tmp_path / "warm")
-    record = results.read_json(tmp_path / "warm" / results.RUN)
+    record = results.read_run_json(tmp_path / "warm" / results.RUN)
     assert [metric["n_scored"] for metric in record["metrics"]] == [0, 0, 0]
 
 
@@ -199,14 +199,14 @@ def test_a_terminal_with_few_letters_gets_their_names(encoding: str, tmp_path: P
     done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     assert "rank-order rho" in done.stdout
-    assert results.read_json(tmp_path / "OUT" / results.RUN)["status"] == "finished"
+    assert results.read_run_json(tmp_path / "OUT" / results.RUN)["status"] == "finished"
 
 
 def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu,scan]", "metric.scan.weights=typo")
     done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    records = results.read_run_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     scan = records[-1]
     facts = (scan["column"]["name"], scan["status"], scan["statistics"])
     assert facts == ("SCAN-sum (gold objects)", "skipped", None)
@@ -230,7 +230,7 @@ def test_a_run_without_any_scores_is_not_done(
     done = metaeval(*arguments, "metric.scan.weights=typo", "hydra.run.dir=OUT", cwd=tmp_path)
     reason = "no metric has scores: scan skipped: "
     assert (done.returncode, f"metaeval: {reason}" in done.stderr) == (1, True), done.stderr
-    record = results.read_json(tmp_path / "OUT" / results.RUN)
+    record = results.read_run_json(tmp_path / "OUT" / results.RUN)
     assert (record["status"], record["error"][: len(reason)]) == ("failed", reason)
     assert (tmp_path / "OUT" / results.STATISTICS).exists()
 
@@ -239,7 +239,7 @@ def test_a_reference_to_nothing_is_a_line(tmp_path: Path) -> None:
     arguments = ("experiment=replace", "dataset=own", "metrics=[bleu]", "hydra.run.dir=OUT")
     line = refusal(*arguments, "dataset.file=${PWD}/mine.csv", cwd=tmp_path)
     assert line == "metaeval: dataset.file: Interpolation key 'PWD' not found\n"
-    record = results.read_json(tmp_path / "OUT" / results.RUN)
+    record = results.read_run_json(tmp_path / "OUT" / results.RUN)
     assert "dataset.file=${PWD}/mine.csv" in record["overrides"]
 
 
@@ -268,7 +268,7 @@ def test_a_metric_that_the_list_leaves_out_is_a_name_like_any_other(tmp_path: Pa
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    records = results.read_run_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert [r["column"]["name"] for r in records if r["column"]["part_of"] is None] == [
         "BLEU-1",
         "FAIEr (gold objects, no references)",
@@ -302,7 +302,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
     assert rows < 9600, "the run was over before it could be killed"
     assert not (killed / "OUT" / results.SCORES).exists()
     assert metaeval(*arguments, cwd=killed).returncode == 0
-    record = results.read_json(killed / "OUT" / results.RUN)
+    record = results.read_run_json(killed / "OUT" / results.RUN)
     assert [metric["n_cached"] > 0 for metric in record["metrics"]] == [True, True]
     assert any(metric["n_scored"] > 0 for metric in record["metrics"])
     assert compared(killed / "OUT") == compared(undisturbed / "OUT")
@@ -339,7 +339,7 @@ def test_the_order_of_captions_in_the_file_does_not_matter(tmp_path: Path, coco_
         arguments = ("experiment=replace", "dataset=coco", f"dataset.captions={path}")
         arguments += ("dataset.limit=100", TEXT_ONLY, "report=none", f"hydra.run.dir={name}")
         assert metaeval(*arguments, cwd=tmp_path).returncode == 0
-        runs.append(results.read_table(tmp_path / name / results.SCORES))
+        runs.append(results.read_run_table(tmp_path / name / results.SCORES))
     pd.testing.assert_frame_equal(runs[0], runs[1], check_exact=True)
 
 
@@ -367,4 +367,4 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (empty / "OUT" / results.REPORT).exists()
-    assert results.read_json(empty / "OUT" / results.RUN)["git"] is None
+    assert results.read_run_json(empty / "OUT" / results.RUN)["git"] is None

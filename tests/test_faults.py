@@ -52,7 +52,7 @@ def run(cwd: Path, *overrides: str, **env: str) -> subprocess.CompletedProcess[s
 def numbers(cwd: Path, done: subprocess.CompletedProcess[str]) -> dict[str, bytes]:
     """The files of a run that ended well."""
     assert done.returncode == 0, done.stderr
-    assert files.read_json(cwd / "OUT" / files.RUN)["status"] == "finished"
+    assert files.read_run_json(cwd / "OUT" / files.RUN)["status"] == "finished"
     return {name: (cwd / "OUT" / name).read_bytes() for name in SAME}
 
 
@@ -167,7 +167,7 @@ def test_a_read_only_cache_is_read(undisturbed: Undisturbed, tmp_path: Path) -> 
     done = in_a_namespace(script, tmp_path, tmp_path / "cache")
     assert numbers(tmp_path, done) == undisturbed.numbers
     assert "the score cache cannot be written" in done.stderr
-    scored = [m["n_scored"] for m in files.read_json(tmp_path / "OUT" / files.RUN)["metrics"]]
+    scored = [m["n_scored"] for m in files.read_run_json(tmp_path / "OUT" / files.RUN)["metrics"]]
     assert [n > 0 for n in scored] == [False, True, True]
     assert (tmp_path / "cache" / "content.sqlite").read_bytes() == database
 

@@ -70,7 +70,7 @@ def test_roberta_is_found_once_it_is_installed(server: tuple[Path, str], tmp_pat
     hub_of(root)
     for _ in range(2):  # a second time: nothing to do, no harm
         install.install(tmp_path, endpoint=address)
-        found = install.locate("auto", tmp_path)
+        found = install.locate_model("auto", tmp_path)
         assert (found.name, found.weights.read_bytes()) == (
             "roberta-large",
             b"content of model.safetensors",
@@ -84,16 +84,16 @@ def test_damaged_file_is_refused(server: tuple[Path, str], tmp_path: Path, name:
     file.write_bytes(b"something else")
     with pytest.raises(DownloadError, match="wrong"):
         install.install(tmp_path / "cache", endpoint=address)
-    assert isinstance(install.locate("roberta-large", tmp_path / "cache"), Absent)
+    assert isinstance(install.locate_model("roberta-large", tmp_path / "cache"), Absent)
     file.write_bytes(f"content of {name}".encode())
     install.install(tmp_path / "cache", endpoint=address)  # nothing of the damaged one is left
-    assert isinstance(install.locate("roberta-large", tmp_path / "cache"), install.TextModel)
+    assert isinstance(install.locate_model("roberta-large", tmp_path / "cache"), install.TextModel)
 
 
 def test_roberta_from_a_folder(server: tuple[Path, str], tmp_path: Path) -> None:
     files = hub_of(server[0])
     install.install(tmp_path / "cache", files)
-    assert isinstance(install.locate("auto", tmp_path / "cache"), install.TextModel)
+    assert isinstance(install.locate_model("auto", tmp_path / "cache"), install.TextModel)
     (files / "merges.txt").unlink()
     with pytest.raises(InputError, match=r"merges\.txt"):
         install.install(tmp_path / "other", files)

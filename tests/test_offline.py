@@ -78,7 +78,7 @@ def test_without_weights_the_rows_are_skipped_and_no_one_connects(
     done, trace = run(tmp_path, *NO_WEIGHTS, *asked, "offline=true")
     assert done.returncode == 1, done.stderr  # no metric has scores
     assert not trace.exists(), trace.read_text()
-    records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    records = results.read_run_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert [r["status"] for r in records] == ["skipped"] * 3
     for record in records:
         assert "are not installed" in record["reason"]
@@ -89,7 +89,7 @@ def test_the_guard_notices_a_download(tmp_path: Path) -> None:
     done, trace = run(tmp_path, *NO_WEIGHTS, *DOWNLOAD[:1], "offline=false", "metrics=[bertscore]")
     assert done.returncode == 1, done.stderr
     assert "huggingface" in trace.read_text()
-    (record,) = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    (record,) = results.read_run_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert record["status"] == "failed"
     assert "roberta-large cannot be downloaded" in record["reason"]
 
@@ -100,6 +100,6 @@ def test_a_network_that_is_here_runs_offline_and_the_device_is_recorded(tmp_path
     done, trace = run(tmp_path, "metrics=[bertscore]", "device=cpu", "offline=true")
     assert done.returncode == 0, done.stderr
     assert not trace.exists(), trace.read_text()
-    (record,) = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    (record,) = results.read_run_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert record["column"]["name"] == "BERTScore (MiniLM)"
-    assert results.read_json(tmp_path / "OUT" / results.RUN)["device"] == "cpu"
+    assert results.read_run_json(tmp_path / "OUT" / results.RUN)["device"] == "cpu"

@@ -47,7 +47,7 @@ def command(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedPr
 
 
 def statuses(out: Path) -> list[tuple[str, str]]:
-    records = files.read_json(out / files.STATISTICS)["metrics"]
+    records = files.read_run_json(out / files.STATISTICS)["metrics"]
     return [(r["column"]["name"], r["status"]) for r in records]
 
 
@@ -106,7 +106,7 @@ def test_without_metrics_a_run_writes_what_is_to_be_scored(tmp_path: Path) -> No
     )
     path = tmp_path / "OUT/captions_to_score.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()]
-    captions = files.read_table(tmp_path / "OUT" / files.CAPTIONS)
+    captions = files.read_run_table(tmp_path / "OUT" / files.CAPTIONS)
     asked = set(zip(captions["image_id"], captions["caption"], strict=True))
     assert {(r["image_id"], r["caption"]) for r in records} == asked
     assert len(records) == len(asked)  # each item once
@@ -152,7 +152,7 @@ def test_an_installed_package_makes_its_metric_a_name(
         "hydra.run.dir=OUT",
         cwd=work,
     )
-    records = files.read_json(work / "OUT" / files.STATISTICS)["metrics"]
+    records = files.read_run_json(work / "OUT" / files.STATISTICS)["metrics"]
     assert [r["statistics"]["facts"]["n"] for r in records] == [14, 14]
     assert statuses(work / "OUT") == [("ROUGE-L", "ok"), ("words", "ok")]
 
@@ -256,7 +256,7 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
         "hydra.run.dir=OUT",
         cwd=tmp_path,
     )
-    statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
+    statistics = files.read_run_json(tmp_path / "OUT" / files.STATISTICS)
     metrics = {m["column"]["name"]: (m["status"], m["reason"]) for m in statistics["metrics"]}
     assert metrics["ROUGE-L"] == ("skipped", "none of the images has a reference")
     sizes = [scenes.part("images").path(i).stat().st_size for i in scenes.image_ids]

@@ -43,7 +43,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "padding, batches": (
         M + "prefix_gru.PrefixTrie.of",
         M + "vifidel.distance.PairProblems.__init__",
-        "metaeval.text.vocabulary.padded",
+        "metaeval.text.vocabulary.pad_sequences",
     ),
     "image files": (
         M + "clipscore.metric.ClipScorer._encode_images",  # less the network: waiting for pixels

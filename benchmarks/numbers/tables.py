@@ -28,11 +28,11 @@ from benchmarks.numbers.writing import (
 )
 from metaeval.corruptions.base import KINDS
 from metaeval.experiments.graded.task import PAPER
-from metaeval.experiments.pairs.statistics import MEAN, SHOWN, key_of
+from metaeval.experiments.pairs.statistics import MEAN, SHOWN, measure_key
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.results.base import MetricResult
-from metaeval.results.graded import MEASURES, rows_of
+from metaeval.results.graded import MEASURES, rows_by_metric
 from metaeval.results.measured import SETS, MeasuredResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
@@ -87,7 +87,7 @@ def is_published(run: MeasuredResult, metric: MetricResult) -> bool:
 
 
 def is_reseeded(run: MeasuredResult, metric: MetricResult) -> bool:
-    return metric.name in rows_of(run, "seeds")
+    return metric.name in rows_by_metric(run, "seeds")
 
 
 def thousandths(sd: float | None) -> str:
@@ -459,9 +459,9 @@ def pair_columns(run: MeasuredResult) -> list[Column]:
 def triplet_columns(run: MeasuredResult) -> list[Column]:
     """The means of the three comparisons, and the second one by kind."""
     names = comparisons(run)
-    means = [Column(name, value(key_of(name), times_100)) for name in names]
+    means = [Column(name, value(measure_key(name), times_100)) for name in names]
     kinds = [
-        Column(f"{kind} ({n:,})", value(key_of(names[1], kind), times_100))
+        Column(f"{kind} ({n:,})", value(measure_key(names[1], kind), times_100))
         for kind, n in pairs_of(run).items()
     ]
     return [*means, *kinds]
@@ -476,7 +476,7 @@ PAIR_TABLES = (
         Table(
             name,
             compared(name, more),
-            metric_table(lambda r: key_of(comparisons(r)[0]), pair_columns),
+            metric_table(lambda r: measure_key(comparisons(r)[0]), pair_columns),
         )
         for name, more in (
             ("sugarcrepe", ""),
@@ -487,7 +487,7 @@ PAIR_TABLES = (
     Table(
         "sugarcrepe_pp",
         compared("sugarcrepe_pp"),
-        metric_table(lambda run: key_of(comparisons(run)[-1]), triplet_columns),
+        metric_table(lambda run: measure_key(comparisons(run)[-1]), triplet_columns),
     ),
     Table("language-model", ("-m research.models.blind",)),
     Table("detector", ("-m research.models.detector",)),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benchmarks.numbers.documents import Result
 from metaeval.results.base import MetricResult
-from metaeval.results.graded import rows_of
+from metaeval.results.graded import rows_by_metric
 from metaeval.results.measured import MeasuredResult
 
 Cell = Callable[[MeasuredResult, MetricResult], str]
@@ -88,7 +88,7 @@ def published(key: str, places: Places = times_100) -> Cell:
 
 def extra(name: str, column: str, places: Places = three) -> Cell:
     """A number of the metric's row of an extra; a dash without one."""
-    return lambda run, metric: places(rows_of(run, name).get(metric.name, {}).get(column))
+    return lambda run, metric: places(rows_by_metric(run, name).get(metric.name, {}).get(column))
 
 
 def always(run: MeasuredResult, metric: MetricResult) -> bool:

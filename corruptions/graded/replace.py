@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
-from metaeval.corruptions.sentences import join, rewritten, split, with_word, words
+from metaeval.corruptions.sentences import join, rewritten, split, with_word, words_by_position
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.options import PositiveInt, Rate, checked
@@ -71,7 +71,7 @@ def bag_of_words(captions: Iterable[str], min_count: PositiveInt = MIN_COUNT) ->
     counts: Counter[str] = Counter()
     n = 0
     for n, caption in enumerate(captions, 1):  # noqa: B007  (n is the number of captions)
-        counts.update(words(split(caption.lower())).values())
+        counts.update(words_by_position(split(caption.lower())).values())
     bag = tuple(sorted(word for word, count in counts.items() if count >= min_count))
     if not bag:
         raise ConfigError(
@@ -123,7 +123,7 @@ class Replace(
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
-        old = words(tokens)
+        old = words_by_position(tokens)
         # a prefix of a permutation, not `choice`: its stream is the plainest NumPy has
         chosen = rng.permutation(list(old))[: round(self.rate * len(old))].tolist()
         new = {i: with_word(tokens[i], self._draw(old[i], rng)) for i in chosen}
@@ -163,7 +163,7 @@ class Insert(
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
-        holds_word = list(words(tokens))
+        holds_word = list(words_by_position(tokens))
         n = round(self.rate * len(holds_word))
         if n == 0:
             return Corrupted(caption.text, False, (), self.rate, 0.0)
@@ -197,7 +197,7 @@ class Delete(
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
-        holds_word = list(words(tokens))
+        holds_word = list(words_by_position(tokens))
         n = min(round(self.rate * len(holds_word)), len(holds_word) - 1)
         if n <= 0:
             return Corrupted(caption.text, False, (), self.rate, 0.0)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
-from metaeval.corruptions.sentences import read, rewritten, split, with_word, words
+from metaeval.corruptions.sentences import bare_word, rewritten, split, with_word, words_by_position
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
 from metaeval.runs.records import WRONG_PLACES
@@ -68,7 +68,7 @@ class Shuffle(
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
-        holds_word = list(words(tokens))
+        holds_word = list(words_by_position(tokens))
         n = round(self.rate * len(holds_word))
         for _ in range(_DRAWS):
             places = rng.permutation(holds_word)[:n].tolist()
@@ -84,7 +84,7 @@ class Shuffle(
 
 def deranged(tokens: Sequence[str], rng: np.random.Generator) -> list[int]:
     """An order of the tokens that leaves as few places as possible with the word they had."""
-    word = [read(token) for token in tokens]
+    word = [bare_word(token) for token in tokens]
     for _ in range(_DRAWS):
         order: list[int] = rng.permutation(len(tokens)).tolist()
         if all(word[i] != word[j] for i, j in enumerate(order)):
@@ -101,7 +101,7 @@ def deranged(tokens: Sequence[str], rng: np.random.Generator) -> list[int]:
 
 def most_frequent(tokens: Sequence[str]) -> int:
     """How often the most frequent of the tokens' words occurs; 0 of no tokens."""
-    return max(Counter(map(read, tokens)).values(), default=0)
+    return max(Counter(map(bare_word, tokens)).values(), default=0)
 
 
 class Reverse(Corruption, title="Reversed", severity="critical", flaw=WRONG_PLACES, kind="order"):
@@ -113,6 +113,6 @@ class Reverse(Corruption, title="Reversed", severity="critical", flaw=WRONG_PLAC
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = split(caption.text)
-        places = list(words(tokens))
+        places = list(words_by_position(tokens))
         new = {i: tokens[j] for i, j in zip(places, reversed(places), strict=True)}
         return rewritten(caption.text, new, 1.0)

@@ -6,7 +6,7 @@ from metaeval.corruptions.language.categories import Known, mentions, supercateg
 from metaeval.corruptions.language.content.logic import acting
 from metaeval.corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording, verb_form, verb_lemma
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 _PASSIVES = word_set(
     "riding holding eating flying cutting watching feeding petting carrying hitting "

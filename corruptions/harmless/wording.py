@@ -18,9 +18,9 @@ from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.logic import existential, number_of
 from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording
-from metaeval.corruptions.sentences import words
+from metaeval.corruptions.sentences import words_by_position
 from metaeval.runs.records import Edit
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 _SYNONYMS = {
     tuple(old.split()): new
@@ -213,7 +213,9 @@ def respelt(text: str, new: str, unchanged_reason: str) -> Corrupted:
         return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
     pairs = zip(text.split(), new.split(), strict=True)
     edits = tuple(Edit(i, old, now) for i, (old, now) in enumerate(pairs) if old != now)
-    return Corrupted(new, True, edits, None, len(edits) / max(1, len(words(text.split()))))
+    return Corrupted(
+        new, True, edits, None, len(edits) / max(1, len(words_by_position(text.split())))
+    )
 
 
 class LowerCase(Harmless, Corruption, title="Small letters"):

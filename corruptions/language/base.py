@@ -23,7 +23,7 @@ from metaeval.corruptions.base import (
 from metaeval.corruptions.language.categories import Known, known_images
 from metaeval.corruptions.language.parsed import NounPhrase, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, reworded
-from metaeval.corruptions.sentences import words
+from metaeval.corruptions.sentences import words_by_position
 from metaeval.data.dataset import CaptionDataset, ImageId
 
 Change = tuple[Rewording, ...]
@@ -87,7 +87,7 @@ def changed(
     new, edits = reworded(text, rewordings, articles=articles) if rewordings else (text, ())
     if not edits:
         return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
-    share = min(1.0, len(edits) / max(1, len(words(text.split()))))
+    share = min(1.0, len(edits) / max(1, len(words_by_position(text.split()))))
     return Corrupted(new, True, edits, None, share)
 
 

@@ -11,7 +11,7 @@ from metaeval.corruptions.language.rewriting import singular, verb_lemma
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.lexicon import NOUNS, ROLES
-from metaeval.text.scene_graphs.rules.tagger import words as word_set
+from metaeval.text.scene_graphs.rules.tagger import set_of_words as word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Known:
         return frozenset(map(supercategory, self.present))
 
 
-def words_of(texts: Iterable[str]) -> frozenset[str]:
+def _word_forms(texts: Iterable[str]) -> frozenset[str]:
     """The words of texts, with singulars and lemmas."""
     words = {token.strip(punctuation).lower() for text in texts for token in text.split()} - {""}
     split = {part for word in words for part in word.split("-")}
@@ -63,7 +63,7 @@ def _known_images(dataset: CaptionDataset) -> dict[ImageId, Known]:
     for image_id, human, references in zip(
         dataset.image_ids, dataset.human, dataset.references, strict=True
     ):
-        words = words_of([human, *references])
+        words = _word_forms([human, *references])
         labels = (
             frozenset[str]()
             if isinstance(objects, Absent) or image_id not in objects

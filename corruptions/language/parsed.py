@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from metaeval.text.scene_graphs.dependencies.graph import Word
 from metaeval.text.scene_graphs.dependencies.parser import DependencyParser
-from metaeval.text.scene_graphs.rules.tagger import words as word_set
+from metaeval.text.scene_graphs.rules.tagger import set_of_words as word_set
 
 # nouns in -ing: every other word in -ing that follows a noun is a verb
 ING_NOUNS = word_set(

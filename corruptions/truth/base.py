@@ -238,7 +238,7 @@ def noun_of(kind: str, many: bool = False) -> str:
     return NOUNS["sailing boat" if kind == "boat" else kind][0][many]
 
 
-def joined(tokens: Sequence[str], phrase: Mark) -> bool:
+def is_coordinated(tokens: Sequence[str], phrase: Mark) -> bool:
     """Whether "and" ties the phrase to another."""
     return "and" in (*tokens[: phrase.start][-1:], *tokens[phrase.end :][:1])
 

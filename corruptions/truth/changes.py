@@ -14,7 +14,7 @@ from metaeval.corruptions.truth.base import (
     Effect,
     Referent,
     TruthCorruption,
-    joined,
+    is_coordinated,
     noun_of,
     other_number,
     pick,
@@ -263,7 +263,7 @@ class SwapArguments(TruthCorruption, title="Swap arguments", severity="critical"
     def change(
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
-        patches = swap_phrases(facts, tokens, place)
+        patches = _swap_subject_and_object(facts, tokens, place)
         if patches is None:
             return None
         return Change(patches, false=frozenset({statement(place)}))
@@ -279,7 +279,7 @@ def symmetric_preposition(words: str) -> str | None:
     return next((p for p in SYMMETRIC if words == p or words.endswith(f" {p}")), None)
 
 
-def swap_phrases(
+def _swap_subject_and_object(
     facts: CaptionFacts, tokens: Sequence[str], relation: Mark
 ) -> tuple[Rewording, ...] | None:
     """Patches by which subject and object change places; `None` where the sentence would break."""
@@ -306,7 +306,7 @@ def swap_phrases(
 def _listed(tokens: Sequence[str], phrase: Mark) -> bool:
     """Whether the phrase is one of several subjects ("a cup and a fork on a table")."""
     commas = (tokens[phrase.start - 1] if phrase.start else "", tokens[phrase.end - 1])
-    return joined(tokens, phrase) or any(token.endswith(",") for token in commas)
+    return is_coordinated(tokens, phrase) or any(token.endswith(",") for token in commas)
 
 
 PLACED = ("located", "situated")  # participles for which the relation is symmetric
@@ -333,7 +333,7 @@ class SwapSymmetric(SwapArguments, title="Swap symmetric", severity="none"):
     def change(
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
-        patches = swap_phrases(facts, tokens, place)
+        patches = _swap_subject_and_object(facts, tokens, place)
         return None if patches is None else Change(patches)
 
 
@@ -397,7 +397,7 @@ def _removal(facts: CaptionFacts, tokens: Sequence[str], phrase: Mark) -> Remova
     for mark in facts.of("owned"):
         if mark.target != target and mark.start <= phrase.start and phrase.end <= mark.end:
             return [(mark.start, mark.end)], []
-    if joined(tokens, phrase):
+    if is_coordinated(tokens, phrase):
         return None
     for mark in facts.of("relation"):
         subject, _, object_ = facts.relations[mark.target]

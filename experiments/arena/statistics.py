@@ -15,10 +15,10 @@ from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.forced_choice.statistics import (
     ChoiceScores,
+    choice_items,
     choice_outcomes,
     counted_facts,
-    disagreements,
-    items_of,
+    disagreements_with_people,
 )
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.measure import Items, Mask, Mean, Outcomes, Units, measure
@@ -123,13 +123,13 @@ def statistics(
     gaps = {name: of_column[0] for name, of_column in scores.gaps.items()}
     winner = winners(battles, gaps, settings.winner)
     arena = _arena(battles, winner, config.stats, settings)
-    kept = [
+    labelled = [
         (scored, c, column)
         for scored in scores.results
         for c, column in enumerate(scored.columns)
         if column.name != settings.winner
     ]
-    columns = [column for scored, _, column in kept if scored.status == "ok"]
+    columns = [column for scored, _, column in labelled if scored.status == "ok"]
     names = [column.name for column in columns]
     averaged = {name: scores.outcomes[name][0] for name in names}
     tested = _tested(arena, {name: gaps[name] for name in names}, averaged)
@@ -143,7 +143,7 @@ def statistics(
             {"metric": name, "system": system, "strength": strength}
             for system, strength in by_system.items()
         ]
-    people = rater_agreement(battles) if settings.winner == PEOPLE else None
+    people = _battle_agreement(battles) if settings.winner == PEOPLE else None
     return MeasuredResult(
         experiment="arena",
         dataset=battles.name,
@@ -156,14 +156,14 @@ def statistics(
             *(OF_SYSTEMS if fit is not None else ()),
             NOTICED,
         ),
-        metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in kept),
+        metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in labelled),
         comparisons=measured.comparisons,
         controls=measured.controls,
         people={} if people is None else {AGREEMENT.key: people},
         extras=(
             *ranking,
             Extra.of("strengths", "Strengths of systems by metric", strengths, kind="data"),
-            disagreements(battles, scores, columns, np.nan_to_num(2 * winner - 1)),
+            disagreements_with_people(battles, scores, columns, np.nan_to_num(2 * winner - 1)),
         ),
         notes=tuple(
             fill_sentences(
@@ -267,7 +267,7 @@ def preferences(gap: Floats) -> Floats:
 def _arena(
     battles: ForcedChoice, winner: Floats, stats: DictConfig, settings: ArenaSettings
 ) -> BattleArrays:
-    items = items_of(battles)
+    items = choice_items(battles)
     category = np.array(battles.category)
     names = list(dict.fromkeys(battles.category))
     groups = {ALL: np.ones(len(battles), dtype=np.bool_)}
@@ -323,7 +323,7 @@ def _ranking(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry | None, str
         return [], None, error.problem
 
 
-def rater_agreement(battles: ForcedChoice) -> Estimate | None:
+def _battle_agreement(battles: ForcedChoice) -> Estimate | None:
     """Agreement of two ratings of one battle, over all `n` pairs of them; from the records of a
     table, or from the votes of a pair. A tie against a winner counts one half."""
     shares, pairs = 0.0, 0
@@ -357,7 +357,9 @@ def word_counts(captions: Sequence[str]) -> Floats:
     return np.array([len(caption.split()) for caption in captions], dtype=np.float64)
 
 
-def fit(arena: BattleArrays, winner: Floats, *, at_equal_length: bool = False) -> BradleyTerry:
+def fit_strengths(
+    arena: BattleArrays, winner: Floats, *, at_equal_length: bool = False
+) -> BradleyTerry:
     """Strengths by the winners [n] (NaN = left out). Raises InputError for parts that no battle
     connects."""
     battles, settings = arena.battles, arena.settings
@@ -372,13 +374,13 @@ def fit(arena: BattleArrays, winner: Floats, *, at_equal_length: bool = False) -
 def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
     """The Bradley-Terry strengths of systems by the winners, and their fit.
 
-    Raises InputError as `fit`. A rank is that of the system's cluster: a system opens the next one
-    where it is significantly weaker than any member of the current one. Strengths are log-odds of
-    winning, mean 0; those at equal length have the difference in words as a covariate.
+    Raises InputError as `fit_strengths`. A rank is that of the system's cluster: a system opens the
+    next one where it is significantly weaker than any member of the current one. Strengths are
+    log-odds of winning, mean 0; those at equal length have the difference in words as a covariate.
     """
     battles, settings, winner = arena.battles, arena.settings, arena.winner
-    plain = fit(arena, winner)
-    equal = fit(arena, winner, at_equal_length=True)
+    plain = fit_strengths(arena, winner)
+    equal = fit_strengths(arena, winner, at_equal_length=True)
     tested = compare(plain.tests(), "pairs of systems", alpha=settings.alpha)
     rank = rank_clusters(plain.systems, [(c.a, c.b) for c in tested if c.significant])
     place = {name: k for k, name in enumerate(equal.systems)}
@@ -445,7 +447,7 @@ def rank_agreement(
     Empty where the battles that the metric could score do not connect three systems.
     """
     try:
-        made = fit(arena, preferred)
+        made = fit_strengths(arena, preferred)
     except InputError:
         return {}, {}
     if len(made.systems) < 3:

@@ -14,8 +14,8 @@ from metaeval.errors import ConfigError
 from metaeval.experiments.arena.statistics import ArenaSettings, statistics, winners
 from metaeval.experiments.forced_choice.statistics import (
     ChoiceScores,
+    choice_items,
     counted_facts,
-    items_of,
     pair_columns,
 )
 from metaeval.experiments.forced_choice.task import ChoiceExperiment, pairs_info
@@ -74,7 +74,7 @@ class Arena(
     def describe(self, data: ForcedChoice) -> str:
         systems = data.systems if isinstance(data, Battles) else ()
         n = len({name for pair in systems for name in pair})
-        facts = counted_facts("battles", items_of(data), np.ones(len(data), np.bool_))
+        facts = counted_facts("battles", choice_items(data), np.ones(len(data), np.bool_))
         counted = [f"{count:,} {what.lower()}" for what, count in facts.items()]
         between = f" between {n} systems" if n else ""
         return (

@@ -182,7 +182,7 @@ def attack_statistics(
         """[images] The number of calls to the first success; infinite where there is none."""
 
         def succeeds(i: int, trial: Trial) -> bool:
-            return allowed(trial, i) and wins(trial, float(human[i]), material, i)
+            return allowed(trial, i) and fools_metric(trial, float(human[i]), material, i)
 
         calls = [traces[i].first(partial(succeeds, i)) for i in rows]
         return np.array([c if c is not None else np.inf for c in calls], dtype=np.float64)
@@ -209,7 +209,7 @@ def attack_statistics(
     tried = [(i, trial) for i in rows if (trial := best[i]) is not None]
     gains = np.array([(trial.score - human[i]) / spread for i, trial in tried])
     gains_of[[i for i, _ in tried]] = gains
-    won = [trial for i, trial in tried if wins(trial, human[i], material, i)]
+    won = [trial for i, trial in tried if fools_metric(trial, human[i], material, i)]
     harms = [trial.draft.harm for trial in won if trial.draft.harm is not None]
     generic, outranks = _generic(outcome, material)
     traces = [*outcome.false.values(), outcome.known, outcome.unknown]
@@ -258,7 +258,7 @@ def best_false(
     return chosen
 
 
-def wins(trial: Trial | None, human: float, material: Material, i: int) -> bool:
+def fools_metric(trial: Trial | None, human: float, material: Material, i: int) -> bool:
     """Whether a false caption scores above the human one, and is false beyond doubt."""
     return trial is not None and trial.score > human and material.is_false(trial, i)
 
@@ -467,7 +467,7 @@ def declared(calls: int) -> tuple[Measure, ...]:
     )
 
 
-def measured(numbers: AttackStatistics) -> Measured:
+def attack_measures(numbers: AttackStatistics) -> Measured:
     """The measures and facts of one metric."""
     final = numbers.final()
     low, high = (None if end is None else 1 - end for end in (final.high, final.low))
@@ -500,7 +500,7 @@ def measured(numbers: AttackStatistics) -> Measured:
     )
 
 
-def outcomes_of(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> list[Outcomes]:
+def attack_outcomes(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> list[Outcomes]:
     """The outcomes of the shown measures, an item an image."""
     if not attacked:
         return []
@@ -514,7 +514,7 @@ def outcomes_of(attacked: Mapping[str, AttackStatistics], stats: DictConfig) -> 
     ]
 
 
-def extras_of(
+def attack_extras(
     metrics: Sequence[MetricResult],
     attacked: Mapping[str, AttackStatistics],
     controls: Mapping[str, Estimate],

@@ -26,18 +26,18 @@ from metaeval.experiments.attack.searches import (
 from metaeval.experiments.attack.statistics import (
     Defence,
     Preferences,
+    attack_extras,
+    attack_measures,
+    attack_outcomes,
     attack_pair,
     attack_statistics,
     best_false,
     best_of_n,
     declared,
     defences,
-    extras_of,
-    measured,
-    outcomes_of,
+    fools_metric,
     share,
     usable,
-    wins,
 )
 from metaeval.experiments.base import MetricExperiment, Pass
 from metaeval.experiments.measure import measure
@@ -197,7 +197,7 @@ class Attack(
             result = self._search(data, metrics, store, record.config)
         versions = list(self._versions(data, result))
         write_versions(record.out, versions)
-        captions = files.read_table(record.out / files.CAPTIONS)
+        captions = files.read_run_table(record.out / files.CAPTIONS)
         scored = score_all(metrics.values(), data, captions, record.config)
         write_scores(record.out, captions, scored)
         result.scored = [
@@ -268,7 +268,8 @@ class Attack(
             can, fooled = flags.copy(), flags.copy()
             can[usable(outcome, scores.material)] = True
             fooled[images] = [
-                wins(trials[i], outcome.human[i], scores.material, i) for i in images.tolist()
+                fools_metric(trials[i], outcome.human[i], scores.material, i)
+                for i in images.tolist()
             ]
             prefers, known = {}, {}
             for other, values in columns.values():
@@ -359,17 +360,21 @@ class Attack(
         metrics = tuple(
             s.result(
                 headline_column(s.columns),
-                measured(attacked[name]) if (name := columns[s.family].name) in attacked else None,
+                attack_measures(attacked[name])
+                if (name := columns[s.family].name) in attacked
+                else None,
             )
             for s in scores.scored
         )
         tested = measure(
-            outcomes_of(attacked, stats),
+            attack_outcomes(attacked, stats),
             [m.column for m in metrics if m.name in attacked],
             stats.confidence,
         )
         fluency = material.fluency
-        extras = extras_of(metrics, attacked, scores.controls, scores.preferences, scores.defences)
+        extras = attack_extras(
+            metrics, attacked, scores.controls, scores.preferences, scores.defences
+        )
         return MeasuredResult(
             experiment=self.name,
             dataset=data.name,
@@ -413,7 +418,7 @@ class Attack(
                 (i, trial)
                 for i in usable(outcome, scores.material)
                 if (trial := trials[i]) is not None
-                and wins(trial, outcome.human[i], scores.material, i)
+                and fools_metric(trial, outcome.human[i], scores.material, i)
             ]
             records += [
                 {

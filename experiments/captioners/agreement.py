@@ -15,7 +15,7 @@ from metaeval.experiments.captioners.systems import ScoredSystems, best_first, b
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra
 from metaeval.results.notes import fill_sentences
-from metaeval.results.sentences import names
+from metaeval.results.sentences import join_names
 from metaeval.runs.records import CAPTION, IMAGE_ID, SET, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores
 from metaeval.stats.correlation.kendall import answers, disagreement, kendall_matrix
@@ -96,7 +96,7 @@ def mean_with_others(matrix: Extra, metric: str) -> float | None:
     return None
 
 
-def disagreements(
+def metric_disagreements(
     sentences: Sequence[SentenceScores], images: pd.Index[Any]
 ) -> tuple[list[str], pd.DataFrame]:
     """Which columns vote, and the metrics' disagreement on every image.
@@ -347,10 +347,10 @@ def _caveat(
     caveats = fill_sentences(
         CAVEATS,
         few=FEWEST if few else None,
-        apart=names(
+        apart=join_names(
             [f"{name} ({ratios[name]:.1f} times the references' length)" for name in apart]
         ),
-        changed=names(changed),
+        changed=join_names(changed),
     )
     return next(caveats, "")
 

@@ -26,10 +26,10 @@ from metaeval.experiments.captioners.agreement import (
     SentenceScores,
     against_human,
     agreement_matrices,
-    disagreements,
     human_matrix,
     length_analysis,
     mean_with_others,
+    metric_disagreements,
 )
 from metaeval.experiments.captioners.systems import (
     MEAN,
@@ -202,7 +202,7 @@ class Captioners(
         record.update(dataset=info.model_copy(update=changed))
 
     def to_score(self, data: CaptionerData, record: RunRecord) -> Iterable[ToScore]:
-        captions = files.read_table(record.out / files.CAPTIONS)
+        captions = files.read_run_table(record.out / files.CAPTIONS)
         machines = captions[captions[SET] != HUMAN]
         return [ToScore(data.everyone, machines), ToScore(data.dataset, captions)]
 
@@ -211,7 +211,7 @@ class Captioners(
     ) -> CaptionerScores:
         config, out = record.config, record.out
         needed = ("image_id", "set", "level", "caption")
-        captions = files.read_table(out / files.CAPTIONS, needed)
+        captions = files.read_run_table(out / files.CAPTIONS, needed)
         machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
         write_scores(out, machines, [family.scored for family in systems])
@@ -235,7 +235,7 @@ class Captioners(
         self, data: CaptionerData, scores: CaptionerScores, record: RunRecord
     ) -> MeasuredResult:
         stats = record.config.stats
-        captions = files.read_table(record.out / files.CAPTIONS)
+        captions = files.read_run_table(record.out / files.CAPTIONS)
         machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         images = pd.Index(captions[IMAGE_ID].unique()).sort_values()
         names = [system.name for system in data.systems]
@@ -269,7 +269,7 @@ class Captioners(
                 bar.update()
         heads = [score for score in ranked if score.column.headline]
         matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
-        votes, by_image = disagreements(sentences, images)
+        votes, by_image = metric_disagreements(sentences, images)
         files.atomic(
             record.out / files.DISAGREEMENT,
             lambda p: by_image.map(spreadsheet_cell).to_csv(p, index=False, lineterminator="\n"),
@@ -315,13 +315,7 @@ class Captioners(
                 *([human_matrix(duels)] if duels else []),
                 Extra.of("captions", "Captions by system", of_systems, folded=True),
                 length.by_bin,
-                Extra.of(
-                    "tests",
-                    "Tests between systems: permutation by image, of mean ranks by bootstrap",
-                    _tests(ranked, systems),
-                    folded=True,
-                ),
-                Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data"),
+                *_system_extras(ranked, systems),
                 Extra.of(files.AGAINST_HUMAN, "Systems against Human", duels, kind="data"),
                 Extra.of(
                     "signatures_against_human",
@@ -339,6 +333,19 @@ class Captioners(
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
             caveat="".join(caveats[:1]),
         )
+
+
+def _system_extras(
+    ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]
+) -> Iterator[Extra]:
+    """Yield the tests between systems, and the systems' scores."""
+    yield Extra.of(
+        "tests",
+        "Tests between systems: permutation by image, of mean ranks by bootstrap",
+        _tests(ranked, systems),
+        folded=True,
+    )
+    yield Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data")
 
 
 def _rankings(

@@ -165,7 +165,7 @@ def choice_outcomes(difference: Floats, people: Floats, ties: str = "half") -> F
     return np.where(np.isnan(difference) | dropped, np.nan, agrees)
 
 
-def write_pairs(out: Path, pairs: ForcedChoice) -> None:
+def write_choices(out: Path, pairs: ForcedChoice) -> None:
     """Write judgments.parquet: pair (its number), image_id, category, both captions and votes."""
     files.write_arrow(out / files.JUDGMENTS, pa.table(pair_columns(pairs)))
 
@@ -212,13 +212,13 @@ def statistics(
     pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, alpha: float
 ) -> MeasuredResult:
     """Accuracies by category and number of references, and the tests between metrics."""
-    stats, items = config.stats, items_of(pairs)
+    stats, items = config.stats, choice_items(pairs)
     columns = [c for scored in scores.results if scored.status == "ok" for c in scored.columns]
-    tested = list(outcomes_of(pairs, scores, [c.name for c in columns], items, stats))
+    tested = list(category_outcomes(pairs, scores, [c.name for c in columns], items, stats))
     measured = measure(tested, columns, stats.confidence, alpha)
     votes = one_against_the_others(pairs) if pairs.labels == "direct" else {}
     preferred = (pairs.votes[:, 0] - pairs.votes[:, 1]).astype(np.float64)
-    known = published(pairs, config.dataset.get("limit"))
+    known = published_accuracies(pairs, config.dataset.get("limit"))
     return MeasuredResult(
         experiment="forced_choice",
         dataset=pairs.name,
@@ -257,7 +257,10 @@ def statistics(
             for group, share in votes.items()
         },
         published=(known,) if known.values else (),
-        extras=(*_label_agreement(pairs), disagreements(pairs, scores, columns, preferred)),
+        extras=(
+            *_label_agreement(pairs),
+            disagreements_with_people(pairs, scores, columns, preferred),
+        ),
         notes=tuple(
             fill_sentences(
                 NOTES,
@@ -269,7 +272,7 @@ def statistics(
     )
 
 
-def outcomes_of(
+def category_outcomes(
     pairs: ForcedChoice,
     scores: ChoiceScores,
     columns: Sequence[str],
@@ -288,7 +291,7 @@ def outcomes_of(
             yield Outcomes(measure_of(n, group), of_columns, mean, family=f"references: {n}")
 
 
-def items_of(pairs: ForcedChoice) -> Items:
+def choice_items(pairs: ForcedChoice) -> Items:
     """The pairs as items; of battles every vote is an item, and what counts are the pairs."""
     image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
     if not isinstance(pairs, Battles):
@@ -365,7 +368,7 @@ def one_against_the_others(pairs: ForcedChoice) -> Mapping[str, float]:
     return {MEAN: float(np.mean(list(values.values()))), **values}
 
 
-def disagreements(
+def disagreements_with_people(
     pairs: ForcedChoice,
     scores: ChoiceScores,
     columns: Sequence[ScoreColumn],
@@ -406,7 +409,7 @@ def disagreements(
     return Extra.of("examples", title, records, kind="examples", folded=True)
 
 
-def published(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
+def published_accuracies(pairs: ForcedChoice, limit: int | None) -> PublishedValues:
     """The published accuracies on AudioCaps-Eval, or on PASCAL-50S with these labels and five
     references; none for a part of the data, or for other data. They cannot be compared where the
     paper counts ties in another way."""

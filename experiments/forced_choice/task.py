@@ -14,7 +14,7 @@ from metaeval.experiments.forced_choice.statistics import (
     pairs_to_score,
     score_choices,
     statistics,
-    write_pairs,
+    write_choices,
 )
 from metaeval.experiments.record import RunRecord, counted_noun, record_counts
 from metaeval.metrics.base import Metric
@@ -92,7 +92,7 @@ class ForcedChoiceAgreement(
         )
 
     def write_versions(self, data: ForcedChoice, record: RunRecord) -> None:
-        write_pairs(record.out, data)
+        write_choices(record.out, data)
         record.update(dataset=pairs_info(data, data.n_references))
 
     def statistics(

@@ -92,7 +92,7 @@ class CommonItems:
         return self._made[key]
 
 
-def differences(
+def compare_all_pairs(
     columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
 ) -> dict[str, Comparisons]:
     """All pairs of the ranked metrics, by each measure.

@@ -98,7 +98,7 @@ def score_seeds(
     return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
 
 
-def measured(values: Floats, levels: Sequence[int]) -> tuple[float, float, float]:
+def _ordering_of_sets(values: Floats, levels: Sequence[int]) -> tuple[float, float, float]:
     """ρ, ρ within images and pairwise accuracy of a table [n_images, n_sets], higher is better."""
     return (
         rank_order(values, levels).rho,
@@ -133,7 +133,7 @@ def seed_spread(
     """
     if len(tables) < 2:
         return None
-    drawn = np.array([measured(table, levels) for table in tables])
+    drawn = np.array([_ordering_of_sets(table, levels) for table in tables])
     spread: dict[str, float | int] = {"n": len(tables)}
     for name, values in zip(MEASURES, drawn.T, strict=True):
         spread[f"{name}_mean"], spread[f"{name}_sd"] = values.mean(), values.std(ddof=1)

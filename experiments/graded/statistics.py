@@ -25,7 +25,7 @@ from metaeval.experiments.graded.differences import (
     CommonItems,
     ComparedColumn,
     against_controls,
-    differences,
+    compare_all_pairs,
 )
 from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
@@ -132,8 +132,8 @@ def statistics(
     `corruptions` are those of the run, worst first, and `experiment` is its name. With `floor`, the
     lowest set holds captions of other images, which is not a degree of corruption.
     """
-    captions = files.read_table(out / files.CAPTIONS, _NEEDED)
-    scores = files.read_table(out / files.SCORES)
+    captions = files.read_run_table(out / files.CAPTIONS, _NEEDED)
+    scores = files.read_run_table(out / files.SCORES)
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     names = [entry.name for entry in sets]
@@ -142,7 +142,7 @@ def statistics(
     design = Design(
         names=names,
         levels=[entry.level for entry in sets],
-        applied=matrix(captions, "applied", images, names).astype(bool),
+        applied=image_by_set(captions, "applied", images, names).astype(bool),
         floor=floor,
         groups=[group.members for group in groups],
         curve=curve_of(sets, floor),
@@ -160,7 +160,7 @@ def statistics(
         for c, column in enumerate(scored.columns):
             numbers = None
             if scored.status == "ok":
-                values = matrix(columns[column.name], "score", images, names)
+                values = image_by_set(columns[column.name], "score", images, names)
                 # the scores of the ceiling are levels, which have no curve
                 has_curve = column.part_of is None and scored.family != CEILING
                 computed = column_statistics(
@@ -195,10 +195,8 @@ def statistics(
     for row in rows.get("dose_points", []):
         row["control"] = controls[row["metric"]]
     printed, others = _published(metrics, published)
-    for row in rows.get("seeds", []):
-        value = printed.get(row["metric"])
-        if published is not None and published.comparable and value is not None:
-            row["published"], row["published_sd"] = value, paper_distance(row, value)
+    if published is not None and published.comparable:
+        _add_published(rows.get("seeds", []), printed)
     return MeasuredResult(
         experiment=experiment,
         dataset=dataset.name,
@@ -216,7 +214,7 @@ def statistics(
             "power": POWER,
         },
         declared=SWEEP_MEASURES,
-        comparisons=differences(compared, common, confidence),
+        comparisons=compare_all_pairs(compared, common, confidence),
         controls=against_controls(compared, common, confidence),
         published=()
         if published is None
@@ -227,21 +225,7 @@ def statistics(
                 why_not=published.why_not,
             ),
         ),
-        extras=(
-            Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True),
-            *(
-                Extra.of(
-                    name,
-                    title,
-                    rows[name],
-                    folded=name != "dose",
-                    kind="data" if name in NOT_SHOWN else "table",
-                )
-                for name, title in TITLES.items()
-                if name in rows
-            ),
-            _worst_images(worst),
-        ),
+        extras=tuple(_graded_extras(sets, rows, worst)),
         notes=tuple(
             fill_sentences(
                 NOTES,
@@ -252,6 +236,32 @@ def statistics(
         ),
         caveat=_caveat(metrics, sets),
     )
+
+
+def _add_published(rows: Iterable[Row], printed: Mapping[str, float]) -> None:
+    """Add the published value, and the distance to it, to the rows of metrics that have one."""
+    for row in rows:
+        if (value := printed.get(row["metric"])) is not None:
+            row["published"], row["published_sd"] = value, paper_distance(row, value)
+
+
+def _graded_extras(
+    sets: Sequence[CaptionSet],
+    rows: Mapping[str, Sequence[Row]],
+    worst: Mapping[str, list[Any]],
+) -> Iterator[Extra]:
+    """Yield the versions, the tables of the metrics in the order of `TITLES`, and worst images."""
+    yield Extra.of(SETS, "Versions, worst first", map(_set_row, sets), folded=True)
+    for name in TITLES:
+        if name in rows:
+            yield Extra.of(
+                name,
+                TITLES[name],
+                rows[name],
+                folded=name != "dose",
+                kind="data" if name in NOT_SHOWN else "table",
+            )
+    yield _worst_images(worst)
 
 
 def _with_group(groups: Sequence[GroupMembers], rows: Sequence[Row]) -> Iterator[Row]:
@@ -352,8 +362,8 @@ def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str,
     if not path.is_file():
         return {}
     tables: dict[str, list[Floats]] = {}
-    for (metric, _), part in files.read_table(path).groupby([METRIC, SEED], sort=True):
-        tables.setdefault(str(metric), []).append(matrix(part, "score", images, names))
+    for (metric, _), part in files.read_run_table(path).groupby([METRIC, SEED], sort=True):
+        tables.setdefault(str(metric), []).append(image_by_set(part, "score", images, names))
     return tables
 
 
@@ -381,7 +391,9 @@ def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
     return table
 
 
-def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequence[str]) -> Floats:
+def image_by_set(
+    table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequence[str]
+) -> Floats:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set."""
     row = images.get_indexer(pd.Index(table[IMAGE_ID]))
     column = pd.Index(names).get_indexer(pd.Index(table[SET]))
@@ -415,12 +427,12 @@ def image_groups(
     if floor is not None:
         part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
         references = [dataset.references[k] for k in rows]
-        fits = [fit(part[i], refs) for i, refs in zip(images, references, strict=True)]
+        fits = [greatest_overlap(part[i], refs) for i, refs in zip(images, references, strict=True)]
         groups += thirds(f"share of the {floor} caption's words in a reference", np.array(fits), 2)
     return groups
 
 
-def fit(caption: str, references: Sequence[str]) -> float:
+def greatest_overlap(caption: str, references: Sequence[str]) -> float:
     """The largest share of a caption's distinct words that one reference has, in [0, 1]."""
     words = _words(caption)
     shares = [len(words & _words(r)) / max(len(words), 1) for r in references]

@@ -20,7 +20,7 @@ import pandas as pd
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.choices import listed
+from metaeval.choices import list_choices
 from metaeval.config import component, compose_config
 from metaeval.corruptions.base import Corruption
 from metaeval.corruptions.graded.random import Random
@@ -186,13 +186,13 @@ class Graded(
         )
 
     def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
-        return [ToScore(data, files.read_table(record.out / files.CAPTIONS))]
+        return [ToScore(data, files.read_run_table(record.out / files.CAPTIONS))]
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[MetricScores]:
         needed = ("image_id", "set", "level", "caption")
-        captions = files.read_table(record.out / files.CAPTIONS, needed)
+        captions = files.read_run_table(record.out / files.CAPTIONS, needed)
         results = score_all(metrics.values(), data, captions, record.config)
         if any(column.control for scored in results for column in scored.columns):
             results.append(ceiling(captions))
@@ -326,7 +326,7 @@ def mixtures(
     """
     if not parts or isinstance(parts, str):
         raise ConfigError("give the corruptions of the mixture: corruption.parts=[replace,shuffle]")
-    known = listed("corruption")  # a path would be read as a configuration
+    known = list_choices("corruption")  # a path would be read as a configuration
     if unknown := [name for name in parts if name not in known]:
         meant = did_you_mean(str(unknown[0]), known)
         raise ConfigError(f"corruption.parts: unknown corruption '{unknown[0]}'{meant}")

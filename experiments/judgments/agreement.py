@@ -100,16 +100,16 @@ def binary_agreement(
     upward = sample.judged.higher_is_better
     positive = given.mean[rated] == values[1 if upward else 0]
     scores = column.scores[rated] if upward else -column.scores[rated]
-    found = classification(
+    separation = classification(
         scores, positive, given.image[rated], sample.counts, confidence=confidence
     )
-    precision, area = found.average_precision_ci, found.auroc_ci
+    precision, area = separation.average_precision_ci, separation.auroc_ci
     return {
         "average_precision": Estimate(
-            value=found.average_precision, low=precision[0], high=precision[1], n=found.n
+            value=separation.average_precision, low=precision[0], high=precision[1], n=separation.n
         ),
-        "auroc": Estimate(value=found.auroc, low=area[0], high=area[1], n=found.n),
-        "positive": Estimate(value=found.n_positive / found.n if found.n else None),
+        "auroc": Estimate(value=separation.auroc, low=area[0], high=area[1], n=separation.n),
+        "positive": Estimate(value=separation.n_positive / separation.n if separation.n else None),
     }
 
 

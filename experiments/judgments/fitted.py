@@ -10,10 +10,10 @@ from metaeval.experiments.fitted import (
     IMAGE,
     REFERENCES,
     TEXT,
+    caption_features,
     image_features,
     predictions,
     reference_features,
-    text_features,
 )
 from metaeval.experiments.judgments.sample import image_numbers
 from metaeval.stats.resampling.items import Floats
@@ -55,7 +55,7 @@ def features_of(judged: Judgments, *, text_alone: bool = False) -> Mapping[str, 
     A control whose features no caption has is left out. NaN where one caption's are missing.
     """
     captions = [j.candidate for j in judged.judged]
-    of_text = {TEXT: text_features(judged.dataset, captions, judged.image_index)}
+    of_text = {TEXT: caption_features(judged.dataset, captions, judged.image_index)}
     if text_alone:
         return of_text
     features = {

@@ -218,7 +218,7 @@ def write_judgments(out: Path, judged: Judgments, paths: Sequence[str | None]) -
     files.write_arrow(out / files.JUDGMENTS, pa.table(columns))
 
 
-def write_scores(
+def write_judged_scores(
     out: Path, scored: Sequence[MetricScores], fitted: Sequence[tuple[str, Floats]]
 ) -> None:
     """caption, metric, score (NaN = could not be scored); the ok metrics, one after another, and

@@ -197,7 +197,7 @@ def statistics(
             for dimension in made
             if (people := rated[dimension.name]) is not None
         },
-        published=published(
+        published=published_correlations(
             judged, config.dataset.get("limit"), bool(config.dataset.get("human_reference"))
         ),
         extras=tuple(_extras(judged, sample, made)),
@@ -407,7 +407,7 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     )
 
 
-def published(
+def published_correlations(
     judged: Judgments, limit: int | None, human_reference: bool = False
 ) -> tuple[PublishedValues, ...]:
     """The published values on this data, as fractions.

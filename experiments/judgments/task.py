@@ -17,8 +17,8 @@ from metaeval.experiments.judgments.fitted import FittedControls, fitted_control
 from metaeval.experiments.judgments.sample import (
     JudgmentSettings,
     row_counts,
+    write_judged_scores,
     write_judgments,
-    write_scores,
 )
 from metaeval.experiments.judgments.statistics import statistics
 from metaeval.experiments.printout import spread
@@ -130,7 +130,7 @@ class HumanCorrelation(
         captions[SYSTEM] = [j.system for j in data.judged]
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         fitted = fitted_controls(data, self.fitted, record.config.stats.seed)
-        write_scores(record.out, results, fitted.columns())
+        write_judged_scores(record.out, results, fitted.columns())
         return Scores(results, fitted)
 
     def passes(self, scores: Scores) -> Sequence[Pass]:

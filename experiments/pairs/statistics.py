@@ -18,13 +18,13 @@ from metaeval.experiments.measure import (
     measure,
     of_stats,
 )
-from metaeval.experiments.pairs.outcomes import TRUE, PairOutcomes, Ties, outcomes_of, refined
+from metaeval.experiments.pairs.outcomes import TRUE, PairOutcomes, Ties, pair_outcomes, refined
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, groups_by_verdict
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.results.sentences import names
+from metaeval.results.sentences import join_names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
@@ -129,7 +129,7 @@ class Accuracy(NamedTuple):
 Accuracies = Mapping[str, Accuracy]  # of each kind, then MEAN and, where there is one, SHOWN
 
 
-def key_of(comparison: str, kind: str = "") -> str:
+def measure_key(comparison: str, kind: str = "") -> str:
     """The key of the measure: the mean over kinds, or one kind.
 
     >>> key_of("true > false"), key_of("both", "swap_obj")
@@ -155,14 +155,14 @@ def statistics(
     sample = PairSample.of(
         pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs], stats
     )
-    outcomes = {name: outcomes_of(*given, settings.ties) for name, given in scores.items()}
+    outcomes = {name: pair_outcomes(*given, settings.ties) for name, given in scores.items()}
     comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
     tested = [each for c in comparisons for each in outcomes_by_group(outcomes, c, sample)]
     measured = measure(tested, columns, stats.confidence, settings.alpha)
     facts = {}
     for name, given in scores.items():
-        measured.values[name].update(pooled(given, sample, stats.confidence))
+        measured.values[name].update(_pooled_estimates(given, sample, stats.confidence))
         unscored = np.isnan(given.true) | np.isnan(given.false)
         facts[name] = {"n": int((~unscored).sum()), "n_nan": int(unscored.sum())}
     rows = _kept(scores, sample, refine, stats.seed)
@@ -198,12 +198,14 @@ def outcomes_by_group(
     and in each kind."""
     credit = {name: of[comparison].credit for name, of in outcomes.items()}
     what = "accuracy" if len(sample.kinds) == 1 else "mean over kinds"
-    key = key_of(comparison)
+    key = measure_key(comparison)
     mean = Measure(key, f"{what}, {comparison}", unit="share")
     yield Outcomes(mean, credit, sample.mean(list(sample.kinds)), family=key)
     for kind in sample.kinds:
         yield Outcomes(
-            Measure(key_of(comparison, kind), f"{kind}, {comparison}", shown=False, unit="share"),
+            Measure(
+                measure_key(comparison, kind), f"{kind}, {comparison}", shown=False, unit="share"
+            ),
             credit,
             sample.mean([kind]),
             family=f"kinds, {comparison}",
@@ -220,7 +222,7 @@ def of_kinds(
     measured: Measurements, comparison: str, sample: PairSample
 ) -> dict[str, AgainstControl]:
     """Kind → the metrics against its best control; empty without controls or metrics."""
-    keys = {kind: key_of(comparison, kind) for kind in sample.kinds}
+    keys = {kind: measure_key(comparison, kind) for kind in sample.kinds}
     return {kind: measured.controls[k] for kind, k in keys.items() if k in measured.controls}
 
 
@@ -236,18 +238,18 @@ def accuracies(
     right, tied, credit = outcome
     if rows is not None:
         right, tied, credit = (np.where(rows, values, np.nan) for values in outcome)
-    found = {}
+    estimates = {}
     for name, kinds in sample.groups(shown).items():
         ties, rights = (
             float(np.mean([_mean(values[sample.kinds[kind]]) for kind in kinds]))
             for values in (tied, right)
         )
-        found[name] = Accuracy(
+        estimates[name] = Accuracy(
             sample.mean(kinds).estimate(credit, confidence),
             ties,
             rights / (1 - ties) if ties < 1 else float("nan"),
         )
-    return found
+    return estimates
 
 
 def _mean(values: Floats) -> float:
@@ -256,7 +258,9 @@ def _mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def pooled(scores: PairScores, sample: PairSample, confidence: float) -> dict[str, Estimate]:
+def _pooled_estimates(
+    scores: PairScores, sample: PairSample, confidence: float
+) -> dict[str, Estimate]:
     """How well a score separates false from true captions, over all images together.
 
     Average precision and AUROC of the false captions, which are expected to have the lowest scores,
@@ -264,18 +268,18 @@ def pooled(scores: PairScores, sample: PairSample, confidence: float) -> dict[st
     """
     scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
     true, false, image = (v[scored] for v in (scores.true, scores.false, sample.items.image))
-    found = classification(
+    separation = classification(
         -np.concatenate([true, false]),
         np.arange(2 * len(true)) >= len(true),
         np.tile(image, 2),
         sample.counts,
         confidence=confidence,
     )
-    (low, high), (ap_low, ap_high) = found.auroc_ci, found.average_precision_ci
+    (low, high), (ap_low, ap_high) = separation.auroc_ci, separation.average_precision_ci
     return {
-        "auroc": Estimate(value=found.auroc, low=low, high=high, n=found.n),
+        "auroc": Estimate(value=separation.auroc, low=low, high=high, n=separation.n),
         "average_precision": Estimate(
-            value=found.average_precision, low=ap_low, high=ap_high, n=found.n
+            value=separation.average_precision, low=ap_low, high=ap_high, n=separation.n
         ),
     }
 
@@ -379,7 +383,7 @@ def _by_kind(
         kind: head for kind, head in heads.items() if any(kind in a for a in accuracy.values())
     }
     return Extra(
-        name=name if of == 1 else f"{name}_{key_of(comparison).removeprefix('accuracy_')}",
+        name=name if of == 1 else f"{name}_{measure_key(comparison).removeprefix('accuracy_')}",
         title=title if of == 1 else f"{title}, {comparison}",
         kind="matrix",
         columns=("metric", *heads.values()),
@@ -490,4 +494,8 @@ def _caveat(controls: Mapping[str, AgainstControl]) -> str:
     """The kinds that show nothing of metrics."""
     groups = groups_by_verdict(controls)
     kinds = [kind for shows, of in groups.items() if shows != "something" for kind in of]
-    return f"On {names(kinds)} no metric is significantly above the best control." if kinds else ""
+    return (
+        f"On {join_names(kinds)} no metric is significantly above the best control."
+        if kinds
+        else ""
+    )

@@ -17,7 +17,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, ToScore
-from metaeval.experiments.fitted import TEXT, as_scores, predictions, text_features
+from metaeval.experiments.fitted import TEXT, caption_features, fitted_row, predictions
 from metaeval.experiments.pairs.outcomes import Ties
 from metaeval.experiments.pairs.statistics import (
     PairScores,
@@ -152,10 +152,12 @@ class TrueAgainstFalse(
         captions = paired_captions(data)
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         if self.fitted:
-            results.append(as_scores(TEXT, fitted_text(data, captions, record.config.stats.seed)))
+            results.append(
+                fitted_row(TEXT, predict_truth(data, captions, record.config.stats.seed))
+            )
         higher = {c.name: c.higher_is_better for s in results for c in s.columns}
         scores = pair_scores(results, len(data))
-        write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
+        _write_pair_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
         return results
 
     def statistics(
@@ -198,7 +200,7 @@ def pair_scores(results: Sequence[MetricScores], n: int) -> dict[str, PairScores
     return scores
 
 
-def fitted_text(pairs: CaptionPairs, captions: pd.DataFrame, seed: int) -> Floats:
+def predict_truth(pairs: CaptionPairs, captions: pd.DataFrame, seed: int) -> Floats:
     """[n] How true each of the `paired_captions` looks without image and references, fitted on
     other images' pairs.
 
@@ -207,7 +209,7 @@ def fitted_text(pairs: CaptionPairs, captions: pd.DataFrame, seed: int) -> Float
     """
     roles = len(captions) // len(pairs)
     photograph = np.unique([p.image for p in pairs.pairs], return_inverse=True)[1]
-    features = text_features(pairs.dataset, list(captions[CAPTION]), captions[ITEM].to_numpy())
+    features = caption_features(pairs.dataset, list(captions[CAPTION]), captions[ITEM].to_numpy())
     target = np.repeat([1.0, 0.0, 1.0][:roles], len(pairs))
     return predictions(features, target, np.tile(photograph, roles), seed)
 
@@ -228,7 +230,7 @@ def write_pairs(out: Path, pairs: CaptionPairs) -> None:
     files.write_arrow(out / files.PAIRS, pa.table(columns))
 
 
-def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> None:
+def _write_pair_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> None:
     """scores.parquet, a pair and metric a row: `true`, `false`, `paraphrase` as the metric gave
     them (NaN = could not be scored); `scores` says of each column whether higher is better."""
     signed = {

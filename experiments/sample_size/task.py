@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.graded.statistics import matrix, set_table
+from metaeval.experiments.graded.statistics import image_by_set, set_table
 from metaeval.experiments.graded.task import Graded
 from metaeval.experiments.record import RunRecord
 from metaeval.options import OpenShare, PositiveInt
@@ -217,14 +217,14 @@ def _first(sizes: Sequence[int], shares: np.ndarray[Any, Any], wanted: float) ->
 
 def _of_images(out: Path, metrics: Sequence[MetricResult]) -> Floats:
     """[n_images, metrics]: the rank-order ρ of each image alone."""
-    captions = files.read_table(out / files.CAPTIONS)
-    scores = files.read_table(out / files.SCORES)
+    captions = files.read_run_table(out / files.CAPTIONS)
+    scores = files.read_run_table(out / files.SCORES)
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     labels, levels = [s.name for s in sets], [s.level for s in sets]
     columns = []
     for metric in metrics:
-        values = matrix(scores[scores[METRIC] == metric.name], "score", images, labels)
+        values = image_by_set(scores[scores[METRIC] == metric.name], "score", images, labels)
         upward = metric.column.higher_is_better
         columns.append(rank_orders_within(values if upward else -values, levels))
     return np.stack(columns, axis=1)

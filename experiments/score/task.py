@@ -31,10 +31,10 @@ from metaeval.experiments.score.worker import (
     CaptionRow,
     RowBlock,
     Worker,
-    blocks,
     bound_to,
-    forget,
+    empty_caches,
     read_rows,
+    split_rows,
 )
 from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric
@@ -44,7 +44,7 @@ from metaeval.results.base import Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import BlockEntry, DatasetInfo, FamilyInfo, Manifest, SourceFile
-from metaeval.results.sentences import names, sentences
+from metaeval.results.sentences import join_names, sentences
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
@@ -77,7 +77,7 @@ class BlockScorer:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:  # Ray's rows are dictionaries
         scores, reason = self.worker.score(_read(Path(row[_FILE])))
-        forget(self.store)
+        empty_caches(self.store)
         return {**row, self.name: scores.tobytes(), _FAILED + self.name: reason or ""}
 
 
@@ -278,7 +278,7 @@ class ScoreTables(
         waiting: dict[int, progress.Part] = {}  # the blocks that are being scored, or will be
 
         def todo() -> Iterator[RowBlock]:
-            for block in blocks(read_rows(paths, known, Tidy()), self.block):
+            for block in split_rows(read_rows(paths, known, Tidy()), self.block):
                 part = planned[block.number]
                 if (done := parts.known(block)) is not None:
                     entries.append(done)
@@ -326,7 +326,7 @@ def _looked_through(
     then seen them all."""
     count = corpus.needed
     first, n, empty = None, 0, 0
-    for block in blocks(read_rows(paths, known, tidy), size):
+    for block in split_rows(read_rows(paths, known, tidy), size):
         first = first or block
         n += len(block.rows)
         empty += sum(not row.caption for row in block.rows)
@@ -346,7 +346,7 @@ def _scored_here(
     try:
         for block in todo:
             scores = {name: worker.score(block.rows) for name, worker in workers.items()}
-            forget(store)
+            empty_caches(store)
             yield block, scores
     finally:
         for worker in workers.values():
@@ -394,4 +394,4 @@ def _caveat(results: Sequence[MetricResult]) -> str:
         n, n_lowest = metric.numbers.value("n") or 0, metric.numbers.facts["n_lowest"]
         if low != high and isinstance(n_lowest, int) and n_lowest > FLOOR * n:
             floors.append(f"{metric.name} ({100 * n_lowest / n:.1f}%: {low:.3f})")
-    return next(fill_sentences([AT_FLOOR], floors=names(floors)), "")
+    return next(fill_sentences([AT_FLOOR], floors=join_names(floors)), "")

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.data.fields import check_id, rename_fields
+from metaeval.data.fields import rename_fields
 from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.tables import TEXTS, read_table
+from metaeval.data.records import check_id
 from metaeval.data.system_captions import known_image_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -71,7 +72,7 @@ def read_rows(
             yield _row(path, where, fields, known, tidy, registry)
 
 
-def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[RowBlock]:
+def split_rows(rows: Iterable[CaptionRow], size: int) -> Iterator[RowBlock]:
     """Blocks of `size` rows, the last perhaps smaller."""
     iterator, number = iter(rows), 0
     while some := list(islice(iterator, size)):
@@ -206,7 +207,7 @@ def _places(rows: Sequence[CaptionRow], place: Mapping[ImageId, int]) -> npt.NDA
     return np.array([place[row.image_id] for row in rows], dtype=np.intp)  # type: ignore[index]
 
 
-def forget(store: Store) -> None:
+def empty_caches(store: Store) -> None:
     """Empty a store in memory, and what tokenizers remember, after a block: neither must grow with
     the number of captions."""
     forget_texts()

@@ -276,12 +276,12 @@ OWN = ("callable", "file", "mixture")
 TRUTH = "truth"  # the kind of corruptions that know the scene
 
 
-def kind_of(corruption: Corruption) -> str:
+def corruption_kind(corruption: Corruption) -> str:
     """The group of a corruption; "truth" of those that know the scene."""
     return corruption.kind or TRUTH
 
 
-def names() -> list[str]:
+def corruption_names() -> list[str]:
     """The values of `corruption=`, except those that need a file of the user."""
     folder = installation.conf() / "corruption"
     return sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
@@ -294,7 +294,7 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     for a name that is neither.
     """
     wanted = [chosen] if isinstance(chosen, str) else list(chosen)
-    known, kinds = names(), (*KINDS, TRUTH)
+    known, kinds = corruption_names(), (*KINDS, TRUTH)
     for name in wanted:
         if name not in (*known, *kinds, "all"):
             raise ConfigError(
@@ -304,10 +304,10 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     made: list[Corruption] = []
     for name in known:
         for corruption in reversed(configured(_node(name))):
-            picked = {"all", name, kind_of(corruption)} & set(wanted)
+            picked = {"all", name, corruption_kind(corruption)} & set(wanted)
             if picked and corruption.missing(dataset) is None:
                 made.append(corruption)
-    return sorted(made, key=lambda c: kinds.index(kind_of(c)))
+    return sorted(made, key=lambda c: kinds.index(corruption_kind(c)))
 
 
 def _node(name: str) -> DictConfig:

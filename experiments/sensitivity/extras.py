@@ -7,7 +7,7 @@ from metaeval.experiments.sensitivity.combinations import Sets, Together, severi
 from metaeval.experiments.sensitivity.profile import Invariance, SensitivityCell
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import EXAMPLES, SETS, Extra
-from metaeval.results.sentences import names
+from metaeval.results.sentences import join_names
 
 WORST = 3  # sets that a metric misses, with captions
 
@@ -50,7 +50,7 @@ def _with_verdict(cells: Mapping[str, SensitivityCell], *verdicts: str) -> list[
     return [name for _, name in sorted(chosen)]
 
 
-def extras_of(
+def sensitivity_extras(
     metrics: Sequence[MetricResult],
     of_metrics: Mapping[str, NumbersOfMetric],
     sets: Sets,
@@ -77,8 +77,8 @@ def extras_of(
         [
             {
                 "metric": name,
-                "misses": names(missed(of.cells)),
-                "punishes": names(_with_verdict(of.cells, "punishes")[::-1]),
+                "misses": join_names(missed(of.cells)),
+                "punishes": join_names(_with_verdict(of.cells, "punishes")[::-1]),
                 "undecided, harm": of.measured.facts["undecided_harm"],
                 "undecided, harmless": of.measured.facts["undecided_harmless"],
             }

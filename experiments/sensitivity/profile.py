@@ -81,7 +81,7 @@ class SensitivityCell(NamedTuple):
     beyond_fluency
         The AUC on the images in which the language model does not prefer the human caption.
     verdict
-        `verdict`.
+        `cell_verdict`.
     refined
         The AUC on the images on which the controls are balanced, with `task.refine=true`.
     """
@@ -96,7 +96,7 @@ class SensitivityCell(NamedTuple):
     effect: Estimate
     share_of_another: float | None
     beyond_fluency: Estimate | None
-    verdict: Verdict
+    cell_verdict: Verdict
     examples: tuple[ChangedCaption, ...]
     refined: Estimate | None = None
 
@@ -173,7 +173,9 @@ def _beyond_fluency(table: Floats, fluency: Floats, counts: Counts, confidence: 
     return auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
 
 
-def monotone(table: Floats, sets: Sets, counts: Counts, confidence: float) -> dict[str, Estimate]:
+def monotone_shares(
+    table: Floats, sets: Sets, counts: Counts, confidence: float
+) -> dict[str, Estimate]:
     """Corruption with several levels → share of images that are in the right order throughout."""
     shares = {}
     for name, group in groupby(enumerate(sets, 1), key=lambda pair: pair[1].name):
@@ -183,7 +185,7 @@ def monotone(table: Floats, sets: Sets, counts: Counts, confidence: float) -> di
     return shares
 
 
-def verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:
+def cell_verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:
     """The verdict on a cell, in a word.
 
     Of a set that harms: "sees" (the human caption is significantly more often above), "prefers"
@@ -388,7 +390,7 @@ def invariance(
     """Harmless set → its cost as a share of the mildest harm of the same size of edit.
 
     Sizes are compared by the median number of edited words: 1, 2 to 3, 4 or more. The mildest is
-    the near-copy of least mean cost among those that the metric sees (`verdict`). Interval by
+    the near-copy of least mean cost among those that the metric sees (`cell_verdict`). Interval by
     resampled images, the same for both; `None` where there is nothing to compare with.
     """
     shares: dict[str, Invariance | None] = {}

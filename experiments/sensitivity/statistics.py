@@ -13,8 +13,8 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.experiments.fitted import FAMILY, predictions, text_features
-from metaeval.experiments.graded.statistics import matrix
+from metaeval.experiments.fitted import FAMILY, caption_features, predictions
+from metaeval.experiments.graded.statistics import image_by_set
 from metaeval.experiments.measure import (
     Items,
     Mean,
@@ -41,8 +41,8 @@ from metaeval.experiments.sensitivity.extras import (
     OF_SEVERITY,
     POSITIVES,
     NumbersOfMetric,
-    extras_of,
     missed,
+    sensitivity_extras,
 )
 from metaeval.experiments.sensitivity.profile import (
     NO_OP,
@@ -52,20 +52,20 @@ from metaeval.experiments.sensitivity.profile import (
     SensitivityCell,
     Sorts,
     balanced,
+    cell_verdict,
     estimate_of,
     hard_positives,
     invariance,
-    monotone,
+    monotone_shares,
     profile,
     replicated_rewrites,
     sort_of_rewrite,
-    verdict,
 )
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.results.sentences import names as listed
+from metaeval.results.sentences import join_names as listed
 from metaeval.runs import files
 from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SET
 from metaeval.scoring import MetricScores
@@ -230,7 +230,7 @@ def statistics(
         declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
         comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
         controls=measured.controls,
-        extras=tuple(extras_of(metrics, of_metrics, sets, list(tables.kinds), pairs)),
+        extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds), pairs)),
         notes=tuple(_notes(sets, tables.sorts)),
         caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
     )
@@ -240,13 +240,13 @@ def _tables_of(
     out: Path, results: Sequence[MetricScores], config: DictConfig, sets: Sets
 ) -> tuple[Tables, CaptionsBySet, npt.NDArray[np.bool_]]:
     """The tables, the captions, and [n_images, 1 + n_sets] which of them were made."""
-    captions = files.read_table(out / files.CAPTIONS)
+    captions = files.read_run_table(out / files.CAPTIONS)
     images = pd.Index(captions[IMAGE_ID].unique())
     labels = [HUMAN, *(entry.set for entry in sets)]
-    applied = matrix(captions, "applied", images, labels).astype(bool)
+    applied = image_by_set(captions, "applied", images, labels).astype(bool)
     texts, kinds = CaptionsBySet(captions, images, labels), by_kind(sets, summarised(sets))
     tables = Tables(
-        _tables(results, files.read_table(out / files.SCORES), applied, images, labels),
+        _tables(results, files.read_run_table(out / files.SCORES), applied, images, labels),
         sets,
         _sorts(out, texts, applied, sets),
         bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
@@ -280,8 +280,8 @@ def _profiles(
     for name, cells in profiles.items():
         for entry in sets:
             cell, p = cells[entry.set], adjusted[name, entry.set]
-            found = verdict(cell.auc, p, entry.expected, 1 - confidence)
-            cells[entry.set] = cell._replace(p_adjusted=p, verdict=found)
+            verdict = cell_verdict(cell.auc, p, entry.expected, 1 - confidence)
+            cells[entry.set] = cell._replace(p_adjusted=p, verdict=verdict)
     return profiles
 
 
@@ -319,7 +319,7 @@ def _numbers(
         Measured(values=values, facts=facts),
         cells,
         positives.sets,
-        monotone(table, sets, counts, confidence),
+        monotone_shares(table, sets, counts, confidence),
         invariance(table, sets, cells, counts, confidence),
     )
 
@@ -368,7 +368,7 @@ def _sorts(
     out: Path, texts: CaptionsBySet, applied: npt.NDArray[np.bool_], sets: Sets
 ) -> npt.NDArray[np.int8]:
     """The sort of each harmless change [n_images, n_sets]; -1 elsewhere."""
-    references = files.read_table(out / files.REFERENCES).set_index(IMAGE_ID)[REFERENCES]
+    references = files.read_run_table(out / files.REFERENCES).set_index(IMAGE_ID)[REFERENCES]
     sorts = np.full((len(texts.images), len(sets)), -1, dtype=np.int8)
     for k, entry in enumerate(sets):
         if entry.expected != "same":
@@ -392,7 +392,7 @@ def _tables(
     tables = {}
     for scored in results:
         for column in scored.columns if scored.status == "ok" else ():
-            values = matrix(columns[column.name], "score", images, names)
+            values = image_by_set(columns[column.name], "score", images, names)
             better = values if column.higher_is_better else -values
             tables[column.name] = np.where(applied, better, np.nan)
     return tables
@@ -438,7 +438,9 @@ def _refine(
             cells[entry.set] = cells[entry.set]._replace(refined=estimate_of(auc))
 
 
-def fitted_text(dataset: CaptionDataset, captions: pd.DataFrame, sets: Sets, seed: int) -> Floats:
+def predict_harmlessness(
+    dataset: CaptionDataset, captions: pd.DataFrame, sets: Sets, seed: int
+) -> Floats:
     """[n] The fitted control: how harmless each row of captions.parquet looks by its text.
 
     It is fitted on the captions of other images; NaN where nothing was changed.
@@ -453,7 +455,7 @@ def fitted_text(dataset: CaptionDataset, captions: pd.DataFrame, sets: Sets, see
     made = captions.iloc[changed]
     image = image_of_row[changed]
     harms = made[SET].isin([e.set for e in sets if e.expected == "lower"]).to_numpy()
-    features = text_features(dataset, list(made[CAPTION]), image)
+    features = caption_features(dataset, list(made[CAPTION]), image)
     human = np.flatnonzero(made[SET] == HUMAN)
     times = np.bincount(image, harms, len(dataset)).astype(int)[image[human]] - 1
     rows = np.concatenate([np.arange(len(image)), np.repeat(human, np.maximum(times, 0))])

@@ -11,7 +11,7 @@ from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment
-from metaeval.experiments.fitted import TEXT, as_scores
+from metaeval.experiments.fitted import TEXT, fitted_row
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -21,8 +21,8 @@ from metaeval.experiments.record import (
     write_versions,
 )
 from metaeval.experiments.scores import score_all, write_scores
-from metaeval.experiments.sensitivity.combinations import kind_of, suite
-from metaeval.experiments.sensitivity.statistics import fitted_text, statistics
+from metaeval.experiments.sensitivity.combinations import corruption_kind, suite
+from metaeval.experiments.sensitivity.statistics import predict_harmlessness, statistics
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt, checked
 from metaeval.results.measured import MeasuredResult
@@ -111,11 +111,11 @@ class Sensitivity(
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[MetricScores]:
-        captions = files.read_table(record.out / files.CAPTIONS)
+        captions = files.read_run_table(record.out / files.CAPTIONS)
         results = score_all(metrics.values(), data, captions, record.config)
         if self.fitted:
             sets, seed = record.info.corruptions or (), record.config.stats.seed
-            results.append(as_scores(TEXT, fitted_text(data, captions, sets, seed)))
+            results.append(fitted_row(TEXT, predict_harmlessness(data, captions, sets, seed)))
         write_scores(record.out, captions, results)
         forget_texts()
         return results
@@ -138,7 +138,7 @@ def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> CorruptionIn
     return CorruptionInfo(
         set=corruption.label,
         name=corruption.name,
-        kind=kind_of(corruption),
+        kind=corruption_kind(corruption),
         expected=corruption.expected,
         severity=corruption.severity,
         experimental=corruption.experimental,

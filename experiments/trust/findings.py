@@ -11,7 +11,7 @@ from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
 from metaeval.experiments.attack.statistics import CONTROLS, COPIED, fooled_key
 from metaeval.experiments.forced_choice.statistics import MEAN, measure_of
 from metaeval.experiments.judgments.statistics import MEAN_RATING
-from metaeval.experiments.pairs.statistics import key_of as pairs_key
+from metaeval.experiments.pairs.statistics import measure_key as pairs_key
 from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.comparison import Comparisons
@@ -165,7 +165,7 @@ def between_metrics(result: MeasuredResult) -> Iterator[MetricTests]:
             yield MetricTests(_agreement(n), pairs[measure_of(n, MEAN).key])
     elif experiment == "judgments":
         statistic = str(result.settings["statistic"])
-        key = key_of(result, statistic, main_dimension(result))
+        key = dimension_key(result, statistic, main_dimension(result))
         yield MetricTests(f"{statistic} with people", pairs[key])
     elif experiment == "arena":
         yield MetricTests("agreement with the winners of battles", pairs[AGREEMENT.key])
@@ -262,7 +262,7 @@ def _judgments(result: MeasuredResult) -> Iterator[Finding]:
     reached = {one["key"]: one["value"] for records in rows for one in records}
     people = any("_without Human" in measure.key for measure in result.declared)
     for dimension in dimensions(result):
-        key = key_of(result, statistic, dimension)
+        key = dimension_key(result, statistic, dimension)
         yield from _against_control(
             result,
             key,
@@ -273,7 +273,7 @@ def _judgments(result: MeasuredResult) -> Iterator[Finding]:
         )
     main = main_dimension(result)
     for name, source in (("accuracy", "pairs"), ("system_accuracy", "systems")):
-        key = key_of(result, name, main)
+        key = dimension_key(result, name, main)
         for one in _against_control(result, key, f"judgments.{source}", main):
             few = _too_few_systems(one.value.n or 0) if source == "systems" else None
             yield one._replace(why_not="its captions are of people, too" if people else few)
@@ -313,7 +313,7 @@ def main_dimension(result: MeasuredResult) -> str:
     return "total" if "total" in known else known[0]
 
 
-def key_of(result: MeasuredResult, name: str, dimension: str) -> str:
+def dimension_key(result: MeasuredResult, name: str, dimension: str) -> str:
     return name if len(dimensions(result)) == 1 else f"{name}_{dimension}"
 
 

@@ -12,8 +12,8 @@ from metaeval.experiments.trust.findings import (
     Finding,
     Word,
     between_metrics,
+    dimension_key,
     findings,
-    key_of,
     main_dimension,
 )
 from metaeval.experiments.trust.verdicts import Cell, Cells, Rules, Use, cells, robustness
@@ -427,8 +427,8 @@ def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:
         if result.experiment != "judgments":
             continue
         statistic, dimension = str(result.settings["statistic"]), main_dimension(result)
-        key = key_of(result, statistic, dimension)
-        on_common = key_of(result, f"{statistic}_common", dimension)
+        key = dimension_key(result, statistic, dimension)
+        on_common = dimension_key(result, f"{statistic}_common", dimension)
         family = result.comparisons[key]
         values = {}
         for m in result.metrics:

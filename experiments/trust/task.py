@@ -30,7 +30,7 @@ from metaeval.data.own.bank import bank_files
 from metaeval.data.system_captions import find_system_files
 from metaeval.errors import ConfigError, InputError, MetaevalError, StageError, StrictError
 from metaeval.experiments.base import Streaming
-from metaeval.experiments.printout import not_run, text_table
+from metaeval.experiments.printout import not_run_lines, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
@@ -166,7 +166,7 @@ class Trust(Streaming):
         for item in summary.extra("items").records:
             if item["status"] == "missing":
                 lines.append(f"missing: {item['item']}: {item['reason']}; {item['command']}")
-        return "\n".join([*lines, *not_run(summary), f"{file.stem}: {file}"])
+        return "\n".join([*lines, *not_run_lines(summary), f"{file.stem}: {file}"])
 
 
 def _battery_runs(

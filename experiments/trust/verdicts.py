@@ -241,13 +241,13 @@ def cell(evidence: Sequence[Finding], rules: Rules) -> Cell:
     counted = [f for f in evidence if f.outcome != "not counted"]
     if not counted:
         return Cell("cannot tell", evidence=tuple(evidence))
-    skill = pooled([f.skill for f in counted], rules.confidence, [f.item for f in counted])
-    said = word(skill, rules)
-    more = more_data(skill, rules) if said == "not shown" else None
-    return Cell(said, skill, tuple(evidence), more)
+    skill = mean_skill([f.skill for f in counted], rules.confidence, [f.item for f in counted])
+    verdict = word(skill, rules)
+    more = more_data(skill, rules) if verdict == "not shown" else None
+    return Cell(verdict, skill, tuple(evidence), more)
 
 
-def pooled(skills: Sequence[Estimate], confidence: float, items: Sequence[str]) -> Estimate:
+def mean_skill(skills: Sequence[Estimate], confidence: float, items: Sequence[str]) -> Estimate:
     """The mean of the skills of several tests, each with the same weight; one test is itself.
 
     Tests are a sample of those that could be made. The interval is the wider of two: the normal one

@@ -135,7 +135,7 @@ VERBS = {
         ),
     ),
     "corrupt": Verb(
-        "metaeval.cli.main:corrupt",
+        "metaeval.cli.main:print_corrupted_captions",
         "corrupt the captions of a file, and print them as CSV",
         (
             _argument("corruption", help="metaeval list corruptions"),
@@ -195,7 +195,7 @@ def run_verb(words: Sequence[str]) -> int | None:
     return code
 
 
-def corrupt(given: argparse.Namespace) -> None:
+def print_corrupted_captions(given: argparse.Namespace) -> None:
     """Print captions of a file and what a corruption makes of them, as CSV."""
     from metaeval.api import corrupt as corrupted  # slow to import
     from metaeval.data.own.captions import load_own

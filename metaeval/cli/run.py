@@ -50,7 +50,7 @@ def execute(config: DictConfig) -> None:
         if source.provider == "command-line" and source.schema == "file":  # --config-dir
             installation.add_config_folder(Path(source.path))
     if config.get("task") is None:
-        names = "|".join(choices.listed("experiment"))
+        names = "|".join(choices.list_choices("experiment"))
         raise ConfigError(f"choose an experiment: experiment={names}")
     if HydraConfig.get().mode is RunMode.MULTIRUN and not config.get("sweep", {}).get("reports"):
         config.report = {}  # the sweep has a page; those of the jobs would take longer than they
@@ -113,10 +113,10 @@ def _with_experiment(words: Sequence[str], verbs: Iterable[str]) -> list[str]:
     for word in others:
         if "=" in word or word[:1] in "~+":
             given.append(word)
-        elif word in choices.listed("experiment"):
+        elif word in choices.list_choices("experiment"):
             given.append(f"experiment={word}")
         else:
-            known = [*verbs, *choices.listed("experiment")]
+            known = [*verbs, *choices.list_choices("experiment")]
             raise ConfigError(
                 f"unknown command '{word}'{did_you_mean(word, known) or ';'} choose from "
                 f"{', '.join(known)}, or write KEY=VALUE"

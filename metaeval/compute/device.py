@@ -49,7 +49,7 @@ def find(name: str) -> torch.device:
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if check_name(name) == "auto":
+    if _check_device_name(name) == "auto":
         name = "cuda" if count else "cpu"
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= count:
@@ -59,7 +59,7 @@ def find(name: str) -> torch.device:
 
 def transport_device(name: str) -> torch.device | None:
     """Where transport is computed: a GPU, or `None` for POT on the processor."""
-    if check_name(name) == "cpu" or (name == "auto" and find_spec("torch") is None):
+    if _check_device_name(name) == "cpu" or (name == "auto" and find_spec("torch") is None):
         return None
     device = resolve(name)
     return device if device.type == "cuda" else None
@@ -67,7 +67,7 @@ def transport_device(name: str) -> torch.device | None:
 
 def missing(name: str) -> Absent | None:
     """Why networks cannot run on the device `name`, if so; uses torch only for CUDA devices."""
-    if check_name(name) in ("auto", "cpu"):
+    if _check_device_name(name) in ("auto", "cpu"):
         return None
     try:
         resolve(name)
@@ -76,7 +76,7 @@ def missing(name: str) -> Absent | None:
     return None
 
 
-def check_name(name: str) -> str:
+def _check_device_name(name: str) -> str:
     """The name of a device that there can be; ConfigError for another. Loads nothing."""
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(name)):
         raise ConfigError(f"unknown device '{name}'; choose auto, cpu, cuda or cuda:1")
@@ -84,11 +84,14 @@ def check_name(name: str) -> str:
 
 
 def used() -> str:
-    """Where networks were put since `forget`: "cpu" (also for none), "cuda", "cpu, cuda:1"."""
+    """Return where networks were put since `forget_used_devices`, such as "cpu, cuda:1".
+
+    "cpu" where there were none.
+    """
     return ", ".join(sorted(_used)) or "cpu"
 
 
-def forget() -> None:
+def forget_used_devices() -> None:
     """Begin anew with what is `used`; a sweep's runs share a process."""
     _used.clear()
 

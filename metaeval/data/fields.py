@@ -8,10 +8,9 @@ import logging
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from metaeval.data.dataset import ImageId
-from metaeval.data.identity import ImageIdRegistry, composed
+from metaeval.data.identity import ImageIdRegistry
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import one_line
 
@@ -382,95 +381,3 @@ def unused_columns(path: Path, columns: Iterable[object], used: Container[object
     """A note that names the columns of a file that are not read; none where all are."""
     unused = ", ".join(repr(column) for column in columns if column not in used)
     return [f"Columns of {path.name} that are not used: {unused}."] if unused else []
-
-
-Record = dict[str, Any]
-
-
-def records(value: Any, key: str, path: Path) -> list[Record]:
-    """The list of records under `key` of the file's top-level object."""
-    if isinstance(value, list):
-        raise InputError(
-            f"holds a list where an object with '{key}' is expected; is this a results file "
-            "(captions of a system) instead of an annotation file?",
-            file=path,
-        )
-    if not isinstance(value, dict):
-        raise InputError(f"holds {kind(value)} where an object is expected", file=path)
-    if key not in value:
-        raise InputError("is missing", file=path, field=key)
-    listed = value[key]
-    if not isinstance(listed, list):
-        raise InputError(f"is {kind(listed)}, not a list", file=path, field=key)
-    for i, record in enumerate(listed):
-        if not isinstance(record, dict):
-            raise InputError(f"is {kind(record)}, not an object", file=path, record=f"{key}[{i}]")
-    return listed
-
-
-def require_fields(record: Record, fields: Iterable[str], path: Path, where: str) -> None:
-    """Raise InputError for the first of the fields that is missing in the record."""
-    for field in fields:
-        if field not in record:
-            raise InputError("is missing", file=path, record=where, field=field)
-
-
-def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
-    """The "id" of every record: all whole numbers or all strings, no two the same.
-
-    Numbers must fit 64 bits, strings must be printable and not empty: ids go into tables.
-    """
-    ids: list[ImageId] = []
-    seen: dict[ImageId, int] = {}
-    expected = type(listed[0].get("id")) if listed else None
-    for i, record in enumerate(listed):
-        where = f"{key}[{i}]"
-        require_fields(record, ("id",), path, where)
-        value: Any = record["id"]
-        check_id(value, path, where, "id")
-        if type(value) is not expected:
-            raise InputError(
-                f"is {kind(value)} where {key}[0] has {kind(listed[0]['id'])}: ids must be of "
-                "one type",
-                file=path,
-                record=where,
-                field="id",
-            )
-        if value in seen:
-            raise InputError(
-                f"{value!r} occurs twice: {key}[{seen[value]}] has it too",
-                file=path,
-                record=where,
-                field="id",
-            )
-        checked = cast(ImageId, value)
-        seen[checked] = i
-        ids.append(checked)
-    return ids
-
-
-def check_id(value: Any, path: Path, where: str, field: str) -> ImageId:
-    """The value, if it can be an id in tables: a whole number of 64 bits, or a printable string
-    that is not empty, in Unicode's normal form C. Raises InputError otherwise."""
-    if type(value) is int:
-        good = -(2**63) <= value < 2**63
-    else:
-        good = isinstance(value, str) and value.strip() != "" and value.isprintable()
-    if not good:
-        raise InputError(
-            f"must be a whole number of 64 bits or a printable string, not {value!r:.60}",
-            file=path,
-            record=where,
-            field=field,
-        )
-    return composed(value) if isinstance(value, str) else cast(ImageId, value)
-
-
-def kind(value: Any) -> str:
-    """The JSON type of a value, in words."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    names = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    return names.get(type(value)) or f"a value of the type {type(value).__name__}"

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId, RecordCount
-from metaeval.data.fields import Fields, check_id, kind, rename_fields
+from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import IdJoin
 from metaeval.data.own.tables import read_table, tables_in
+from metaeval.data.records import check_id, json_type
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers.files import user_path
@@ -109,7 +110,7 @@ def known_image_id(
     expected = type(next(iter(known)))
     if type(value) is not expected:
         ids = "numbers" if expected is int else "strings"
-        problem = f"{value!r:.60} is {kind(value)} where the dataset's ids are {ids}"
+        problem = f"{value!r:.60} is {json_type(value)} where the dataset's ids are {ids}"
     elif expected is int:
         problem += "; choose the dataset of these captions, e.g. dataset=coco_karpathy_test"
     raise InputError(problem, file=path, record=where, field=field)

@@ -18,8 +18,9 @@ import re
 import unicodedata
 from pathlib import Path
 
-from metaeval.data.fields import is_missing, kind
+from metaeval.data.fields import is_missing
 from metaeval.data.identity import composed
+from metaeval.data.records import json_type
 from metaeval.errors import InputError
 from metaeval.readers.tables import read_list
 from metaeval.results.notes import fill_sentences
@@ -92,7 +93,7 @@ class Tidy:
         """The tidied caption in a field of a record; InputError, naming it, where it holds none."""
         if not isinstance(value, str):
             raise InputError(
-                f"is {kind(value)}, not a string", file=file, record=record, field=field
+                f"is {json_type(value)}, not a string", file=file, record=record, field=field
             )
         try:
             return self(value)

@@ -168,7 +168,7 @@ class JavaError(RuntimeError):
 
 
 def memory_mib() -> int | None:
-    """The machine's memory or the control group's limit, whichever is less; `None` if unknown."""
+    """Return the machine's memory or the control group's limit, the lower; `None` if unknown."""
     sizes = []
     try:
         sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -187,7 +187,7 @@ def memory_mib() -> int | None:
 
 
 def heap_mib(wanted: int) -> int:
-    """`wanted` MiB of heap, but never more than half of the memory that there is."""
+    """Return `wanted` MiB of heap, at most half of the memory of the machine."""
     memory = memory_mib()
     return wanted if memory is None else max(16, min(wanted, memory // 2))
 
@@ -236,13 +236,13 @@ class _Drain(threading.Thread):
             pass
 
     def text(self) -> str:
-        """What came; waits a moment for the end of the stream."""
+        """Return what was read, after waiting a moment for the end of the stream."""
         self.join(2)
         return _readable(self._bytes)
 
 
 def _readable(stderr: bytes | bytearray) -> str:
-    """The end of what a JVM wrote, without its lines on options from the environment."""
+    """Return the end of what a JVM wrote, without its lines on options from the environment."""
     lines = stderr[-_TAIL:].decode(errors="replace").splitlines(keepends=True)
     return "".join(x for x in lines if not x.startswith("Picked up "))
 
@@ -325,7 +325,7 @@ class JavaProcess:
 
     @property
     def pid(self) -> int:
-        """The process id of the JVM."""
+        """Return the process id of the JVM."""
         return self._process.pid
 
     def exchange(self, lines: Sequence[str]) -> list[str]:
@@ -376,7 +376,7 @@ class JavaProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it accepts requests: the process runs and is not closed."""
+        """Return whether it accepts requests: the process runs and is not closed."""
         stdin = self._process.stdin
         return self._process.poll() is None and stdin is not None and not stdin.closed
 
@@ -424,7 +424,7 @@ def _send(stream: IO[bytes], data: bytes) -> None:
 
 
 class _Watch(threading.Thread):
-    """Ends a process that has said nothing for `limit` seconds."""
+    """Ends a process that has written nothing for `limit` seconds."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: float) -> None:
         super().__init__(name="metaeval-watch", daemon=True)
@@ -453,7 +453,7 @@ class Service(Protocol):
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked."""
+        """Return whether it accepts requests."""
         ...
 
     def close(self) -> None:
@@ -483,13 +483,13 @@ def shared_java_services() -> Iterator[None]:
         yield
     finally:
         if before is None:
-            for kept in [k for of_kind in _kept.values() for k in of_kind]:
-                kept.service.close()
+            for entry in [k for of_kind in _kept.values() for k in of_kind]:
+                entry.service.close()
         _kept = before
 
 
 def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
-    """A service of this kind: the one that is there for the same key, else a new one.
+    """Borrow a service: the one that is there for the same key, else a new one.
 
     `key` names all that the service depends on. A service in use is not shared; one of another
     key that is not in use is ended, as its memory is needed.

@@ -199,7 +199,7 @@ def built_from(jar: Path) -> tuple[str, str]:
         return release[1] if release else "", archive.read(_SOURCES).decode()
 
 
-def build(target: Path = JAR) -> Path:
+def compile_jar(target: Path = JAR) -> Path:
     """Compile the sources into the jar `target`.
 
     Raises
@@ -252,7 +252,7 @@ def _write(target: Path, manifest: bytes, entries: dict[str, bytes]) -> None:
 @ends_with_status()
 def main(arguments: list[str]) -> None:
     """Build the jar at the given path, by default the shipped one."""
-    jar = build(Path(arguments[0]) if arguments else JAR)
+    jar = compile_jar(Path(arguments[0]) if arguments else JAR)
     print(f"{jar}: {jar.stat().st_size:,} bytes, compiled by Java {built_from(jar)[0]}")
 
 

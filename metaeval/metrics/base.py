@@ -49,17 +49,17 @@ class NotScored(MetaevalError):
 
 
 def detected(dataset: CaptionDataset) -> bool:
-    """Whether a detector found the dataset's objects: their file has scores."""
+    """Return whether a detector found the dataset's objects: their file has scores."""
     return bool(getattr(dataset.part("objects"), "detected", False))
 
 
 def join_pair(caption: str, rival: str) -> str:
-    """A caption and the one that it is compared with as one text, for a pairwise metric."""
+    """Join a caption and the one that it is compared with into a text, for a pairwise metric."""
     return f"{caption}{_PAIR}{rival}"
 
 
 def split_pair(text: str) -> tuple[str, str | None]:
-    """The caption and its rival in a text of `join_pair`; `None` without a rival."""
+    """Split a text of `join_pair` into the caption and its rival, `None` without a rival."""
     caption, mark, rival = text.partition(_PAIR)
     return caption, rival if mark else None
 
@@ -101,21 +101,24 @@ class Metric(ABC):
 
     @property
     def reads_systems(self) -> bool:
-        """Whether a caption's score depends on the system that wrote it: captions whose systems
-        are known then come as `join_pair` gives them, with the system in the rival's place."""
+        """Say whether a caption's score depends on the system that wrote it.
+
+        Captions whose systems are known are then texts of `join_pair`, with the system in the
+        rival's place.
+        """
         return False
 
     @property
     @abstractmethod
     def columns(self) -> tuple[ScoreColumn, ...]:
-        """The scores by the options alone, for a metric that cannot be bound.
+        """Return the scores by the options alone, for a metric that cannot be bound.
 
         A scorer's may say more: which of several models serves on its dataset.
         """
 
     @abstractmethod
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
-        """The metric on a dataset, or what keeps it from running there, with the remedy.
+        """Bind the metric to a dataset, or return what is missing there, with the remedy.
 
         Cheap; changes nothing, computes no score, never touches the network, and does not raise
         for what is missing. `store` is where the scorer may keep intermediate results (parsed
@@ -123,7 +126,7 @@ class Metric(ABC):
         """
 
     def scorer(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
-        """What `bind` gives, with the source of code that is not metaeval's in its signatures.
+        """Bind the metric, with the digest of code that is not metaeval's in its signatures.
 
         Call this to score captions; a metric implements `bind`.
         """
@@ -150,18 +153,21 @@ class Metric(ABC):
 
     @property
     def reads(self) -> frozenset[str]:
-        """What a score depends on besides the caption: "references", "image" (photographs, or the
-        objects that people or a detector marked), both or neither."""
+        """Return what a score depends on besides the caption.
+
+        "references", "image" (photographs, or the objects that people or a detector marked), both
+        or neither.
+        """
         image = {"image"} if self.needs & {"images", "objects", "scene_graphs"} else set()
         return frozenset(image | (self.needs & {"references"}))
 
     @property
     def needs_spaces(self) -> bool:
-        """Whether its tokenizer finds words by the spaces between them."""
+        """Return whether the tokenizer finds words by the spaces between them."""
         return bool(getattr(getattr(self, "tokenizer", None), "needs_spaces", False))
 
     def missing_language(self, dataset: CaptionDataset) -> Absent | None:
-        """Why the metric does not read the language of the captions; `None` where it does."""
+        """Return why the metric does not read the captions' language; `None` where it does."""
         if self.languages is None and not self.needs_spaces:
             return None
         language = language_of(dataset)
@@ -183,7 +189,7 @@ class Metric(ABC):
         return None
 
     def missing_part(self, dataset: CaptionDataset) -> Absent | None:
-        """The first of the metric's parts that is missing in the dataset."""
+        """Return the first of the metric's parts that is missing in the dataset."""
         for need in sorted(self.needs - {"references"}):
             part = dataset.part(need)
             if isinstance(part, Absent):
@@ -282,7 +288,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def context(self, index: int) -> bytes:
-        """What a caption's score depends on besides caption and signature, for this image."""
+        """Return what a score depends on besides caption and signature, for this image."""
 
     def prepare(self) -> None:  # noqa: B027  (some need nothing)
         """Compute, once, all that depends on references and images but not on candidates."""
@@ -299,7 +305,7 @@ class Scorer(ABC):
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        """What `counted` names, of n captions that have just been scored: [n, len(counted)].
+        """Return what `counted` names, of the n captions just scored: [n, len(counted)].
 
         Called right after `score`, with the same arguments, and kept in the cache with the scores:
         so the counts of a run are as true for a score from the cache as for a new one. Like a
@@ -311,17 +317,19 @@ class Scorer(ABC):
     def why_unscored(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> tuple[str, str]:
-        """Why these captions have no score, and what to do about it; empty where nothing more is
-        known. Called with the captions of a run that have none, cached or not."""
+        """Return why these captions have no score, and what to do about it; empty if unknown.
+
+        Called with the captions of a run that have none, cached or not.
+        """
         return "", ""
 
     @property
     def explains(self) -> bool:
-        """Whether the metric implements `explain`."""
+        """Return whether the metric implements `explain`."""
         return type(self).explain is not Scorer.explain
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
-        """How this caption's score came about, for the report's drill-down; `None` if unknown.
+        """Explain this caption's score, for the report's drill-down; `None` if unknown.
 
         Called on a scorer of a few images only, so the explanation of one image must not depend on
         the others. JSON-serialisable, a "kind" and what belongs to it:
@@ -348,7 +356,7 @@ class Scorer(ABC):
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, object] | None]:
-        """The explanations of n captions, equal to those of `explain` bit for bit."""
+        """Explain n captions, bit for bit as `explain` does."""
         return [
             self.explain(caption, i)
             for caption, i in zip(captions, image_index.tolist(), strict=True)
@@ -381,7 +389,7 @@ class ReferenceScorer(Scorer):
 
 
 def round_scores(columns: Sequence[ScoreColumn], scores: Scores) -> Scores:
-    """Scores [n, len(columns)] rounded to the precision that each column declares.
+    """Round scores [n, len(columns)] to the precision that each column declares.
 
     Two scores at the same place of the grid are the same float64. A column without a precision
     stays as it is. Rounding cannot make kernels agree on a score that lies halfway between two
@@ -400,7 +408,7 @@ def round_scores(columns: Sequence[ScoreColumn], scores: Scores) -> Scores:
 
 
 def reference_digests(dataset: CaptionDataset) -> list[bytes]:
-    """16 bytes per image that identify its references, for `Scorer.context`."""
+    """Return 16 bytes per image that identify its references, for `Scorer.context`."""
     return dataset.derive(
         "digests of references", lambda: [content_digest(texts) for texts in dataset.references]
     )
@@ -415,18 +423,18 @@ class SummableMetric(Metric):
     @property
     @abstractmethod
     def statistics_names(self) -> tuple[str, ...]:
-        """The names of the k statistics, in order."""
+        """Return the names of the k statistics, in order."""
 
     @abstractmethod
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
-        """Scores [n, len(columns)] from n rows of statistics.
+        """Compute scores [n, len(columns)] from n rows of statistics.
 
         A row is a caption's own statistics (then this is what `score` gives, to the last bit), or
         with `corpus` the sum over the captions of a system. A row with NaN scores NaN.
         """
 
     def signature(self, column: ScoreColumn, settings: str) -> str:
-        """The signature of a column, with settings as "key:value|key:value"."""
+        """Return the signature of a column, with settings as "key:value|key:value"."""
         return f"{(column.signature_name or column.name).lower()}|{settings}"
 
     @abstractmethod
@@ -447,7 +455,7 @@ class SummableScorer(ReferenceScorer):
 
     @abstractmethod
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
-        """Integers [n, k] for n captions, from the arguments of `score`; NaN without a score."""
+        """Compute integers [n, k] for n captions, as `score` is called; NaN without a score."""
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         return self.metric.of_statistics(self.statistics(captions, image_index))

@@ -180,7 +180,7 @@ def _check_weight(name: str, value: Any, expected: torch.Tensor, path: Path | st
         )
 
 
-def options_of(value: Any) -> Mapping[str, object]:
+def checkpoint_options(value: Any) -> Mapping[str, object]:
     """Options in a checkpoint, given as a mapping or as a Namespace; empty where there are none."""
     if isinstance(value, Mapping):
         return value

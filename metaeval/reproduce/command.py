@@ -10,14 +10,14 @@ from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from metaeval.overrides import override_texts
 from metaeval.papers.expected import FOLDER, papers
-from metaeval.reproduce.task import choose
+from metaeval.reproduce.task import choose_items
 
 
 def main(given: argparse.Namespace) -> None:
     """Run the items, or list them."""
     given.papers = given.papers or FOLDER
     if given.list:
-        for paper, item in choose(papers(given.papers), given.items, quick=given.quick):
+        for paper, item in choose_items(papers(given.papers), given.items, quick=given.quick):
             state = f"  (not run: {item.missing})" if item.missing else ""
             print(f"{paper.paper}/{item.item}  {item.title}{state}")
         return

@@ -74,7 +74,7 @@ def compare_run(paper: str, item: PaperItem, *results: MeasuredResult) -> list[R
         name: {cell: _mean(numbers) for cell, numbers in of_metric.items()}
         for name, of_metric in of_runs.items()
     }
-    return compare_values(paper, item, values, reasons(results[0]))
+    return compare_values(paper, item, values, reasons_by_column(results[0]))
 
 
 def _mean(numbers: Sequence[float | None]) -> float | None:
@@ -98,10 +98,10 @@ def compare_values(
     paper: str, item: PaperItem, values: Values, skipped: Mapping[str, str] | None = None
 ) -> list[ReproducedValue]:
     """The rows of an item whose values are known; `skipped` is column → why it has none."""
-    return [_compared(row, item, values, skipped or {}) for row in not_run(paper, item, "")]
+    return [_compared(row, item, values, skipped or {}) for row in not_run_values(paper, item, "")]
 
 
-def not_run(paper: str, item: PaperItem, reason: str) -> list[ReproducedValue]:
+def not_run_values(paper: str, item: PaperItem, reason: str) -> list[ReproducedValue]:
     """The rows of an item of which nothing could be computed."""
     return [
         ReproducedValue(paper, item.item, column, cell, value, reason=reason)
@@ -128,7 +128,7 @@ def _compared(
     return row if name == row.metric else _of_model(row, name)
 
 
-def reasons(result: MeasuredResult) -> dict[str, str]:
+def reasons_by_column(result: MeasuredResult) -> dict[str, str]:
     """Column → why it did not run, and what helps."""
     return {
         metric.name: "; ".join(filter(None, (metric.reason, metric.remedy)))

@@ -18,7 +18,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.metrics.faier.matcher import UnionMatcher
-from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, encode, load_network
+from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, encode_captions, load_network
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_yaml
@@ -154,7 +154,7 @@ def human_above_machine(folder: Path) -> Values:
         if metric.ok and metric.column.part_of is None
     }
     path = folder / files.AGAINST_HUMAN / files.SCORES
-    scores = files.read_table(path, ("image_id", "set", "metric", "score"))
+    scores = files.read_run_table(path, ("image_id", "set", "metric", "score"))
     values: dict[str, dict[str, float | None]] = {}
     for name, column in columns.items():
         of_metric = scores[scores["metric"] == name]
@@ -398,7 +398,7 @@ class WordMatches(NamedTuple):
 
     gold: float
     other: float
-    wins: float
+    share_of_wins: float
     unsaid: float
     pointed: float
     chance: float
@@ -414,7 +414,7 @@ def known_words(vocabulary: Vocabulary) -> list[tuple[str, str]]:
     ]
 
 
-def wins(gold: Floats, other: Floats) -> float:
+def share_of_wins(gold: Floats, other: Floats) -> float:
     """The share of pairs in which the ground-truth word is higher; half for a tie."""
     over = (gold[:, None] > other).sum() + 0.5 * (gold[:, None] == other).sum()
     return float(over) / (len(gold) * len(other))
@@ -426,12 +426,12 @@ def mentioned(references: Sequence[str], vocabulary: Vocabulary) -> set[str]:
     return {c for c, words in WORDS.items() for w in words if any(f" {w} " in t for t in texts)}
 
 
-def measure(
+def _measure_matcher(
     matcher: UnionMatcher, regions: Regions, dataset: CaptionDataset, vocabulary: Vocabulary
 ) -> WordMatches:
     """The table's row for a matcher that is prepared on the dataset."""
     known = known_words(vocabulary)
-    texts = encode([f"a {word}" for _, word in known], TripletParser(), vocabulary)
+    texts = encode_captions([f"a {word}" for _, word in known], TripletParser(), vocabulary)
     words = matcher.read(texts)["objects"]
     # the word's tokens stand between "<start> a" and "<end>"
     spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(words.starts, words.counts, strict=True)]
@@ -445,10 +445,12 @@ def measure(
             continue
         matches = (words.vectors @ matcher.unions_of(i)["objects"].T).double().cpu().numpy()
         best = np.array([matches[a:b].max(axis=1).mean() for a, b in spans])
-        means.append((best[there].mean(), best[~there].mean(), wins(best[there], best[~there])))
+        means.append(
+            (best[there].mean(), best[~there].mean(), share_of_wins(best[there], best[~there]))
+        )
         silent = there & ~np.isin(category, list(mentioned(references, vocabulary)))
         if silent.any():
-            unsaid.append(wins(best[silent], best[~there]))
+            unsaid.append(share_of_wins(best[silent], best[~there]))
         objects = np.flatnonzero(np.isin(labels, list(WORDS)))
         for k in np.flatnonzero(there):
             a, b = spans[k]
@@ -468,16 +470,16 @@ def table(
 ) -> dict[int, WordMatches]:
     """The rows by number of references."""
     regions = GoldRegions().load(dataset)
-    flat = [text for own in dataset.references for text in own]
-    references = encode([*flat, NO_REFERENCE], TripletParser(), vocabulary)
+    flat = [text for captions in dataset.references for text in captions]
+    references = encode_captions([*flat, NO_REFERENCE], TripletParser(), vocabulary)
     measured, matcher = {}, UnionMatcher(model)
     for k in counts:
         rows, first = [], 0
-        for own in dataset.references:
-            rows.append(list(range(first, first + min(k, len(own)))) or [len(flat)])
-            first += len(own)
+        for captions in dataset.references:
+            rows.append(list(range(first, first + min(k, len(captions)))) or [len(flat)])
+            first += len(captions)
         matcher.prepare(regions, references, rows)
-        measured[k] = measure(matcher, regions, dataset, vocabulary)
+        measured[k] = _measure_matcher(matcher, regions, dataset, vocabulary)
     return measured
 
 
@@ -485,7 +487,7 @@ def load(
     dataset: CaptionDataset, which: str, variant: str = "r"
 ) -> tuple[FaierNetwork, Vocabulary, str]:
     """A trained network, its vocabulary and its name."""
-    weights = pretrained.choose("faier", dataset, which, variant=variant)
+    weights = pretrained.choose_pretrained("faier", dataset, which, variant=variant)
     if isinstance(weights, Absent):
         raise ConfigError(str(weights))
     return load_network(weights), weights.vocabulary(), weights.name

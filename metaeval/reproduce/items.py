@@ -21,8 +21,8 @@ from metaeval.reproduce.compare import (
     ReproducedValue,
     compare_run,
     compare_values,
-    not_run,
-    reasons,
+    not_run_values,
+    reasons_by_column,
 )
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.text.tokenizers.base import forget_texts
@@ -72,7 +72,7 @@ class Reproduction:
     def values(self, paper: str, item: PaperItem) -> list[ReproducedValue]:
         """The values of an item; where it cannot be computed, each says why."""
         if item.missing:
-            return not_run(paper, item, item.missing)
+            return not_run_values(paper, item, item.missing)
         try:
             if item.example is not None:
                 return self._example(paper, item)
@@ -86,13 +86,13 @@ class Reproduction:
             result = load_run(folder).result
             if item.function:
                 values = _function(OF_RUN, item)(folder)
-                return compare_values(paper, item, values, reasons(result))
+                return compare_values(paper, item, values, reasons_by_column(result))
             return compare_run(paper, item, result)
         except MetaevalError as error:
-            return not_run(paper, item, str(error))
+            return not_run_values(paper, item, str(error))
         except Exception as error:  # one item that breaks leaves the others
             log.exception("%s/%s", paper, item.item)
-            return not_run(paper, item, f"{type(error).__name__}: {error}")
+            return not_run_values(paper, item, f"{type(error).__name__}: {error}")
 
     def options(self, item: PaperItem) -> dict[str, Any]:
         """The options of an item's run, by their dotted names."""

@@ -87,7 +87,7 @@ class Reproduce(
                     }
                     for value in of_item
                 ]
-                write_tables(record.out / files.TABLES, values)
+                write_values(record.out / files.TABLES, values)
         items = [
             {
                 "paper": paper.paper,
@@ -125,7 +125,7 @@ class Reproduce(
         return f"{to_text(values)}{file.stem}: {file}"
 
     def _chosen(self) -> list[tuple[Paper, PaperItem]]:
-        chosen = choose(papers(self.folder), self.items, quick=self.quick)
+        chosen = choose_items(papers(self.folder), self.items, quick=self.quick)
         if not chosen and self.quick:
             raise ConfigError(
                 "reproduce.quick: none of the chosen items takes only seconds; leave out --quick "
@@ -142,7 +142,7 @@ class Reproduce(
         return chosen
 
 
-def choose(
+def choose_items(
     known: Mapping[str, Paper], names: Sequence[str], *, quick: bool = False
 ) -> list[tuple[Paper, PaperItem]]:
     """The chosen items, in the order of the files. Raises ConfigError."""
@@ -161,10 +161,10 @@ def choose(
     ]
 
 
-def write_tables(folder: Path, values: Sequence[ReproducedValue]) -> None:
+def write_values(folder: Path, values: Sequence[ReproducedValue]) -> None:
     """Write the values as `reproduction.txt`, `.csv` and `.tex` into a folder."""
     csv = csv_text([ReproducedValue._fields, *values])  # all numbers in full
-    for suffix, text in {"txt": to_text(values), "csv": csv, "tex": to_latex(values)}.items():
+    for suffix, text in {"txt": to_text(values), "csv": csv, "tex": _to_longtable(values)}.items():
         path = folder / f"reproduction.{suffix}"
         files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8", newline="\n"))
 
@@ -181,7 +181,7 @@ def to_text(values: Sequence[ReproducedValue]) -> str:
     return "\n".join([*(line.rstrip() for line in text), _summary(values), *kinds, ""])
 
 
-def to_latex(values: Sequence[ReproducedValue]) -> str:
+def _to_longtable(values: Sequence[ReproducedValue]) -> str:
     """A longtable with booktabs' rules; reasons are left out."""
     lines = [
         r"% needs \usepackage{booktabs,longtable}",

@@ -44,7 +44,7 @@ def read_info(path: Path) -> RunInfo:
 
 def read_judges(path: Path) -> JudgesFile:
     """Read `judges.json`; InputError names the file and the field that is wrong."""
-    data = files.read_json(path)
+    data = files.read_run_json(path)
     if not isinstance(data, dict):
         raise InputError("is not a file of a run: a JSON object is expected", file=path)
     return _validate(JudgesFile, data, path)
@@ -61,7 +61,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _read(path: Path, schema: int = SCHEMA) -> dict[str, object]:
-    data = files.read_json(path)
+    data = files.read_run_json(path)
     if not isinstance(data, dict):
         raise InputError("is not a file of a run: a JSON object is expected", file=path)
     version = data.pop(_SCHEMA, None)

@@ -33,7 +33,7 @@ SWEEP_MEASURES = (
 )
 
 
-def rows_of(result: MeasuredResult, name: str) -> dict[str, dict[str, Any]]:
+def rows_by_metric(result: MeasuredResult, name: str) -> dict[str, dict[str, Any]]:
     """Metric → its row of an extra; empty where the result has no such extra."""
     extras = [extra for extra in result.extras if extra.name == name]
     return {str(row["metric"]): row for extra in extras for row in extra.records}

@@ -91,7 +91,7 @@ def leading(result: MeasuredResult, measures: Sequence[Measure]) -> str:
             how_far, equal = _lead(order, comparisons, measure.best)
             text = LEADS[how_far][1].format(best=order[0], extreme=measure.best, equal=equal)
             titles.setdefault(text, []).append(measure.title)
-    return "; ".join(f"{text} in {names(of)}" for text, of in titles.items())
+    return "; ".join(f"{text} in {join_names(of)}" for text, of in titles.items())
 
 
 def _lead(order: Sequence[str], comparisons: Comparisons | None, extreme: str) -> tuple[str, str]:
@@ -106,7 +106,7 @@ def _lead(order: Sequence[str], comparisons: Comparisons | None, extreme: str) -
         return "undecidable", ""
     equal = comparisons.not_below(best, others, lowest=extreme == "lowest")
     separated = "none" if len(equal) == len(others) else "some" if equal else "all"
-    return separated, names(equal)
+    return separated, join_names(equal)
 
 
 def leading_systems(result: MeasuredResult) -> str:
@@ -126,7 +126,7 @@ def against_baseline(result: MeasuredResult) -> str:
     if systems.baseline is None:
         return ""
     found = [
-        names([name for name in systems.ranking if systems.against(name) == word]) or "none"
+        join_names([name for name in systems.ranking if systems.against(name) == word]) or "none"
         for word in ("better", "worse")
     ]
     return AGAINST.format(systems.baseline, by, *found)
@@ -163,7 +163,7 @@ def above_control(result: MeasuredResult, measure: Measure | None = None) -> str
     return ABOVE["undecidable" if against.shows == "undecidable" else number].format(
         control=CONTROL.format(against.control, value),
         noun=_noun(result, measure),
-        above=names(above),
+        above=join_names(above),
     )
 
 
@@ -250,7 +250,7 @@ def system_text(systems: SystemRanking, name: str, *, interval: bool = False) ->
     return f"{text(score.value)} [{text(ends[0])}, {text(ends[1])}]"
 
 
-def names(items: Sequence[str]) -> str:
+def join_names(items: Sequence[str]) -> str:
     """A; A and B; A, B and C; of many the first, and how many more.
 
     >>> names(["A", "B", "C"])

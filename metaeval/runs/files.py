@@ -179,7 +179,7 @@ def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:
     _write(path, pa.concat_tables(blocks).combine_chunks())
 
 
-def write_scores(
+def write_score_columns(
     path: Path, keys: pd.DataFrame, columns: Iterable[tuple[str, npt.NDArray[np.float64]]]
 ) -> None:
     """SCORES from the keys of n captions (image_id, set, level) and the n scores of each column."""
@@ -206,7 +206,7 @@ def write_arrow(path: Path, table: pa.Table) -> None:
     atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_run_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read captions, references or scores; a missing column is an error.
 
     With `columns` only these: edits and texts take memory that not every reader has use for. A
@@ -263,7 +263,7 @@ def json_text(value: Any, *, indent: int | None = 1) -> str:
     )
 
 
-def read_json(path: Path) -> Any:
+def read_run_json(path: Path) -> Any:
     """Read a JSON file of a run, naming the file where it is missing or broken."""
     if not path.is_file():
         raise InputError("file not found; give the directory of a finished run", file=path)

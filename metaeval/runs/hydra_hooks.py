@@ -79,7 +79,7 @@ class ExitCodes(Callback):
     def on_multirun_end(self, config: Any, **_: Any) -> None:
         from metaeval.runs import files
 
-        codes = [files.read_json(file)["exit_code"] for file in _written(config)]
+        codes = [files.read_run_json(file)["exit_code"] for file in _written(config)]
         ExitCodes.greatest = max(codes, default=0)
 
 

@@ -117,8 +117,8 @@ def with_notes(name: str, *notes: str | None) -> str:
     >>> with_notes("FAIEr", "gold objects", None, "no references"), with_notes("AIEr")
     ('FAIEr (gold objects, no references)', 'AIEr')
     """
-    said = ", ".join(note for note in notes if note)
-    return f"{name} ({said})" if said else name
+    all_notes = ", ".join(note for note in notes if note)
+    return f"{name} ({all_notes})" if all_notes else name
 
 
 NETWORK_PRECISION = 1e-5  # of a score from a float32 network: 30 times what its kernels differ by

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import ImageId
-from metaeval.text.scene_graphs.rules.tagger import words as word_set
+from metaeval.text.scene_graphs.rules.tagger import set_of_words as word_set
 
 # words that would undo a false statement: they are never inserted
 UNDOING = word_set(

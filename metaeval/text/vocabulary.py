@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent
-from metaeval.data.fields import kind
+from metaeval.data.records import json_type
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json
 from metaeval.text.tokenizers.base import get
@@ -152,7 +152,7 @@ def tokenise(captions: Sequence[str], tokenizer: str = PTB) -> list[list[str]]:
     ]
 
 
-def padded(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+def pad_sequences(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Lists of numbers as int64 [n, longest], padded with `<pad>`, and their lengths, int64 [n]."""
     lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
     out = np.full((len(sequences), int(lengths.max(initial=0))), PAD, dtype=np.int64)
@@ -162,10 +162,10 @@ def padded(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
 
 
 def batch(sequences: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """`padded`, as tensors."""
+    """`pad_sequences`, as tensors."""
     import torch
 
-    tokens, lengths = padded(sequences)
+    tokens, lengths = pad_sequences(sequences)
     return torch.from_numpy(tokens), torch.from_numpy(lengths)
 
 
@@ -184,4 +184,4 @@ def _nltk() -> Any:
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else kind(value)
+    return repr(value) if isinstance(value, str) else json_type(value)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.fields import kind as kind_of
+from metaeval.data.records import json_type
 from metaeval.errors import InputError
 from metaeval.readers.arrays import map_array
 from metaeval.readers.checkpoints import check_numbers, load_safetensors, load_weights
@@ -329,7 +329,7 @@ class PretrainedWeights:
         return {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
 
 
-def system_scores(dataset: CaptionDataset) -> str:
+def _image_domain(dataset: CaptionDataset) -> str:
     """Which images these are, to a model: "scenes" (drawn) or "coco" (photographs)."""
     return SCENES if dataset.is_scenes else COCO
 
@@ -342,7 +342,7 @@ def unknown_images(dataset: CaptionDataset) -> npt.NDArray[np.bool_]:
     return np.array([source is None for source in sources], dtype=np.bool_)
 
 
-def save(
+def save_weights(
     folder: Path,
     model: torch.nn.Module,
     vocabulary: Vocabulary,
@@ -365,7 +365,7 @@ def save(
     """
     card = {
         **card,
-        "family": system_scores(dataset),
+        "family": _image_domain(dataset),
         "words": len(vocabulary),
         "vocabulary": vocabulary.digest(),
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -378,11 +378,11 @@ def save(
     vocabulary.save(folder / VOCABULARY)
     seen = np.sort(image_keys(dataset))
     write_card(folder, model, card, seen)
-    return read(folder)
+    return read_weights(folder)
 
 
 def half(model: torch.nn.Module) -> None:
-    """Round a model's weights, in place, to what `save` keeps of them (float16)."""
+    """Round a model's weights, in place, to what `save_weights` keeps of them (float16)."""
     import torch
 
     with torch.no_grad():
@@ -391,12 +391,12 @@ def half(model: torch.nn.Module) -> None:
                 value.copy_(value.half().to(value.dtype))
 
 
-def read(folder: Path) -> PretrainedWeights:
+def read_weights(folder: Path) -> PretrainedWeights:
     """The weights in a folder; InputError where card or ids are not as they should be."""
     path = folder / CARD
     value, _ = read_json(path)
     if not isinstance(value, dict):
-        raise InputError(f"should be an object, not {kind_of(value)}", file=path)
+        raise InputError(f"should be an object, not {json_type(value)}", file=path)
     for key in _TEXTS:
         if not isinstance(value.get(key), str):
             raise InputError("should be a text", file=path, field=key)
@@ -408,7 +408,7 @@ def read(folder: Path) -> PretrainedWeights:
 def _check_shape(shape: Any, path: Path) -> None:
     """Refuse a card with an invalid network shape: its values are numbers and booleans."""
     if not isinstance(shape, dict):
-        raise InputError(f"should be an object, not {kind_of(shape)}", file=path, field="shape")
+        raise InputError(f"should be an object, not {json_type(shape)}", file=path, field="shape")
     for name, value in shape.items():
         if not isinstance(value, bool) and not (is_number(value) and 0 <= value <= _WIDEST):
             problem = f"must be a number in 0…{_WIDEST:,}, not {value!r:.40}"
@@ -418,13 +418,13 @@ def _check_shape(shape: Any, path: Path) -> None:
 def shipped() -> list[PretrainedWeights]:
     """All such weights of this installation, by name; InputError for a damaged folder."""
     return [
-        read(path.parent)
+        read_weights(path.parent)
         for path in sorted(SHIPPED.glob(f"*/{CARD}"))
         if "kind" in read_card(path.parent)
     ]
 
 
-def choose(
+def choose_pretrained(
     kind: str,
     dataset: CaptionDataset,
     which: str = AUTO,
@@ -494,7 +494,7 @@ def _fitting(
         for weights in shipped()
         if weights.card["kind"] == kind
         and weights.card["variant"] == variant
-        and weights.card["family"] == system_scores(dataset)
+        and weights.card["family"] == _image_domain(dataset)
         and str(weights.card["regions"]).split("-")[0] == regions
     ]
     if not fit:
@@ -512,7 +512,7 @@ def _named(kind: str, which: str) -> PretrainedWeights | Absent:
         folder = user_path(which)
     if not (folder / CARD).is_file():
         reason = f"no weights '{which}'"
-    elif (weights := read(folder)).card["kind"] != kind:
+    elif (weights := read_weights(folder)).card["kind"] != kind:
         reason = f"the weights '{which}' are of {weights.card['kind']}, not of {kind}"
     else:
         return weights

@@ -32,8 +32,8 @@ def judges(run: LoadedRun) -> Block:
     Raises InputError for a damaged file.
     """
     result, path = run.result, run.directory / files.JUDGES
-    found = read_judges(path).judges if path.is_file() else ()
-    if not found:
+    judges = read_judges(path).judges if path.is_file() else ()
+    if not judges:
         return Block("", "", Markup(""))
     first = [measures[0] for measures in result.groups().values()]
     known = {m.name: m.statistics for m in result.metrics if m.statistics is not None}
@@ -47,7 +47,7 @@ def judges(run: LoadedRun) -> Block:
             for title, (value, unit) in values.items()
         }
 
-    table = judges_table(found, agreement)
+    table = judges_table(judges, agreement)
     html = rendered("extra_table.html.j2", table=table, links=save_links([table]))
     return Block("judges", "Judges", html, tables=(table,))
 

@@ -15,15 +15,15 @@ from metaeval.reports.shared.formatting import (
     count,
     file_stem,
     interval,
-    kind_of,
     number,
     p_value,
+    row_kind,
 )
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
     chosen_columns,
-    scaled,
+    scale_numbers,
     signed,
 )
 from metaeval.reports.shared.provenance import training_footnotes
@@ -171,7 +171,7 @@ def measures_table(
         "measures_table.html.j2",
         id="metrics" if key == "table" else f"metrics-{key}",
         table=table,
-        kinds=defaultdict(str, {m.name: kind_of(m) for m in result.metrics}),
+        kinds=defaultdict(str, {m.name: row_kind(m) for m in result.metrics}),
         signatures=defaultdict(str, {m.name: m.signature or "" for m in result.metrics}),
         absent=absent,
         footnotes=notes,
@@ -211,7 +211,7 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
     for rows in _groups(result, first):
         cells = []
         for metric in rows:
-            part = kind_of(metric) == "part"
+            part = row_kind(metric) == "part"
             row = [PrintCell(f"– {metric.name}" if part else metric.name)]
             for measure in measures:
                 row.append(_cell(result, metric, measure, metric.name in bold[measure.key]))
@@ -240,17 +240,17 @@ def caption(result: MeasuredResult, measures: Sequence[Measure]) -> str:
         for unit in dict.fromkeys(m.unit for m in measures)
         if unit in UNITS
     }
-    said = [
+    sentences = [
         UNITS[unit] if len(titles) == len(measures) else f"{', '.join(titles)} {UNITS[unit]}"
         for unit, titles in units.items()
     ]
     confidence = result.settings.get("confidence")
     if isinstance(confidence, float):
-        said.append(INTERVALS.format(100 * confidence))
+        sentences.append(INTERVALS.format(100 * confidence))
     marked = {m.title: result.comparisons[m.key] for m in measures if bold_names(result, m)}
     if rule := definition_of_bold(marked):
-        said.append(rule)
-    text = "; ".join(said)
+        sentences.append(rule)
+    text = "; ".join(sentences)
     title = result.title or result.dataset
     if measures[0].group:
         title = f"{title}, {measures[0].group}"
@@ -290,7 +290,7 @@ def print_extra(extra: Extra) -> PrintTable:
     return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
 
 
-def matrix(extra: Extra, title: str = "") -> Block:
+def matrix_block(extra: Extra, title: str = "") -> Block:
     """Rows and columns of numbers, coloured from the lowest to the highest of the matrix."""
     first, *columns = _main_columns(extra)
     table = print_extra(extra)
@@ -327,7 +327,7 @@ def matrix(extra: Extra, title: str = "") -> Block:
 RULE = "times 100; p-values after Holm over {} pairs"
 
 
-def differences(run: LoadedRun, measure: Measure | None = None) -> Block:
+def difference_tables(run: LoadedRun, measure: Measure | None = None) -> Block:
     """The difference of every pair of metrics by a measure, with its tests; folded."""
     result = run.result
     measure = measure or result.declared[0]
@@ -373,7 +373,7 @@ def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult]]:
     by_kind: dict[str, list[MetricResult]] = {}
     for metric in result.metrics:
         if metric.statistics is not None:
-            kind = kind_of(metric)
+            kind = row_kind(metric)
             if kind == "result" and metric.has_learned_from(result.experiment):
                 kind = "learned"
             by_kind.setdefault(kind, []).append(metric)
@@ -402,7 +402,7 @@ def _cell(result: MeasuredResult, metric: MetricResult, measure: Measure, bold: 
     compared = against is not None and metric.name in {c.a for c in against.comparisons}
     mark = NOT_ABOVE if against and compared and metric.name not in against.above else ""
     text = with_interval(measure, estimate)
-    shown = scaled(text) if measure.unit == "score" else text
+    shown = scale_numbers(text) if measure.unit == "score" else text
     return PrintCell(shown, bold, mark, estimate.value)
 
 
@@ -420,7 +420,7 @@ def _people(
     for measure in measures:
         estimate = result.people.get(measure.key)
         text = DASH if estimate is None else with_interval(measure, estimate)
-        row.append(PrintCell(scaled(text) if measure.unit == "score" else text))
+        row.append(PrintCell(scale_numbers(text) if measure.unit == "score" else text))
         row += [PrintCell(DASH)] * bool(printed[measure.key])
     return row
 

@@ -115,7 +115,7 @@ def examples(
     return Block(f"extra-{extra.name}", title, html, folded=extra.folded)
 
 
-def cite(run: LoadedRun) -> Block:
+def citation_block(run: LoadedRun) -> Block:
     """What a paper that uses this run cites."""
     return Block("cite", "Cite", rendered("cite_block.html.j2", citation=citation_of(run)))
 

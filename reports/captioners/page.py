@@ -16,15 +16,15 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.paper.citations import save_links
 from metaeval.reports.shared.formatting import number
-from metaeval.reports.shared.page import fit, kept_of, photos_of
+from metaeval.reports.shared.page import fit_into_room, kept_of, photos_of
 from metaeval.reports.shared.print_tables import (
     PrintCell,
     PrintTable,
     chosen_columns,
-    scaled,
+    scale_numbers,
     signed,
 )
-from metaeval.reports.shared.run import LoadedRun, image_paths
+from metaeval.reports.shared.run import LoadedRun, image_paths_in
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.sentences import system_text
@@ -51,7 +51,9 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     result = run.result
     extras = {extra.name: extra for extra in result.extras if extra.kind != "data" and extra.rows}
     opened = [
-        tables.matrix(extras[name], title) for name, title in MATRICES.items() if name in extras
+        tables.matrix_block(extras[name], title)
+        for name, title in MATRICES.items()
+        if name in extras
     ]
     return [
         texts.answer(run),
@@ -128,7 +130,7 @@ def systems_table(run: LoadedRun) -> PrintTable:
         row = [PrintCell(system)]
         for ranking in result.systems.values():
             mark = f"{ranking.letters()[system]}{ARROWS[ranking.against(system)]}"
-            text = scaled(system_text(ranking, system, interval=True))
+            text = scale_numbers(system_text(ranking, system, interval=True))
             row.append(PrintCell(text, system in ranking.leaders, f" {mark}" if mark else ""))
         rows.append(row)
     in_full = [
@@ -162,11 +164,11 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
     result = run.result
     if not result.systems:
         return Block("", "", Markup(""))
-    references = files.read_table(run.directory / files.REFERENCES)
+    references = files.read_run_table(run.directory / files.REFERENCES)
     images = references[IMAGE_ID].tolist()
     written = dict(zip(images, references[REFERENCES], strict=True))
-    captions = files.read_table(run.directory / files.CAPTIONS)
-    scores = files.read_table(run.directory / files.SCORES)
+    captions = files.read_run_table(run.directory / files.CAPTIONS)
+    scores = files.read_run_table(run.directory / files.SCORES)
     votes = result.settings["votes in disagreement"]
     systems = list(next(iter(result.systems.values())).scores)
     text = captions[captions[SET] != HUMAN].set_index([IMAGE_ID, SET])[CAPTION].to_dict()
@@ -189,7 +191,7 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
                 record[system] = f"{caption} ({', '.join(numbers)})"
         record["references"] = " | ".join(written[image])
         records.append(record)
-    paths = dict(zip(images, image_paths(references), strict=True))
+    paths = dict(zip(images, image_paths_in(references), strict=True))
     photos, note = photos_of(list(order.index), [paths[i] for i in order.index], options.photos)
 
     def block(kept: int) -> Block:
@@ -197,7 +199,7 @@ def _examples(run: LoadedRun, options: PageOptions) -> Block:
         extra = Extra.of("examples", title, records[:kept], kind="examples")
         return texts.examples(extra, photos, "Captions", shown=options.examples, names=systems)
 
-    return fit(len(records), block, lambda b: len(b.html.encode()), options.max_bytes)[1]
+    return fit_into_room(len(records), block, lambda b: len(b.html.encode()), options.max_bytes)[1]
 
 
 def _best_by(

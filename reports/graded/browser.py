@@ -19,9 +19,9 @@ from metaeval.errors import InputError
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, html_of
 from metaeval.reports.shared import page
-from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, kind_of
-from metaeval.reports.shared.page import fit, photos_of
-from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths
+from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut, row_kind
+from metaeval.reports.shared.page import fit_into_room, photos_of
+from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths_in
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import leading_column
 from metaeval.results.measured import SETS, ranked
@@ -53,7 +53,7 @@ _BEFORE = re.compile(f"{OPEN}[^{MID}]*{MID}")
 Change = tuple[int, str, str]  # position in the source, words before, words after
 
 
-def marked(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None) -> str:
+def mark_edits(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None) -> str:
     """`caption` with the words that `edits` changed marked.
 
     The edits are believed only if applying them to the source gives the caption; if not, the
@@ -74,10 +74,10 @@ def marked(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None)
         if text is not None:
             return text
     text = _compared(words, caption.split())
-    return text if plain(text) == caption else caption
+    return text if remove_marks(text) == caption else caption
 
 
-def plain(text: str) -> str:
+def remove_marks(text: str) -> str:
     """The caption inside a marked caption."""
     plain = _DELETED.sub("", text)
     plain = _BEFORE.sub("", plain).replace(CLOSE, "")
@@ -192,7 +192,7 @@ class Captions:
 
     sets: tuple[str, ...]
     image_ids: tuple[int | str, ...]
-    image_paths: tuple[str | None, ...]
+    image_paths_in: tuple[str | None, ...]
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     captions: tuple[tuple[str | None, ...], ...]
@@ -229,8 +229,8 @@ def histogram_table(
     scores: pd.DataFrame, metrics: Sequence[str], sets: Sequence[str]
 ) -> pd.DataFrame:
     """The scores of these metrics as metric, set and score, in this order."""
-    kept = scores[scores[METRIC].isin(metrics)].dropna(subset=[SCORE])
-    table = kept[[METRIC, SET, SCORE]].rename(
+    shown_scores = scores[scores[METRIC].isin(metrics)].dropna(subset=[SCORE])
+    table = shown_scores[[METRIC, SET, SCORE]].rename(
         columns={METRIC: "metric", SET: "set", SCORE: "score"}
     )
     place = {name: k for k, name in enumerate(metrics)}
@@ -239,7 +239,7 @@ def histogram_table(
 
 def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]) -> Block:
     """The browser of captions, with as many images as fit into the page with the `others`."""
-    content = read_captions(run)
+    content = _read_run_captions(run)
     order = content.worst_first()
     paths = [content.image_paths[i] for i in order]
     photos, photo_note = photos_of([content.image_ids[i] for i in order], paths, options.photos)
@@ -249,7 +249,7 @@ def examples_block(run: LoadedRun, options: PageOptions, others: Sequence[Block]
         meta = {
             "sets": [{"name": name, "level": level} for level, name in enumerate(content.sets)],
             "metrics": [
-                {"name": m.name, "kind": kind_of(m), "higher": m.column.higher_is_better}
+                {"name": m.name, "kind": row_kind(m), "higher": m.column.higher_is_better}
                 for m in metrics
             ],
             "opening": opening_column(metrics, run),
@@ -284,13 +284,13 @@ def opening_column(metrics: Sequence[MetricResult], run: LoadedRun) -> str | Non
     return best[0].name if best else leading_column(metrics)
 
 
-def read_captions(run: LoadedRun) -> Captions:
+def _read_run_captions(run: LoadedRun) -> Captions:
     """Read captions, references and scores; `InputError` names the file that is wrong."""
     directory = run.directory
     explanations = directory / files.EXPLANATIONS
-    references = files.read_table(directory / files.REFERENCES)
-    captions = files.read_table(directory / files.CAPTIONS)
-    scores = files.read_table(directory / files.SCORES)
+    references = files.read_run_table(directory / files.REFERENCES)
+    captions = files.read_run_table(directory / files.CAPTIONS)
+    scores = files.read_run_table(directory / files.SCORES)
     images = pd.Index(references[IMAGE_ID])
     if not images.is_unique:
         raise InputError(
@@ -327,7 +327,7 @@ def read_captions(run: LoadedRun) -> Captions:
     return Captions(
         sets=tuple(names),
         image_ids=tuple(images.tolist()),
-        image_paths=image_paths(references),
+        image_paths=image_paths_in(references),
         sources=tuple(sources),
         references=tuple(tuple(map(cut, r)) for r in references[REFERENCES]),
         captions=tuple(tuple(row) for row in text),
@@ -335,7 +335,7 @@ def read_captions(run: LoadedRun) -> Captions:
         columns=columns,
         scores=values,
         places=places,
-        explanations=files.read_json(explanations)["metrics"] if explanations.is_file() else {},
+        explanations=files.read_run_json(explanations)["metrics"] if explanations.is_file() else {},
     )
 
 
@@ -362,7 +362,7 @@ def embed(
         Embedded("", "", *_explanations(content, order, explanations, leading)).size > left
     ):
         explanations //= 2
-    keep, embedded = fit(len(order), data, lambda embedded: embedded.size, room)
+    keep, embedded = fit_into_room(len(order), data, lambda embedded: embedded.size, room)
     return embedded, keep
 
 
@@ -421,4 +421,4 @@ def _shown(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None)
     """A caption with its changes marked; one that is cut has no marks."""
     if max(len(source), len(caption)) > MOST_CHARACTERS:
         return cut(caption)
-    return marked(source, caption, edits)
+    return mark_edits(source, caption, edits)

@@ -10,7 +10,7 @@ from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared import figure_style
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate, MetricResult
-from metaeval.results.graded import CEILING, rows_of
+from metaeval.results.graded import CEILING, rows_by_metric
 from metaeval.results.measured import SETS, Extra, ranked
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
@@ -26,13 +26,15 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     others = [
         texts.answer(run),
         charts.ranking(run),
-        histograms(run, names),
+        _histograms_by_version(run, names),
         *tables.measures_tables(run),
         *_dose(run),
         *(extra_block(run, extra) for extra in _folded(run)),
         closing[0],
         *(
-            tables.differences(run, measure)._replace(title=f"Who beats whom: {measure.title}")
+            tables.difference_tables(run, measure)._replace(
+                title=f"Who beats whom: {measure.title}"
+            )
             for measure in result.declared[1:]
             if measure.shown
         ),
@@ -44,19 +46,19 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 def _folded(run: LoadedRun) -> Iterator[Extra]:
     """The tables that a reader may look up."""
     yield from (extra for extra in run.result.extras if extra.name in FOLDED)
-    yield ties(_shown(run))
-    yield from group_tables(run)
+    yield _ties_table(_shown(run))
+    yield from _tables_by_group(run)
 
 
-def histograms(run: LoadedRun, names: Sequence[str]) -> Block:
+def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> Block:
     """The scores of each metric by version."""
     metrics = [m.name for m in _shown(run) if m.family != CEILING]
-    table = histogram_table(files.read_table(run.directory / files.SCORES), metrics, names)
+    table = histogram_table(files.read_run_table(run.directory / files.SCORES), metrics, names)
     colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
     return charts.histograms("histograms", "Scores by version", table, colours)
 
 
-def ties(metrics: Sequence[MetricResult]) -> Extra:
+def _ties_table(metrics: Sequence[MetricResult]) -> Extra:
     """How much of each metric's rank-order ρ is due to how ties are broken, and to offset."""
     rows = []
     for metric in metrics:
@@ -80,7 +82,7 @@ def ties(metrics: Sequence[MetricResult]) -> Extra:
     return Extra.of("ties", title, rows, folded=True)
 
 
-def group_tables(run: LoadedRun) -> Iterator[Extra]:
+def _tables_by_group(run: LoadedRun) -> Iterator[Extra]:
     """The rank-order ρ within an image by group of images: a table for each respect."""
     records = [
         row for extra in run.result.extras if extra.name == "groups" for row in extra.records
@@ -130,7 +132,7 @@ OF_DOSE = (
 def _dose(run: LoadedRun) -> list[Block]:
     """The curves of a run with several rates, and the table below them with every point as a CSV
     file."""
-    if not (summary := rows_of(run.result, "dose")):
+    if not (summary := rows_by_metric(run.result, "dose")):
         return []
     names = [metric.name for metric in _shown(run)]
     records = run.result.extra("dose_points").records

@@ -13,7 +13,7 @@ from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions, closing_blocks, extra_block
 from metaeval.reports.shared.formatting import DASH, cut, number
-from metaeval.reports.shared.page import fit, kept_of, photos_of
+from metaeval.reports.shared.page import fit_into_room, kept_of, photos_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra, ranked
 from metaeval.runs import files
@@ -130,7 +130,7 @@ def _captions(
             shown=options.examples,
         )
 
-    _, content = fit(len(rows), html, lambda text: len(text.encode()), options.max_bytes)
+    _, content = fit_into_room(len(rows), html, lambda text: len(text.encode()), options.max_bytes)
     return Block("captions", "Captions", content)
 
 

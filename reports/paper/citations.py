@@ -10,7 +10,7 @@ from urllib.parse import quote
 import yaml
 
 from metaeval import installation
-from metaeval.reports.shared.formatting import kind_of
+from metaeval.reports.shared.formatting import row_kind
 from metaeval.reports.shared.print_tables import PrintTable, to_csv, to_latex, to_markdown
 from metaeval.reports.shared.run import LoadedRun
 
@@ -34,7 +34,7 @@ def cite(run: LoadedRun) -> Citation:
     """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
     version = run.info.metaeval
     metrics = [m for m in run.result.visible if m.ok]
-    scores = [m for m in metrics if kind_of(m) == "result" and m.signature]
+    scores = [m for m in metrics if row_kind(m) == "result" and m.signature]
     named = "; ".join(f"{m.name} ({m.signature})" for m in scores)
     keys = [
         *((PROTOCOL,) if run.result.experiment in ("replace", "shuffle") else ()),

@@ -30,7 +30,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
         _histograms(run),
         _captions(run),
         texts.notes(run),
-        texts.cite(run),
+        texts.citation_block(run),
         texts.reproduce(run, run.result.settings, further),
     ]
 

@@ -59,7 +59,7 @@ def interval(pair: Sequence[float | None] | None, digits: int = 3) -> str:
     return f"{number(pair[0], digits)} to {number(pair[1], digits)}"
 
 
-def with_interval(value: float | None, pair: Sequence[float | None] | None) -> str:
+def number_with_interval(value: float | None, pair: Sequence[float | None] | None) -> str:
     """0.646 [0.601, 0.688]: a number and its interval, as papers print them."""
     if not pair or not all(known(x) for x in pair):
         return number(value)
@@ -77,7 +77,7 @@ def cut(text: str, most: int = MOST_CHARACTERS) -> str:
     return f"{text[:most].rstrip()} … (cut: {len(text):,} characters)"
 
 
-def listed(items: Sequence[str], conjunction: str = "and") -> str:
+def join_words(items: Sequence[str], conjunction: str = "and") -> str:
     """a; a and b; a, b and c."""
     if len(items) < 2:
         return "".join(items)
@@ -130,7 +130,7 @@ def file_stem(name: str) -> str:
     return stem if stem == name and not is_digest else f"{stem or 'name'}-{digest(name).hex()[:6]}"
 
 
-def kind_of(metric: MetricResult) -> str:
+def row_kind(metric: MetricResult) -> str:
     """The kind of a metric's row.
 
     "result"; "part" (SPICE-object of SPICE); "control" (a score that metrics must exceed);

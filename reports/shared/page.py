@@ -34,7 +34,7 @@ class Header(NamedTuple):
     fallback: str | None = None
 
 
-def render(
+def render_page(
     template: str,
     levels: int,
     *,
@@ -154,7 +154,7 @@ def kept_of(kept: int, n: int) -> str:
     return "All" if kept == n else f"{kept:,} of {n:,}"
 
 
-def fit(
+def fit_into_room(
     n: int, make: Callable[[int], Payload], size: Callable[[Payload], int], room: int
 ) -> tuple[int, Payload]:
     """How many of n entries fit into `room` bytes, and what `make` gives for the first so many; at

@@ -26,7 +26,7 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")  # what would be shown as another letter
 _MARKDOWN = {"<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " "}
 
 
-def scaled(text: str) -> str:
+def scale_numbers(text: str) -> str:
     """A text with its decimal numbers, except percentages, multiplied by the style's scale.
 
     >>> from metaeval.runs.print_style import PrintStyle, print_style

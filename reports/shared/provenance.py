@@ -6,7 +6,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
-from metaeval.reports.shared.formatting import count, kind_of, listed, number, seconds
+from metaeval.reports.shared.formatting import count, join_words, number, row_kind, seconds
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import NEW, MetricResult, TrainingRecord
 from metaeval.results.run import RunInfo
@@ -20,7 +20,7 @@ class Provenance(NamedTuple):
     `metrics` is (family, time, scored, from the cache).
     """
 
-    command: str
+    command_line: str
     environment: Sequence[tuple[str, str]]
     settings: Sequence[tuple[str, str]]
     stages: Sequence[tuple[str, str]]
@@ -30,7 +30,7 @@ class Provenance(NamedTuple):
     metrics: Sequence[tuple[str, str, str, str]]
 
 
-def command(arguments: Sequence[Any]) -> str:
+def command_line(arguments: Sequence[Any]) -> str:
     """The command line as one would type it: an interpreter's arguments get their interpreter."""
     parts = [str(part) for part in arguments]
     if parts and parts[0].startswith("-"):
@@ -62,7 +62,9 @@ def _sorted_pairs(values: Mapping[str, object] | None) -> list[tuple[str, str]]:
 
 def _print(value: Any) -> str:
     if isinstance(value, list):
-        return listed([_print(v) for v in value]) if len(value) <= 12 else f"{len(value)} values"
+        return (
+            join_words([_print(v) for v in value]) if len(value) <= 12 else f"{len(value)} values"
+        )
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, int):
@@ -91,7 +93,7 @@ def reproduction(run: LoadedRun, settings: Mapping[str, object]) -> Provenance:
     every = {**settings, **(info.corruption or {})}
     signatures = [(m.name, m.signature) for m in run.result.visible if m.signature]
     return Provenance(
-        command=command(info.command),
+        command=command_line(info.command),
         environment=[(k, str(v)) for k, v in environment if v not in (None, "")],
         settings=[
             *((k.replace("_", " "), _print(v)) for k, v in every.items()),
@@ -119,7 +121,7 @@ class Footnote(NamedTuple):
 def training_footnotes(metrics: Sequence[MetricResult], experiment: str) -> list[Footnote]:
     """One footnote for each fact about training, in the order of the metrics; parts have none."""
     bearers: dict[str, list[str]] = {}
-    results = [metric for metric in metrics if kind_of(metric) == "result"]
+    results = [metric for metric in metrics if row_kind(metric) == "result"]
     for metric in results:
         if metric.training is not None:
             learned = metric.column.learned_from_corruptions
@@ -151,14 +153,14 @@ def _training_texts(training: TrainingRecord, learned: bool, experiment: str) ->
     if experiment in training.chosen_on:
         yield CHOSEN
     for model in training.caption_models:
-        pairs = listed([f"{count(n)} of {name}" for name, n in model.pairs.items()])
+        pairs = join_words([f"{count(n)} of {name}" for name, n in model.pairs.items()])
         yield BUILT_ON.format(model.model, pairs)
     by_status: dict[str, list[str]] = {}
     for name, status in (training.versions or {}).items():
         by_status.setdefault(status, []).append(name)
     # a metric that learned from no corrupted caption has seen none of these: not worth a footnote
     if learned or by_status.keys() - {NEW}:
-        parts = [f"{status}: {listed(names)}" for status, names in by_status.items()]
+        parts = [f"{status}: {join_words(names)}" for status, names in by_status.items()]
         yield f"Of the versions here {'; '.join(parts)}."
 
 

@@ -84,6 +84,6 @@ def cell_indices(
     return indices[0], indices[1]
 
 
-def image_paths(references: pd.DataFrame) -> tuple[str | None, ...]:
+def image_paths_in(references: pd.DataFrame) -> tuple[str | None, ...]:
     """The image file of each image, `None` where the run knows none."""
     return tuple(p if isinstance(p, str) else None for p in references[IMAGE_PATH])

@@ -22,7 +22,7 @@ from metaeval.reports.blocks.texts import Block, rendered
 from metaeval.reports.measured import PageOptions
 from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
 from metaeval.reports.shared.figure_style import STYLE
-from metaeval.reports.shared.formatting import file_stem, number, with_interval
+from metaeval.reports.shared.formatting import file_stem, number, number_with_interval
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra, MeasuredResult
@@ -66,7 +66,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
         Block("battery", "Battery", rendered("trust_battery.html.j2", **context)),
         *(cards(run) if options.figures else []),
         texts.notes(run),
-        texts.cite(run),
+        texts.citation_block(run),
         texts.reproduce(run, result.settings, [f"{files.TABLES}/{CELLS}"]),
     ]
 
@@ -101,7 +101,7 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
             item: f"{quote(folder)}/{files.REPORT}" if folder.startswith("items/") else ""
             for item, folder in inside.items()
         },
-        "with_interval": with_interval,
+        "with_interval": number_with_interval,
         "number": number,
         "tested": {use for use, _ in evidence},
         "untested": [
@@ -207,7 +207,7 @@ def card_table(result: MeasuredResult, metric: str) -> PrintTable:
     lines = [
         [
             use["id"].replace("_", " "),
-            with_interval(cell["skill"], (cell["skill_low"], cell["skill_high"])),
+            number_with_interval(cell["skill"], (cell["skill_low"], cell["skill_high"])),
             cell["word"],
             str(len(tests)),
         ]

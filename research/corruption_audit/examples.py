@@ -10,7 +10,7 @@ from pathlib import Path
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.experiments.sensitivity.combinations import kind_of, suite
+from metaeval.experiments.sensitivity.combinations import corruption_kind, suite
 
 SCENES, SEED = 1000, 0
 _HEAD = """# Examples of every corruption
@@ -32,7 +32,7 @@ def write_examples(page: Path, each: int) -> None:
     """Write the page: a heading a kind, a heading a corruption, a line an example."""
     data = load_scenes(n=SCENES)
     lines = [_HEAD.format(each=each, scenes=SCENES, seed=SEED)]
-    for kind, corruptions in groupby(suite(data), key=kind_of):
+    for kind, corruptions in groupby(suite(data), key=corruption_kind):
         lines.append(f"## {_KINDS.get(kind, kind).capitalize()}\n")
         for _, levels in groupby(corruptions, key=lambda c: c.name):
             lines += section(list(levels), data, each)

@@ -18,7 +18,7 @@ import torch
 from benchmarks.speed import timed
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
-from metaeval.metrics.language_model.causal import SMOLLM2, CausalModel, locate
+from metaeval.metrics.language_model.causal import SMOLLM2, CausalModel, locate_causal_model
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    located = locate(SMOLLM2)
+    located = locate_causal_model(SMOLLM2)
     if isinstance(located, Absent):
         sys.exit(str(located))
     start = time.perf_counter()

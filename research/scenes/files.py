@@ -6,8 +6,15 @@ from pathlib import Path
 
 from metaeval.data.scenes.cast import THINGS
 from metaeval.data.scenes.graph import SceneGraph
-from metaeval.data.scenes.load import INFO, captions_json, dump, file_name, image_records, scaled
-from metaeval.data.scenes.render import save
+from metaeval.data.scenes.load import (
+    INFO,
+    captions_json,
+    file_name,
+    image_records,
+    to_json_bytes,
+    to_pixels,
+)
+from metaeval.data.scenes.render import save_image
 from metaeval.progress import progress_bar
 
 
@@ -16,7 +23,7 @@ def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) ->
     annotations: list[dict[str, object]] = []
     for g in graphs:
         for item in g.objects:
-            x, y, w, h = (scaled(v, side, g.width) for v in item.box)
+            x, y, w, h = (to_pixels(v, side, g.width) for v in item.box)
             annotations.append(
                 {
                     "id": len(annotations) + 1,
@@ -28,7 +35,7 @@ def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) ->
                     "segmentation": [[x, y, x + w, y, x + w, y + h, x, y + h]],
                 }
             )
-    return dump(
+    return to_json_bytes(
         {
             "info": {**INFO, "split": split},
             "licenses": [],
@@ -44,7 +51,9 @@ def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) ->
 
 def graphs_json(graphs: Sequence[SceneGraph], split: str) -> bytes:
     """The scene graphs with their captions' alignment."""
-    return dump({"info": {**INFO, "split": split}, "scene_graphs": [g.to_json() for g in graphs]})
+    return to_json_bytes(
+        {"info": {**INFO, "split": split}, "scene_graphs": [g.to_json() for g in graphs]}
+    )
 
 
 def export(
@@ -68,11 +77,11 @@ def export(
     if images:
         (folder / split).mkdir(exist_ok=True)
         for g in progress_bar(graphs, desc=f"drawing {split}", unit="image"):
-            save(g, folder / split / file_name(g.image_id), side)
+            save_image(g, folder / split / file_name(g.image_id), side)
     return out
 
 
 def freeze(graphs: Sequence[SceneGraph], path: Path) -> None:
     """Write the file that the package ships: one scene a line, compressed."""
-    lines = b"".join(dump(g.to_json()) + b"\n" for g in graphs)
+    lines = b"".join(to_json_bytes(g.to_json()) + b"\n" for g in graphs)
     path.write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))

@@ -10,8 +10,8 @@ import torch
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.faier.network import encode
-from metaeval.reproduce.functions import WORDS, known_words, load, table, wins
+from metaeval.metrics.faier.network import encode_captions
+from metaeval.reproduce.functions import WORDS, known_words, load, share_of_wins, table
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained
@@ -32,7 +32,7 @@ def test_every_category_has_words_and_no_word_two_categories() -> None:
 
 def test_pairs_by_hand() -> None:
     # 3 beats 1 and 2 and ties with 3; 1 ties with 1: (2.5 + .5) of 6
-    assert wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
+    assert share_of_wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
 
 
 def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:
@@ -55,13 +55,15 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
     features, boxes, mask = regions.tensors()
     gold, other = [], []
     for i, references in enumerate(few.references):
-        nodes = model.read(encode(references, TripletParser(), vocabulary).take(np.arange(4)))
+        nodes = model.read(
+            encode_captions(references, TripletParser(), vocabulary).take(np.arange(4))
+        )
         one = slice(i, i + 1)
         seen = model.see(features[one], boxes[one], mask[one])
         union, *_ = plain.unite(model, seen, 0, nodes, range(4))
         scores: dict[bool, list[float]] = {True: [], False: []}
         for category, word in known:
-            text = encode([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
+            text = encode_captions([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
             tokens = model.read(text).objects[0, 2:-1]
             best = (tokens @ union.T).max(dim=1).values.mean()
             scores[category in regions.labels[i]].append(float(best))

@@ -9,7 +9,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.language_model.metric import LanguageModel
 from metaeval.text.vocabulary import END, PAD, START
-from metaeval.weights.pretrained import read
+from metaeval.weights.pretrained import read_weights
 from research.language_model import log_unigrams, main
 from tests.metrics.metric_cases import scores_of
 
@@ -26,7 +26,7 @@ def test_a_small_training_end_to_end(tmp_path: Path) -> None:
     folder = tmp_path / "lm_small"
     options = ["--split", "scenes", "--scenes", "80", "--dev", "10", "--epochs", "2"]
     main([str(folder), *options])
-    weights = read(folder)
+    weights = read_weights(folder)
     assert weights.card["command"] == (
         "python -m research.language_model lm_small --split scenes --scenes 80 --dev 10 --epochs 2"
     )

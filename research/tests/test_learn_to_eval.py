@@ -16,7 +16,7 @@ from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
 from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS
 from metaeval.text.vocabulary import END, SPECIAL, START, Vocabulary
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights.pretrained import read
+from metaeval.weights.pretrained import read_weights
 from research.learn_to_eval import DRAWN, OwnedCaptions, bag_numbers, main, replaced, shuffled
 from research.train.dataset import CaptionData
 from tests.metrics import metric_cases
@@ -33,7 +33,7 @@ def test_a_small_training_end_to_end(tmp_path: Path) -> None:
     folder = tmp_path / "small"
     options = ["--split", "scenes", "--scenes", "60", "--dev", "10", "--epochs", "1"]
     main([str(folder), *options, "--machine", str(tmp_path / "machine.json")])
-    card = read(folder).card
+    card = read_weights(folder).card
     assert card["command"].endswith(
         "small --split scenes --scenes 60 --dev 10 --epochs 1 --machine machine.json"
     )

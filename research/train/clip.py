@@ -31,10 +31,10 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore.network import (
     WordTokenizer,
-    normalised,
+    normalise_pixels,
     squared,
     text_features,
-    words_of,
+    vocabulary_of,
 )
 from metaeval.options import STRICT, PositiveInt
 from metaeval.progress import progress_bar
@@ -145,7 +145,7 @@ def augmented(pixels: npt.NDArray[np.uint8], rng: np.random.Generator) -> torch.
     moved = np.empty_like(pixels)
     for row, (y, x) in enumerate(rng.integers(0, 2 * most + 1, size=(len(pixels), 2))):
         moved[row] = padded[row, y : y + side, x : x + side]
-    return normalised(moved)
+    return normalise_pixels(moved)
 
 
 def retrieval(
@@ -164,7 +164,7 @@ def retrieval(
     with torch.inference_mode():
         image = torch.cat(
             [
-                model.encode_image(normalised(pixels[i : i + 100]).to(device), normalize=True)
+                model.encode_image(normalise_pixels(pixels[i : i + 100]).to(device), normalize=True)
                 for i in range(0, len(pixels), 100)
             ]
         )
@@ -256,7 +256,7 @@ class TrainClip(
         train = images.subset(range(len(images) - self.dev))
         dev = images.subset(range(len(train), len(images)))
         tokenizer = WordTokenizer(
-            words_of([PREFIX, *(t for texts in captions_of(train) for t in texts)]),
+            vocabulary_of([PREFIX, *(t for texts in captions_of(train) for t in texts)]),
             int(self.text["context_length"]),
         )
         shape = {

@@ -17,7 +17,12 @@ from metaeval.corruptions.graded.replace import Replace
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher
-from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, ParsedCaptions, encode
+from metaeval.metrics.faier.network import (
+    NO_REFERENCE,
+    FaierNetwork,
+    ParsedCaptions,
+    encode_captions,
+)
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
 from metaeval.metrics.scan.network import Scan
@@ -182,9 +187,11 @@ class HeldOut:
         self.images, self.n = images, len(images)
         self.turns = min(turns, turns_of(images))
         sets = captions_in_turns(images, pool, self.turns, seed)
-        self._sets = {name: encode(texts, parser, vocabulary) for name, texts in sets.items()}
+        self._sets = {
+            name: encode_captions(texts, parser, vocabulary) for name, texts in sets.items()
+        }
         flat = [text for texts in images.captions for text in texts]
-        self._captions = encode([*flat, NO_REFERENCE], parser, vocabulary)
+        self._captions = encode_captions([*flat, NO_REFERENCE], parser, vocabulary)
         counts = np.array([len(texts) for texts in images.captions])
         self._first = np.cumsum(counts) - counts
         self._index = np.arange(self.n * self.turns)

@@ -167,7 +167,7 @@ class TrainFaier(
             "test": tested,
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }
-        pretrained.save(out, model, vocabulary, card, dataset)
+        pretrained.save_weights(out, model, vocabulary, card, dataset)
         checkpoint.unlink(missing_ok=True)
         print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
         return card

@@ -140,7 +140,7 @@ class TrainScan(
             **self.card(dataset, train, dev, started, settings, trained, device),
             "dev": {"n_images": len(dev), **chosen, **({"rho": rhos} if rhos else {})},
         }
-        pretrained.save(out, model, vocabulary, card, dataset)
+        pretrained.save_weights(out, model, vocabulary, card, dataset)
         checkpoint.unlink(missing_ok=True)
         print(
             f"{len(trained.history)} epochs in {trained.seconds:,.0f} s, the best of them number "

@@ -16,7 +16,7 @@ from benchmarks.numbers.writing import three
 from metaeval.config import build, component, compose_config, metric_names
 from metaeval.errors import InputError
 from metaeval.experiments.forced_choice.statistics import measure_of
-from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN, key_of
+from metaeval.experiments.pairs.statistics import ACCURACY_COLUMNS, MEAN, SHOWN, measure_key
 from metaeval.experiments.run import run as carry_out
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.files import read_result, write_result
@@ -285,7 +285,7 @@ def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, 
             family=name,
             statistics=Measured(
                 values={
-                    key_of(comparison, *kind): Estimate(value=value)
+                    measure_key(comparison, *kind): Estimate(value=value)
                     for comparison, value in zip(comparisons, values, strict=True)
                     for kind in ((), ("swap_obj",))
                 }

@@ -16,7 +16,7 @@ from metaeval.compute.device import (
     check_dtype,
     divide_products_only,
     fill_rows,
-    forget,
+    forget_used_devices,
     full_float32,
     group_rows_by_keys,
     group_rows_by_length,
@@ -31,7 +31,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import ClipWeights
 from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.hub import locate
+from metaeval.text.transformers.hub import locate_model
 
 CPU = torch.device("cpu")
 
@@ -59,7 +59,7 @@ def test_one_item_that_does_not_fit_is_an_error() -> None:
 
 
 def test_what_was_used_is_remembered_until_forgotten() -> None:
-    forget()
+    forget_used_devices()
     resolve("cpu")
     with pytest.raises(ConfigError):
         resolve("cuda:99")
@@ -67,7 +67,7 @@ def test_what_was_used_is_remembered_until_forgotten() -> None:
     if torch.cuda.is_available():
         resolve("cuda:0")
         assert used() == "cpu, cuda:0"
-    forget()
+    forget_used_devices()
     assert used() == "cpu"  # without any network, the processor did the work
 
 
@@ -85,7 +85,7 @@ def test_devices_by_name() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_gpu_equals_cpu(tmp_path: Path) -> None:
     """Token vectors and CLIP's vectors in float32, of random weights: equal to 1e-4."""
-    model = locate(random_roberta(tmp_path, layers=2))
+    model = locate_model(random_roberta(tmp_path, layers=2))
     found = {}
     for device in ("cpu", "cuda"):
         encoder, kept = TextEncoder(model, 2, device), {}

@@ -15,11 +15,11 @@ from metaeval.corruptions.base import Caption, Corrupted
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Delete, Insert, Replace, bag_of_words
 from metaeval.corruptions.graded.shuffle import Reverse, Shuffle, deranged
-from metaeval.corruptions.sentences import words
+from metaeval.corruptions.sentences import words_by_position
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.reports.graded.browser import OPEN, marked
+from metaeval.reports.graded.browser import OPEN, mark_edits
 
 
 def dataset(captions: Sequence[str], ids: Sequence[int | str] | None = None) -> CaptionDataset:
@@ -86,7 +86,7 @@ def test_without_distinct_a_word_may_draw_itself(val2017):
     """1 in 1,039 draws on average: 12,900 words at rate 0.25 (seeds fixed, so no chance here)."""
     corruption = Replace(0.25)
     results = corruption.apply(val2017, 0)
-    wanted = sum(round(0.25 * len(words(c.split()))) for c in val2017.human)
+    wanted = sum(round(0.25 * len(words_by_position(c.split()))) for c in val2017.human)
     same = wanted - sum(len(r.edits) for r in results)
     expected = wanted / 1039
     assert 0 < same < expected + 4 * expected**0.5
@@ -99,7 +99,7 @@ def test_replaced_words_any_text(text, rate, seed):
     corruption.fit(ANIMALS)
     tokens = text.split()
     result = corruption.corrupt(Caption(1, text), np.random.default_rng(seed))
-    old = words(tokens)
+    old = words_by_position(tokens)
     changed = round(rate * len(old))
     assert len(result.edits) == changed
     assert result.applied is (changed > 0) is (result.text != text)
@@ -194,11 +194,11 @@ def in_order(part: list[str], whole: list[str]) -> bool:
 def test_delete_leaves_out_the_requested_number_of_words(val2017, rate):
     for source, result in zip(val2017.human, Delete(rate).apply(val2017, 0), strict=True):
         old, new = source.split(), result.text.split()
-        n = len(words(old))
+        n = len(words_by_position(old))
         gone = min(round(rate * n), n - 1)
         assert len(new) == len(old) - gone
         assert in_order(new, old)
-        assert len(words(new)) == n - gone >= 1
+        assert len(words_by_position(new)) == n - gone >= 1
         assert (result.realised, result.applied) == (gone / n, gone > 0)
         assert replayed(source, result) == result.text
 
@@ -211,7 +211,7 @@ def test_insert_adds_words_of_the_bag_and_keeps_the_caption(val2017, rate):
     drawn: Counter[str] = Counter()
     for source, result in zip(val2017.human, corruption.apply(val2017, 0), strict=True):
         old, new = source.split(), result.text.split()
-        n = len(words(old))
+        n = len(words_by_position(old))
         assert len(new) == len(old) + round(rate * n)
         assert in_order(old, new)
         assert new[-1] == old[-1]
@@ -231,8 +231,8 @@ def test_reverse_twice_is_the_caption(val2017):
     rng = np.random.default_rng(0)
     for source, result in zip(val2017.human, reverse.apply(val2017, 0), strict=True):
         old = source.split()
-        assert [old[i] for i in words(old)] == [
-            result.text.split()[i] for i in reversed(words(result.text.split()))
+        assert [old[i] for i in words_by_position(old)] == [
+            result.text.split()[i] for i in reversed(words_by_position(result.text.split()))
         ]
         back = reverse.corrupt(Caption(0, result.text), rng)
         assert back.text == (" ".join(old) if result.applied else source)
@@ -244,7 +244,7 @@ def test_by_hand():
     reverse = Reverse().corrupt(Caption(0, text), np.random.default_rng(0)).text
     assert reverse == 'us). (at - "smiling" man A'
     one = Delete(1.0).corrupt(Caption(0, text), np.random.default_rng(1)).text.split()
-    assert len(words(one)) == 1
+    assert len(words_by_position(one)) == 1
     assert "-" in one  # a token without a word is not a word to leave out
     for nothing in ("", "dog", "- -"):
         for corruption in (Delete(0.5), Reverse()):
@@ -262,7 +262,7 @@ def test_any_text_and_the_report_can_mark_it(text, rate, seed):
         if result.applied:
             assert replayed(text, result) == result.text
             edits = [edit._asdict() for edit in result.edits]
-            shown = marked(text, result.text, edits)
+            shown = mark_edits(text, result.text, edits)
             kind = {"delete": "d", "insert": "i", "reverse": "m"}[corruption.name]
             assert shown.count(f"{OPEN}{kind}") == len(edits) or corruption.name == "reverse"
 
@@ -276,9 +276,9 @@ def test_words_are_kept_and_edits_record_the_change(val2017, rate, derange):
         assert Counter(new) == Counter(old)
         assert replayed(source, result) == " ".join(new)
         assert result.applied is (result.text != source)
-        asked = round(rate * len(words(old)))
+        asked = round(rate * len(words_by_position(old)))
         assert len(result.edits) <= asked
-        assert not derange or result.realised == asked / len(words(old)) > 0
+        assert not derange or result.realised == asked / len(words_by_position(old)) > 0
 
 
 @pytest.mark.coco
@@ -292,7 +292,7 @@ def test_share_of_unapplied_captions_is_what_probability_says(val2017, rate):
     rng = np.random.default_rng(1)
     expected = []
     for caption in val2017.human:
-        tokens = [word.lower() for word in words(caption.split()).values()]
+        tokens = [word.lower() for word in words_by_position(caption.split()).values()]
         k = round(rate * len(tokens))
         for _ in range(3):
             chosen = [tokens[i] for i in rng.choice(len(tokens), k, replace=False)]
@@ -379,7 +379,9 @@ def test_punctuation_that_stays_keeps_its_place(derange):
     assert len(results) == 9
     for text in results:
         tokens, old = text.split(), source.split()
-        assert Counter(words(tokens).values()) == Counter(words(old).values())
+        assert Counter(words_by_position(tokens).values()) == Counter(
+            words_by_position(old).values()
+        )
         for token, before in zip(tokens, old, strict=True):
             core, core_before = token.strip(punctuation), before.strip(punctuation)
             assert token.replace(core, "w", 1) == before.replace(core_before, "w", 1)

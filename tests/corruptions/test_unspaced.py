@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metaeval.api import corrupt
-from metaeval.corruptions.sentences import join, split, words
+from metaeval.corruptions.sentences import join, split, words_by_position
 
 # by hand; Thai "here, good", Lao "water", Burmese "has", Khmer "dog" (with a stacked consonant)
 UNITS = {
@@ -25,7 +25,7 @@ THAI = ["สุนัขสองตัว วิ่งบนสนามหญ�
 @pytest.mark.parametrize(("text", "tokens"), UNITS.values(), ids=UNITS)
 def test_a_letter_keeps_its_marks(text: str, tokens: list[str]) -> None:
     assert split(text) == tokens
-    assert list(words(tokens)) == [k for k, token in enumerate(tokens) if token != " "]
+    assert list(words_by_position(tokens)) == [k for k, token in enumerate(tokens) if token != " "]
 
 
 @pytest.mark.parametrize("text", [THAI[0], "ນ້ຳຢູ່ນີ້", "ခွေးနှစ်ကောင် ပြေးတယ်။", "ឆ្កែពីរក្បាល កំពុងរត់"])

@@ -147,12 +147,12 @@ def test_renumbered_images_are_seen_through_or_refused(
     for source in ("other", "coco"):
         assert not weights.overlap(load_renumbered(path, False, image_source=source)).any()
     # and the choice says why, and what helps
-    absent = pretrained.choose("faier", nameless, variant="r")
+    absent = pretrained.choose_pretrained("faier", nameless, variant="r")
     assert "which photographs these 2 images are is not known" in absent.reason
     assert "dataset.image_source=coco" in absent.remedy
     sources = ("coco:391895", None)
     half = replace(nameless, image_source=sources, pool_source=sources)
-    chosen = pretrained.choose("faier", half, variant="r")
+    chosen = pretrained.choose_pretrained("faier", half, variant="r")
     assert chosen.overlap(half).tolist() == [False, True]
     assert "the source of 1 of 2 images is unknown" in caplog.text
 

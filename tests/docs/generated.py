@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from metaeval.choices import listed
+from metaeval.choices import list_choices
 from metaeval.option_tables import choices_table, options, options_table, page
 from metaeval.reports.paper.citations import entry
 from metaeval.results.schemas import schemas
@@ -46,7 +46,7 @@ def metric_page(name: str) -> str:
     node = yaml.safe_load((CONF / "metric" / f"{name}.yaml").read_text(encoding="utf-8"))
     parts = [
         f"# {name}",
-        listed("metric")[name] + ".",
+        list_choices("metric")[name] + ".",
         f"`metrics=[{name}]` · `{node.get('_target_', 'a variant')}`",
         "## Options",
         options_table(options(f"metric/{name}").values()),
@@ -63,7 +63,7 @@ def unnamed_metrics() -> list[str]:
     pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
     pages = re.sub(r"<!-- list: metric -->.*?<!-- end -->", "", pages, flags=re.DOTALL)
     named = set(re.findall(r"(?<=[`\[,])\w+(?=[`\],])", pages))
-    return [name for name in listed("metric") if name not in named]
+    return [name for name in list_choices("metric") if name not in named]
 
 
 PARTS: dict[str, Callable[[str], str]] = {

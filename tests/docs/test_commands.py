@@ -96,7 +96,7 @@ def test_a_wrong_command_is_found(tmp_path: Path) -> None:
 def test_every_metric_can_be_named() -> None:
     """With a number of it where it has one, also of metrics outside the default list."""
     given = {}
-    for name in choices.listed("metric"):
+    for name in choices.list_choices("metric"):
         options = compose_config([f"metric=[{name}]"]).metric[name]
         if name == "wmd":  # known only with metric=[wmd]
             continue

@@ -58,7 +58,7 @@ def _shell(line: str, folder: Path, runs: int) -> Path:
 
 
 def _columns(out: Path) -> dict[str, str]:
-    records = files.read_json(out / files.STATISTICS)["metrics"]
+    records = files.read_run_json(out / files.STATISTICS)["metrics"]
     return {
         record.get("metric") or record["column"]["name"]: record["status"] for record in records
     }

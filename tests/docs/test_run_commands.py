@@ -328,7 +328,7 @@ def test_every_command_runs(
             if "not installed" in str(error):
                 pytest.skip(str(error))
             raise
-    run = files.read_json(tmp_path / "OUT" / files.RUN)
+    run = files.read_run_json(tmp_path / "OUT" / files.RUN)
     assert run["status"] == "finished"
     assert not [stage for stage in run.get("stages", []) if stage.get("error")]
     assert (tmp_path / "OUT" / files.STATISTICS).is_file() or "metrics=[]" in command

@@ -8,11 +8,11 @@ import pytest
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.pairs.pairs import load_pairs_table
-from metaeval.experiments.fitted import TEXT, predictions, reference_features, text_features
+from metaeval.experiments.fitted import TEXT, caption_features, predictions, reference_features
 from metaeval.experiments.pairs.outcomes import TRUE
-from metaeval.experiments.pairs.statistics import key_of
-from metaeval.experiments.pairs.task import fitted_text as fitted_pairs, paired_captions
-from metaeval.experiments.sensitivity.statistics import fitted_text as fitted_sets
+from metaeval.experiments.pairs.statistics import measure_key
+from metaeval.experiments.pairs.task import paired_captions, predict_truth as fitted_pairs
+from metaeval.experiments.sensitivity.statistics import predict_harmlessness as fitted_sets
 from metaeval.results.run import CorruptionInfo
 from metaeval.runs.records import HUMAN
 from tests.shared import run_here, write_lines
@@ -64,8 +64,12 @@ def test_conclusions_on_pairs_must_beat_it(tmp_path: Path) -> None:
     assert fitted.column.control
     scores = pd.read_parquet(tmp_path / "OUT/scores.parquet")
     written = scores[scores["metric"] == TEXT]
-    assert fitted.numbers.value(key_of(TRUE)) == (written["true"] > written["false"]).mean() > 0.97
-    against = result.controls[key_of(TRUE, "random")]
+    assert (
+        fitted.numbers.value(measure_key(TRUE))
+        == (written["true"] > written["false"]).mean()
+        > 0.97
+    )
+    against = result.controls[measure_key(TRUE, "random")]
     assert (against.control, against.above) == (TEXT, ())
 
 
@@ -107,8 +111,8 @@ def test_features_are_of_one_caption_alone() -> None:
     human = tuple(sentence(rng) for _ in ids)
     dataset = CaptionDataset("toy", ids, human, ((),) * 20, ids, human)
     texts, image = [*human, ""], np.array([*ids, 3])
-    together = text_features(dataset, texts, image)
-    alone = [text_features(dataset, [t], image[k : k + 1])[0] for k, t in enumerate(texts)]
+    together = caption_features(dataset, texts, image)
+    alone = [caption_features(dataset, [t], image[k : k + 1])[0] for k, t in enumerate(texts)]
     assert np.array_equal(together, np.array(alone), equal_nan=True)
     assert not np.isnan(together).any()
 

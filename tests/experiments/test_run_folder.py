@@ -35,7 +35,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def status(out: Path) -> Any:
-    return files.read_json(out / files.RUN)["status"]
+    return files.read_run_json(out / files.RUN)["status"]
 
 
 def test_a_run_that_is_refused_leaves_an_earlier_one_as_it_was(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_run_of_bleu_starts_no_java_and_keeps_no_journal_of_answers(
     monkeypatch.setattr("metaeval.experiments.run.record_answers", None)
     run_configured(configured(tmp_path), tmp_path / "OUT")
     assert services._probe.cache_info().misses == 0
-    assert files.read_json(tmp_path / "OUT" / files.RUN)["java"] is None
+    assert files.read_run_json(tmp_path / "OUT" / files.RUN)["java"] is None
 
 
 def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> Non
     run_configured(configured(tmp_path, "report=default", "corruption.seeds=2"), out)
     old = set(content(out))
     made = {files.REPORT, files.EXPLANATIONS, files.SEED_SCORES, "figures/ranking.svg"}
-    assert made < old == {files.RUN, *files.read_json(out / files.RUN)["files"]}
+    assert made < old == {files.RUN, *files.read_run_json(out / files.RUN)["files"]}
     half = dict.fromkeys((".scores.parquet.abc123", "figures/.ranking.svg.xyz", ".run.json.k"), b"")
     mine = {"notes.txt": b"mine", "figures/mine.svg": b"mine", "tables/.mine.csv.k": b"mine"}
     for name, text in (mine | half).items():
@@ -124,7 +124,7 @@ def test_until_the_end_a_run_is_unfinished_and_if_it_breaks_failed(
     monkeypatch.setattr("metaeval.experiments.graded.task.statistics", breaking)
     with pytest.raises(RuntimeError):
         run_configured(config, out)
-    info = files.read_json(out / files.RUN)
+    info = files.read_run_json(out / files.RUN)
     assert (info["status"], info["error"]) == ("failed", "RuntimeError: a bolt is loose")
     assert not (out / files.STATISTICS).exists()
 
@@ -134,7 +134,7 @@ def test_the_refusal_is_recorded_without_a_run(tmp_path: Path) -> None:
     out.mkdir()
     with pytest.raises(ConfigError):
         run_configured(configured(tmp_path, "seed=abc"), out)
-    info = files.read_json(out / files.RUN)
+    info = files.read_run_json(out / files.RUN)
     assert (info["status"], info["error"][:11]) == ("failed", "seed: 'abc'")
     assert set(content(out)) == {files.RUN}
 
@@ -161,7 +161,7 @@ def test_a_folder_that_cannot_be_made_is_a_line(tmp_path: Path) -> None:
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     raw = os.fsdecode(b"caf\xe9")
     files.write_json(tmp_path / "a.json", {"working_directory": f"/{raw}"})
-    assert files.read_json(tmp_path / "a.json") == {"working_directory": f"/{raw}"}
+    assert files.read_run_json(tmp_path / "a.json") == {"working_directory": f"/{raw}"}
     with pytest.raises(ConfigError, match="is not UTF-8"):
         run_configured(configured(tmp_path), tmp_path / raw)
     config = configured(tmp_path, "dataset=coco", "dataset.captions=x")
@@ -197,9 +197,9 @@ def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
     )  # fmt: skip
     # its own image, and the one that got it as its Random caption
     assert "2 images are not explained: a caption or reference has more than 300" in caplog.text
-    info = files.read_json(out / files.EXPLANATIONS)
+    info = files.read_run_json(out / files.EXPLANATIONS)
     assert (info["left_out"], len(info["metrics"]["bertscore"]["images"])) == (2, 4)
-    assert files.read_table(out / files.SCORES)["score"].notna().all()
+    assert files.read_run_table(out / files.SCORES)["score"].notna().all()
     page = (out / files.REPORT).read_text(encoding="utf-8")
     assert (out / files.REPORT).stat().st_size < 500_000
     assert words[:2100] not in page
@@ -221,7 +221,7 @@ def test_a_report_that_fails_leaves_scores_and_statistics(tmp_path: Path) -> Non
         config.report = {"_target_": f"{__name__}.{FailingReport.__name__}"}
     with pytest.raises(StageError, match="report failed: TypeError: unsupported") as failed:
         run_configured(config, out)
-    run = files.read_json(out / files.RUN)
+    run = files.read_run_json(out / files.RUN)
     assert (failed.value.exit_code, run["status"]) == (1, "finished")
     assert [s["name"] for s in run["stages"] if s.get("error")] == ["report"]
     assert {files.SCORES, files.STATISTICS} <= set(content(out))

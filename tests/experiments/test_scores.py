@@ -228,9 +228,9 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     assert (written["schema"], written["images_per_column"]) == (1, 4)
     assert list(written["metrics"]) == ["letters_neg"]
     assert written["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
-    captions = results.read_table(tmp_path / results.CAPTIONS)
+    captions = results.read_run_table(tmp_path / results.CAPTIONS)
     applied = captions["applied"].to_numpy().reshape(3, 30)
-    scores = results.read_table(tmp_path / results.SCORES)
+    scores = results.read_run_table(tmp_path / results.SCORES)
     expected = set()
     for column in ("Letters", "Letters-first", leading_column(run.result.metrics)):
         values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)

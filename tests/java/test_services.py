@@ -17,8 +17,8 @@ from metaeval.java.process import shared_java_services
 from metaeval.java.services import (
     JAR,
     JavaRuntime,
-    build,
     built_from,
+    compile_jar,
     compiler_release,
     find_bundled_files,
     find_compiler,
@@ -80,7 +80,7 @@ def test_building_it_again_gives_the_same_bytes(tmp_path: Path) -> None:
     for part in (javac, libraries):
         if isinstance(part, Absent):
             pytest.skip(str(part))
-    build(tmp_path / "a.jar")
+    compile_jar(tmp_path / "a.jar")
     assert main([str(tmp_path / "b.jar")]) == 0
     assert (tmp_path / "a.jar").read_bytes() == (tmp_path / "b.jar").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jar", "b.jar"]
@@ -94,7 +94,7 @@ def test_building_without_a_compiler_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(InputError, match="no Java compiler in JAVA_HOME or on PATH"):
-        build(tmp_path / "a.jar")
+        compile_jar(tmp_path / "a.jar")
     assert (main([str(tmp_path / "a.jar")]), capsys.readouterr().err.count("\n")) == (2, 1)
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,7 @@ import pytest
 from metaeval.compute.networks import keep_networks, release
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.doctor import verdict
+from metaeval.doctor import metric_state
 from metaeval.errors import ConfigError
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
@@ -203,7 +203,7 @@ def test_doctor_says_of_a_metric_what_a_run_does(
     if override == "regions=bottomup":
         overrides.append(f"regions.file={tmp_path / 'none.npz'}")
     config = compose_config(overrides)
-    said = verdict(metric, config, scenes)
+    said = metric_state(metric, config, scenes)
     done = score_captions(
         build(metric, config), scenes, scenes.human, np.arange(len(scenes)), MemoryStore()
     )
@@ -213,8 +213,8 @@ def test_doctor_says_of_a_metric_what_a_run_does(
 
 def test_doctor_names_the_columns_of_the_run(scenes: CaptionDataset) -> None:
     config = compose_config(OFFLINE)
-    assert verdict("clipscore", config, scenes) == "can run (CLIPScore (scenes))"
-    assert verdict("bleu", config, scenes) == "can run (BLEU-1, BLEU-2, BLEU-3, BLEU-4)"
+    assert metric_state("clipscore", config, scenes) == "can run (CLIPScore (scenes))"
+    assert metric_state("bleu", config, scenes) == "can run (BLEU-1, BLEU-2, BLEU-3, BLEU-4)"
 
 
 SEEN = {

@@ -126,8 +126,8 @@ def test_hostile_captions_are_text_and_nothing_else(opened: Page) -> None:
 
 
 def test_worst_inversions_come_first_for_any_metric(opened: Page, run: Path) -> None:
-    scores = results.read_table(run / "scores.parquet")
-    unchanged = ~results.read_table(run / "captions.parquet")["applied"].to_numpy()
+    scores = results.read_run_table(run / "scores.parquet")
+    unchanged = ~results.read_run_table(run / "captions.parquet")["applied"].to_numpy()
     assert unchanged.any()
     said = "Captions that came out unchanged are in no inversion."
     assert said in (run / "report.html").read_text(encoding="utf-8")
@@ -166,7 +166,7 @@ def test_search_by_word_and_by_id(opened: Page) -> None:
 
 
 def test_marks_and_unchanged_captions(opened: Page, run: Path) -> None:
-    captions = results.read_table(run / "captions.parquet")
+    captions = results.read_run_table(run / "captions.parquet")
     row = captions[(captions["image_id"] == 36) & (captions["set"] == "Replace 50%")].iloc[0]
     cell = "[aria-label='Image 36'] tbody tr:nth-child(3)"
     inserted = opened.run(
@@ -184,8 +184,8 @@ def test_marks_and_unchanged_captions(opened: Page, run: Path) -> None:
 
 def test_csv_files_made_in_the_browser(opened: Page, run: Path) -> None:
     scores = list(csv.DictReader(io.StringIO(opened.run("scoresCsv().then(l => l.join(''))"))))
-    table = results.read_table(run / "scores.parquet")
-    captions = results.read_table(run / "captions.parquet")
+    table = results.read_run_table(run / "scores.parquet")
+    captions = results.read_run_table(run / "captions.parquet")
     assert len(scores) == len(captions)
     downloaded = {(r["image_id"], r["set"]): r for r in scores}
     for record in table.itertuples():

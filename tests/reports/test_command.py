@@ -81,7 +81,7 @@ def test_a_damaged_run_is_one_clear_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write_run(tmp_path, IMAGES[:4]) / name
-    files.write_json(path, harm(files.read_json(path)))
+    files.write_json(path, harm(files.read_run_json(path)))
     assert run_verb(["report", str(tmp_path), "--no-figures"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{path}{problem}" in line

@@ -18,10 +18,10 @@ from metaeval.experiments.run import run_configured
 from metaeval.papers.expected import FOLDER, PaperItem, Uncertainty, papers, values_of
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.measured import write_report
-from metaeval.reproduce.compare import ReproducedValue, compare_run, compare_values, not_run
+from metaeval.reproduce.compare import ReproducedValue, compare_run, compare_values, not_run_values
 from metaeval.reproduce.functions import OF_DATA, OF_RUN
 from metaeval.reproduce.items import Reproduction
-from metaeval.reproduce.task import choose, write_tables
+from metaeval.reproduce.task import choose_items, write_values
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.comparison import Comparisons
 from metaeval.results.files import write_info, write_result
@@ -203,10 +203,10 @@ def page_of(folder: Path, values: list[ReproducedValue], **more: object) -> str:
 
 def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
     values = compare_run("p<q>", item(cells={"Near": 12.3}), RESULT)
-    values += not_run("p<q>", item(cells={"Near": 12.3}), "no data; get it at a < b")
+    values += not_run_values("p<q>", item(cells={"Near": 12.3}), "no data; get it at a < b")
     values += compare_run("p<q>", item(cells={"Near": None}), RESULT)
     formula = ReproducedValue("p", "i", "=cmd()|A0", "@x", -1.5, reason="+1 metric")
-    write_tables(tmp_path, [*values, formula])
+    write_values(tmp_path, [*values, formula])
     texts = {path.suffix: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     assert "4 values: 1 within, 1 not published, 2 not run; 3 printed" in texts[".txt"]
     lines = list(csv.DictReader(texts[".csv"].splitlines()))
@@ -216,7 +216,9 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
     expected = ["p", "i", "'=cmd()|A0", "'@x", "-1.5", "", "", "not run", "", "'+1 metric"]
     assert list(lines[3].values()) == expected, "no cell is a formula"
     assert r"\bottomrule" in texts[".tex"]
-    values += not_run("p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both")
+    values += not_run_values(
+        "p<q>", item(cells={"Near": {"a": 1.0, "b": None}}), "one reason for both"
+    )
     page = page_of(tmp_path / "run", values)
     assert page.count("one reason for both") == 2, "once for the page, once for its table"
     for part in ("A &lt;paper&gt;", "a &lt; b", "python -m metaeval"):
@@ -226,7 +228,7 @@ def test_the_tables_and_the_page_hold_every_row(tmp_path: Path) -> None:
 
 def test_a_value_whose_model_is_missing_has_a_command(tmp_path: Path) -> None:
     """An example has no command of a run; an item whose images are missing has none at all."""
-    values = not_run("p", item(cells={"Near": 12.3}), "no weights")
+    values = not_run_values("p", item(cells={"Near": 12.3}), "no weights")
     command = "<code>python -m metaeval reproduce p/t1</code>"
     assert command in page_of(tmp_path / "example", values, paper="p", command="")
     missing = page_of(tmp_path / "missing", values, paper="p", command="", computable=False)
@@ -290,14 +292,14 @@ def test_the_shipped_papers_are_valid_and_experiments_read_them() -> None:
     names = [f"{p.paper}/{i.item}" for p in known.values() for i in p.items]
     assert len(set(names)) == len(names)
     assert values_of("gonzalez2022metrics", "replace")["CIDEr"] == 0.708320
-    chosen = choose(known, ["wang2021faier"], quick=True)
+    chosen = choose_items(known, ["wang2021faier"], quick=True)
     assert [i.item for _, i in chosen] == ["figure5", "figure5-bleu", "figure5-spice"]
     runs = [i for p in known.values() for i in p.items if i.run and not i.function]
     assert {i.value.partition(".")[0] for i in runs} == {"values", "facts", "systems"}
     functions = {i.function for p in known.values() for i in p.items if i.function}
     assert functions == {*OF_RUN, *OF_DATA}
     with pytest.raises(ConfigError, match="unknown item 'nobody'; choose from"):
-        choose(known, ["nobody"])
+        choose_items(known, ["nobody"])
 
 
 def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -405,7 +407,7 @@ def test_merges_and_aliases_are_read_as_the_shipped_papers_write_them(tmp_path: 
 @pytest.mark.parametrize("paper", ["gonzalez2022metrics", "wang2021faier"])
 def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None:
     known = papers()
-    for _, entry in choose(known, [paper], quick=True):
+    for _, entry in choose_items(known, [paper], quick=True):
         computed = Reproduction(tmp_path).values(paper, entry)
         if entry.item == "example-models":
             continue  # depends on weights and on val2017

@@ -19,8 +19,8 @@ from metaeval.results.sentences import (
     above_control,
     bold_names,
     definition_of_bold,
+    join_names,
     leaders,
-    names,
     sentences,
     with_interval,
 )
@@ -269,8 +269,8 @@ def test_numbers_and_names_as_a_reader_sees_them() -> None:
     assert with_interval(Measure("r", "r"), estimate) == "0.000 [−0.123, 0.500]"
     assert with_interval(ACCURACY, estimate) == "0.0 [−12.3, 50.0]"
     assert with_interval(Measure("n", "n", unit="count"), Estimate(value=5000)) == "5,000"
-    assert names("ABCDEFG") == "A, B, C, D, E, F and G"
-    assert names("ABCDEFGH") == "A, B, C, D, E, F and 2 more"
+    assert join_names("ABCDEFG") == "A, B, C, D, E, F and G"
+    assert join_names("ABCDEFGH") == "A, B, C, D, E, F and 2 more"
 
 
 def test_an_extra_is_a_rectangle_with_intervals_as_columns() -> None:

@@ -33,7 +33,7 @@ def captions(tmp_path: Path) -> Path:
 
 def test_captions_hold_the_fields_of_a_version(captions: Path) -> None:
     assert pq.read_schema(captions).names == ["image_id", *Version.__slots__]
-    table = files.read_table(captions)
+    table = files.read_run_table(captions)
     assert table["expected"].tolist() == ["lower", "none"]
     assert table["edits"][0].tolist() == [{"position": 1, "before": "dog", "after": "cat"}]
     assert table["effect"].isna().all()
@@ -41,18 +41,18 @@ def test_captions_hold_the_fields_of_a_version(captions: Path) -> None:
 
 
 def test_severity_of_older_captions_is_null(captions: Path) -> None:
-    table = files.read_table(captions)
+    table = files.read_run_table(captions)
     table.drop(columns="severity").to_parquet(captions)
-    assert files.read_table(captions)["severity"].isna().all()
-    assert list(files.read_table(captions, ["set", "severity"])) == ["set", "severity"]
-    assert list(files.read_table(captions, ["set"])) == ["set"]
+    assert files.read_run_table(captions)["severity"].isna().all()
+    assert list(files.read_run_table(captions, ["set", "severity"])) == ["set", "severity"]
+    assert list(files.read_run_table(captions, ["set"])) == ["set"]
 
 
 def test_older_captions_are_refused(captions: Path) -> None:
-    table = files.read_table(captions).drop(columns="expected")
+    table = files.read_run_table(captions).drop(columns="expected")
     table.to_parquet(captions)
     with pytest.raises(InputError, match=r"captions.parquet.*'expected': the column is missing"):
-        files.read_table(captions)
+        files.read_run_table(captions)
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077, 0o002])

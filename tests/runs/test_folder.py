@@ -145,7 +145,7 @@ def test_only_what_is_listed_and_inside_is_removed(tmp_path: Path) -> None:
     (out / "link").symlink_to(other)
     (out / "linked.csv").symlink_to(other / "a.csv")
     (out / "tables/mine.csv").write_text("mine")
-    info = files.read_json(out / files.RUN)
+    info = files.read_run_json(out / files.RUN)
     assert info["files"] == [
         *("answers.parquet", "b.svg", "tables/a.csv", "tables/kept/part-0.parquet")
     ]
@@ -209,7 +209,7 @@ def test_a_page_that_is_built_later_is_of_the_run(tmp_path: Path) -> None:
     ):
         done = run_command(module, *arguments, cwd=tmp_path, env={})
         assert done.returncode == 0, done.stderr
-    listed = files.read_json(tmp_path / "OUT" / files.RUN)["files"]
+    listed = files.read_run_json(tmp_path / "OUT" / files.RUN)["files"]
     assert {files.REPORT, files.SCORES, "figures/ranking.svg"} <= set(listed)
     assert not (tmp_path / "OUT" / LOCK).exists()
     done = run_command("metaeval", *SMALL, "hydra.run.dir=OUT", cwd=tmp_path, env={})

@@ -29,11 +29,11 @@ from metaeval.weights import pretrained
 from metaeval.weights.pretrained import (
     SHIPPED,
     PretrainedWeights,
-    choose,
+    choose_pretrained,
     half,
-    read,
     read_card,
-    save,
+    read_weights,
+    save_weights,
     shipped,
     training_facts,
 )
@@ -45,7 +45,7 @@ WORDS = Vocabulary([*SPECIAL, "dog"])
 
 def weights(folder: Path, seen: CaptionDataset, **card: str) -> PretrainedWeights:
     torch.manual_seed(0)
-    return save(folder, torch.nn.Linear(2, 3), WORDS, {**CARD, **card}, seen)
+    return save_weights(folder, torch.nn.Linear(2, 3), WORDS, {**CARD, **card}, seen)
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def test_folder_and_back(tmp_path: Path) -> None:
     model = torch.nn.Linear(2, 3)
     exact = {k: v.clone() for k, v in model.state_dict().items()}
     half(model)
-    found = save(tmp_path / "scan_tiny", model, WORDS, CARD, dataset())
+    found = save_weights(tmp_path / "scan_tiny", model, WORDS, CARD, dataset())
     # who may read the card may read the weights
     assert len({path.stat().st_mode for path in (tmp_path / "scan_tiny").iterdir()}) == 1
-    again = read(tmp_path / "scan_tiny")
+    again = read_weights(tmp_path / "scan_tiny")
     assert again.label == found.label
     assert again.label.startswith("scan_tiny-")
     for name, value in again.state().items():
@@ -81,7 +81,7 @@ def test_folder_and_back(tmp_path: Path) -> None:
         "images": 3,
     }.items() <= card.items()
     with pytest.raises(ValueError, match="variant"):
-        save(tmp_path / "x", model, WORDS, {"kind": "scan", "regions": "gold"}, dataset())
+        save_weights(tmp_path / "x", model, WORDS, {"kind": "scan", "regions": "gold"}, dataset())
 
 
 def test_no_image_that_was_learned_from_is_scored(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_choice(place: Path) -> None:
     (place / "clip" / "card.json").write_text("{}")  # not one of these
 
     def name(*args: object, **options: str) -> str:
-        return choose(*args, **options).name
+        return choose_pretrained(*args, **options).name
 
     assert name("scan", data) == "scan_b"  # one image learned from instead of four
     # a part of the dataset gets the same, whatever is in it
@@ -127,25 +127,25 @@ def test_the_choice(place: Path) -> None:
 
 def test_invalid_choices_are_refused(place: Path) -> None:
     weights(place / "scan_a", dataset([1, 2, 3]))
-    absent = choose("scan", dataset([1, 2, 3]))
+    absent = choose_pretrained("scan", dataset([1, 2, 3]))
     assert "have learned from every one of these images" in absent.reason
-    assert isinstance(choose("scan", dataset([1, 2, 3]), "scan_a"), Absent)
+    assert isinstance(choose_pretrained("scan", dataset([1, 2, 3]), "scan_a"), Absent)
     for missing in (
-        choose("faier", dataset()),
-        choose("scan", load_scenes(n=3)),
-        choose("scan", dataset(), variant="neg"),
+        choose_pretrained("faier", dataset()),
+        choose_pretrained("scan", load_scenes(n=3)),
+        choose_pretrained("scan", dataset(), variant="neg"),
     ):
         assert "python -m research.train experiment=train_" in missing.remedy
-    unknown = choose("scan", dataset(), "scan_z")
+    unknown = choose_pretrained("scan", dataset(), "scan_z")
     assert str(unknown) == "no weights 'scan_z'; give a folder, or one of: scan_a"
-    assert "are of scan, not of faier" in choose("faier", dataset(), "scan_a").reason
+    assert "are of scan, not of faier" in choose_pretrained("faier", dataset(), "scan_a").reason
     kept = (place / "scan_a" / "model.safetensors").read_bytes()
     (place / "scan_a" / "model.safetensors").unlink()
-    assert "model.safetensors: file not found" in choose("scan", dataset([7])).reason
+    assert "model.safetensors: file not found" in choose_pretrained("scan", dataset([7])).reason
     (place / "scan_a" / "model.safetensors").write_bytes(kept)
     (place / "scan_a" / "card.json").write_text("{")
     for which in ("auto", "scan_a"):
-        assert "card.json: invalid JSON" in choose("scan", dataset([7]), which).reason
+        assert "card.json: invalid JSON" in choose_pretrained("scan", dataset([7]), which).reason
 
 
 def test_mismatched_regions_are_reported(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_broken_folder_is_one_line(
     (tmp_path / "w" / name).write_bytes(content)
 
     def all_of_it() -> None:
-        found = read(tmp_path / "w")
+        found = read_weights(tmp_path / "w")
         found.vocabulary()
         found.state()
 
@@ -189,18 +189,18 @@ def test_a_broken_folder_is_one_line(
 def test_parts_of_different_trainings_do_not_go_together(tmp_path: Path) -> None:
     one = weights(tmp_path / "one", dataset([1]))
     torch.manual_seed(1)
-    two = save(tmp_path / "two", torch.nn.Linear(2, 3), WORDS, CARD, dataset([2]))
+    two = save_weights(tmp_path / "two", torch.nn.Linear(2, 3), WORDS, CARD, dataset([2]))
     for name in ("model.safetensors", "trained_on.npy"):
         kept = (one.folder / name).read_bytes()
         (one.folder / name).write_bytes((two.folder / name).read_bytes())
         with pytest.raises(InputError, match=r"card\.json describes"):
-            read(one.folder).state()
+            read_weights(one.folder).state()
         (one.folder / name).write_bytes(kept)
-    assert read(one.folder).state().keys() == {"weight", "bias"}
+    assert read_weights(one.folder).state().keys() == {"weight", "bias"}
     # the same words in another order would be the same weights with other scores
     Vocabulary([*SPECIAL, "cat", "dog"]).save(one.folder / "vocab.json")
     with pytest.raises(InputError, match=r"vocab\.json"):
-        read(one.folder).vocabulary()
+        read_weights(one.folder).vocabulary()
 
 
 @pytest.mark.coco
@@ -214,7 +214,7 @@ def test_the_593_images_that_two_files_share(
     assert set(shared.tolist()) == set(val2017.image_ids) & set(karpathy.image_ids)
     rest = load_coco("rest", "karpathy_test", data=coco_root, exclude="val2017")
     assert not weights(tmp_path / "r", rest).overlap(val2017).any()
-    assert isinstance(choose("scan", val2017, str(tmp_path / "v")), Absent)
+    assert isinstance(choose_pretrained("scan", val2017, str(tmp_path / "v")), Absent)
 
 
 def test_every_shipped_card_is_whole() -> None:
@@ -247,13 +247,13 @@ def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.Monk
     for each in (one, two):
         checksum = str(each.card["trained_on_sha256"])
         (each.folder / "trained_on.npy").rename(tmp_path / f"trained_on-{checksum[:12]}.npy")
-    assert read(one.folder).seen.tolist() == one.seen.tolist()
-    assert read(two.folder).seen.tolist() == two.seen.tolist()
+    assert read_weights(one.folder).seen.tolist() == one.seen.tolist()
+    assert read_weights(two.folder).seen.tolist() == two.seen.tolist()
     (one.folder / "vocab.json").rename(tmp_path / f"vocab-{one.card['vocabulary']}.json")
-    assert read(one.folder).vocabulary().words == WORDS.words
+    assert read_weights(one.folder).vocabulary().words == WORDS.words
     (tmp_path / f"trained_on-{str(one.card['trained_on_sha256'])[:12]}.npy").unlink()
     with pytest.raises(InputError, match=r"trained_on\.npy"):
-        read(one.folder)
+        read_weights(one.folder)
 
 
 # what the trainings drew; those without corrupted captions the first of them alone

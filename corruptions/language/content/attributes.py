@@ -11,7 +11,7 @@ from metaeval.corruptions.language.content.objects import things
 from metaeval.corruptions.language.parsed import PEOPLE, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording, article_for
 from metaeval.data.scenes.cast import LOOKALIKES
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 COLOURS = (
     *("red", "blue", "green", "yellow", "orange", "purple"),

@@ -14,7 +14,7 @@ from metaeval.corruptions.language.parsed import (
     ParsedCaption,
 )
 from metaeval.corruptions.language.rewriting import Rewording, singular, verb_form
-from metaeval.text.scene_graphs.rules.tagger import words as word_set
+from metaeval.text.scene_graphs.rules.tagger import set_of_words as word_set
 
 # words in -ing that form a compound with a noun right after them: "a touring motorcycle"
 _COMPOUND_PARTS = ING_NOUNS | word_set(

@@ -23,7 +23,7 @@ from metaeval.corruptions.language.categories import (
 )
 from metaeval.corruptions.language.parsed import NO_THINGS, NounPhrase, ParsedCaption
 from metaeval.corruptions.language.rewriting import Rewording, article_for, plural
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 _ALIVE = ("animal", "person")
 

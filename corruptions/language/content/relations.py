@@ -19,7 +19,7 @@ from metaeval.corruptions.language.parsed import (
     ParsedCaption,
 )
 from metaeval.corruptions.language.rewriting import verb_form, verb_lemma
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
 _ALIVE = PEOPLE | word_set(
@@ -88,8 +88,8 @@ class WrongVerb(
                 options = _TO_SOMETHING
             elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
                 options = _SOMEWHERE
-            told = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
-            options = [o for o in options if o not in told and not known.speaks_of(o)]
+            verbs = {word, "swimming"} if caption.word(doer.head).startswith("bird") else {word}
+            options = [o for o in options if o not in verbs and not known.speaks_of(o)]
             yield reword(i, i + 1, *options)
 
 

@@ -26,8 +26,8 @@ from metaeval.corruptions.language.categories import Known
 from metaeval.corruptions.language.content.logic import acting, number_of
 from metaeval.corruptions.language.parsed import ARTICLES, ParsedCaption, parse
 from metaeval.corruptions.language.rewriting import Rewording, singular, verb_form
-from metaeval.corruptions.sentences import read, rewritten, words
-from metaeval.text.scene_graphs.rules.tagger import pairs, words as word_set
+from metaeval.corruptions.sentences import bare_word, rewritten, words_by_position
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words as word_set
 
 _CONTENT = ("NN", "VB", "JJ", "RB", "CD")
 _FUNCTION = word_set(
@@ -296,8 +296,10 @@ class SwapNeighbours(
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()
-        places = list(words(tokens))
-        pairs = [(i, j) for i, j in pairwise(places) if read(tokens[i]) != read(tokens[j])]
+        places = list(words_by_position(tokens))
+        pairs = [
+            (i, j) for i, j in pairwise(places) if bare_word(tokens[i]) != bare_word(tokens[j])
+        ]
         wanted = max(1, round(self.rate * len(places) / 2))
         new: dict[int, str] = {}
         for k in rng.permutation(len(pairs)).tolist():

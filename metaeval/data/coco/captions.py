@@ -12,8 +12,8 @@ from pathlib import Path
 from metaeval.data.coco.files import search_bases
 from metaeval.data.dataset import ImageId, ImageSource
 from metaeval.data.download import given_path
-from metaeval.data.fields import records, require_fields, unique_ids
 from metaeval.data.identity import coco_number
+from metaeval.data.records import records, require_fields, unique_ids
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json

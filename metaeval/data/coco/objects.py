@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.data.dataset import ImageId, Objects
-from metaeval.data.fields import Record, kind, records, unique_ids
+from metaeval.data.records import Record, json_type, records, unique_ids
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json
 from metaeval.readers.tables import is_number
@@ -122,7 +122,7 @@ def _known(
             return value
         problem = f"the file has no such {field.removesuffix('_id')}: {value!r:.60}"
     else:
-        problem = "is missing" if field not in annotation else f"is {kind(value)}, not an id"
+        problem = "is missing" if field not in annotation else f"is {json_type(value)}, not an id"
     raise InputError(problem, file=path, record=where, field=field)
 
 

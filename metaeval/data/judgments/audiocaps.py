@@ -19,8 +19,8 @@ import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, RecordCount, items_by_references
 from metaeval.data.download import find_files, given_path
-from metaeval.data.fields import kind as json_type, require_fields
 from metaeval.data.judgments.pascal50s import ForcedChoice, ScoringTable, Ties
+from metaeval.data.records import json_type, require_fields
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked

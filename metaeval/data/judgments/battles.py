@@ -17,7 +17,7 @@ from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
 from metaeval.data.coco.captions import CocoReferences
 from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.download import data_folder
-from metaeval.data.fields import Fields, check_id, rename_fields
+from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.identity import image_key, sources_of
 from metaeval.data.judgments.pascal50s import TIES, ForcedChoice
 from metaeval.data.judgments.table import (
@@ -26,6 +26,7 @@ from metaeval.data.judgments.table import (
     read_references,
 )
 from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
+from metaeval.data.records import check_id
 from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError

@@ -1,13 +1,12 @@
 """Benchmarks of judged captions in their official files: Composite, Flickr8k and THumB 1.0."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Unpack
 
 from metaeval.data.download import find_files
-from metaeval.data.fields import records, unique_ids
 from metaeval.data.identity import source_of_file
 from metaeval.data.judgments.judged import (
     Choices,
@@ -17,6 +16,7 @@ from metaeval.data.judgments.judged import (
     own_captions_of,
     protocol_for,
 )
+from metaeval.data.records import records, unique_ids
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked
@@ -91,14 +91,9 @@ def load_composite(
     """
     chosen = protocol_for("composite", protocol, **choices)
     written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
-    for option, asked, known in (
-        ("subsets", subsets, list(SUBSETS)),
-        ("dimensions", dimensions, list(_WORDS)),
-        ("systems", systems or (), written_by[:candidates]),
-    ):
-        if unknown := [name for name in asked if name not in known]:
-            quoted = ", ".join(f"'{name}'" for name in unknown)
-            raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(known)}")
+    _check_names("subsets", subsets, list(SUBSETS))
+    _check_names("dimensions", dimensions, list(_WORDS))
+    _check_names("systems", systems or (), written_by[:candidates])
     names = [f"{s}_{_WORDS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
         [*names, *(SUBSETS[s] for s in subsets)],
@@ -112,24 +107,10 @@ def load_composite(
     for subset in subsets:
         references, sha256 = _references_of(files[SUBSETS[subset]], tidy)
         sources[SUBSETS[subset]] = sha256
-        rated: dict[tuple[str, int, str], dict[str, tuple[float, ...]]] = {}
-        for dimension in dimensions:
-            file = read_text(files[f"{subset}_{_WORDS[dimension]}.csv"])
-            sources[file.path.name] = file.sha256
-            for answer in _answers(file, candidates, tidy):
-                if answer is None:
-                    empty += 1
-                    continue
-                where, key, value = answer
-                if _stem(key[0]) not in references:
-                    raise InputError(
-                        f"no caption of '{key[0]}' is in {SUBSETS[subset]}",
-                        file=file.path,
-                        record=where,
-                        field=_URL,
-                    )
-                human = rated.setdefault(key, {})
-                human[dimension] = (*human.get(dimension, ()), value)
+        ratings = {d: read_text(files[f"{subset}_{_WORDS[d]}.csv"]) for d in dimensions}
+        sources |= {file.path.name: file.sha256 for file in ratings.values()}
+        rated, n_empty = _ratings_by_caption(ratings, references, SUBSETS[subset], candidates, tidy)
+        empty += n_empty
         part = [
             JudgedCaption(
                 f"{subset}/{name}",
@@ -164,6 +145,48 @@ def load_composite(
     )
 
 
+CaptionKey = tuple[str, int, str]  # Composite's: image, number, text
+Answer = tuple[str, CaptionKey, float]
+
+
+def _check_names(option: str, chosen: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse names in an option of the dataset that are not among the known ones."""
+    if unknown := [name for name in chosen if name not in known]:
+        quoted = ", ".join(f"'{name}'" for name in unknown)
+        raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(known)}")
+
+
+def _ratings_by_caption(
+    files: Mapping[str, TextFile],
+    references: Mapping[str, object],
+    captions: str,
+    candidates: int,
+    tidy: Tidy,
+) -> tuple[dict[CaptionKey, dict[str, tuple[float, ...]]], int]:
+    """Return caption → dimension → its ratings, and how many records are empty.
+
+    `files` is dimension → its answers; `captions` is the name of the file of the references.
+    """
+    rated: dict[CaptionKey, dict[str, tuple[float, ...]]] = {}
+    empty = 0
+    for dimension, file in files.items():
+        for answer in _answers(file, candidates, tidy):
+            if answer is None:
+                empty += 1
+                continue
+            where, key, value = answer
+            if _stem(key[0]) not in references:
+                raise InputError(
+                    f"no caption of '{key[0]}' is in {captions}",
+                    file=file.path,
+                    record=where,
+                    field=_URL,
+                )
+            human = rated.setdefault(key, {})
+            human[dimension] = (*human.get(dimension, ()), value)
+    return rated, empty
+
+
 def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> None:
     """Refuse a caption file in which the first captions of most images are missing.
 
@@ -177,9 +200,6 @@ def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> No
             "these are not the references of Composite, whose first captions are all among them",
             file=captions,
         )
-
-
-Answer = tuple[str, tuple[str, int, str], float]
 
 
 def _answers(file: TextFile, candidates: int, tidy: Tidy) -> Iterator[Answer | None]:

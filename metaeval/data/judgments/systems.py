@@ -16,15 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.download import find_files, given_path
-from metaeval.data.fields import (
-    Fields,
-    common_columns,
-    rename_fields,
-    require_fields,
-    unused_columns,
-)
+from metaeval.data.fields import Fields, common_columns, rename_fields, unused_columns
 from metaeval.data.own.score_files import like_a_number, number_or_nan
 from metaeval.data.own.tables import Reading, read_table
+from metaeval.data.records import require_fields
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import checked
 from metaeval.readers.files import parse_json

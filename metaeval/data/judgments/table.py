@@ -16,14 +16,7 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import (
-    Fields,
-    check_id,
-    common_columns,
-    fields_in,
-    is_missing,
-    rename_fields,
-)
+from metaeval.data.fields import Fields, common_columns, fields_in, is_missing, rename_fields
 from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.judgments.judged import Choices, JudgedCaption, Judgments, arrange, protocol_for
 from metaeval.data.own.tables import (
@@ -36,6 +29,7 @@ from metaeval.data.own.tables import (
     take_reading,
     unfolded,
 )
+from metaeval.data.records import check_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked, is_unicode

@@ -8,14 +8,7 @@ from typing import Any, NamedTuple, Unpack
 from metaeval.data.annotated_images import ImageFiles
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.download import given_path
-from metaeval.data.fields import (
-    Fields,
-    check_id,
-    common_columns,
-    kind,
-    numbered_columns,
-    rename_fields,
-)
+from metaeval.data.fields import Fields, common_columns, numbered_columns, rename_fields
 from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal, sources_of
 from metaeval.data.judgments.table import optional_text
 from metaeval.data.own.tables import (
@@ -27,6 +20,7 @@ from metaeval.data.own.tables import (
     read_own_text,
     read_table,
 )
+from metaeval.data.records import check_id, json_type
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, PositiveInt, checked
@@ -277,7 +271,7 @@ def _caption_column(record: Mapping[str, object], fields: Fields | None) -> str:
 
 def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCaption]:
     if not isinstance(images, list):
-        raise InputError(f"is {kind(images)}, not a list", file=path, field="images")
+        raise InputError(f"is {json_type(images)}, not a list", file=path, field="images")
     splits = _splits(images)
     choices = ", ".join([*splits, "all"])
     if split is None and len(splits) > 1:

@@ -17,9 +17,9 @@ from metaeval.data.dataset import (
     Part,
     items_by_references,
 )
-from metaeval.data.fields import check_id, require_fields
 from metaeval.data.identity import sources_of
 from metaeval.data.own.captions import images_by_id
+from metaeval.data.records import check_id, require_fields
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.files import read_json, user_path

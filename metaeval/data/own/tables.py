@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.fields import Fields, check_id, common_columns, fields_in, is_common, kind
+from metaeval.data.fields import Fields, common_columns, fields_in, is_common
 from metaeval.data.identity import is_decimal
+from metaeval.data.records import check_id, json_type
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import problems
 from metaeval.readers.files import (
@@ -419,9 +420,9 @@ def _listed(value: Any, path: Path) -> Iterator[TableRow]:
         key = "annotations" if "annotations" in lists else lists[0] if len(lists) == 1 else ""
         value = value.get(key, value)
     if not isinstance(value, list):
-        raise InputError(f"holds {kind(value)} where a list of records is expected", file=path)
+        raise InputError(f"holds {json_type(value)} where a list of records is expected", file=path)
     for number, record in enumerate(value):
         where = f"{key}[{number}]"
         if not isinstance(record, dict):
-            raise InputError(f"is {kind(record)}, not an object", file=path, record=where)
+            raise InputError(f"is {json_type(record)}, not an object", file=path, record=where)
         yield TableRow(where, record)

@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from metaeval.data.download import find_files
-from metaeval.data.fields import Record, kind, records, require_fields
 from metaeval.data.identity import coco_source, source_of_file
 from metaeval.data.pairs.pairs import (
     CaptionPair,
@@ -46,6 +45,7 @@ from metaeval.data.pairs.pairs import (
     arrange_pairs,
     chosen_kinds,
 )
+from metaeval.data.records import Record, json_type, records, require_fields
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import InputError
 from metaeval.options import Limit, checked
@@ -336,10 +336,10 @@ def _numbered_records(value: object, path: Path) -> Iterator[tuple[str, Record]]
     elif isinstance(value, list):
         listed = [(f"record {k}", record) for k, record in enumerate(value)]
     else:
-        raise InputError(f"holds {kind(value)} where records are expected", file=path)
+        raise InputError(f"holds {json_type(value)} where records are expected", file=path)
     for where, record in listed:
         if not isinstance(record, dict):
-            raise InputError(f"is {kind(record)}, not an object", file=path, record=where)
+            raise InputError(f"is {json_type(record)}, not an object", file=path, record=where)
         yield where, record
 
 
@@ -408,7 +408,7 @@ def _altered(record: _Record) -> Iterator[CaptionPair | None]:
     given = record.fields.get("caption")
     if not isinstance(given, list) or len(given) < 2:
         raise record.error(
-            f"is {kind(given)}, not a list of true captions and altered ones", "caption"
+            f"is {json_type(given)}, not a list of true captions and altered ones", "caption"
         )
     texts = [
         record.tidy.read(text, file=record.path, record=record.where, field="caption")
@@ -424,15 +424,15 @@ def _altered(record: _Record) -> Iterator[CaptionPair | None]:
         yield CaptionPair(
             name,
             record.kind,
-            normalised(made_from),
-            normalised(altered),
+            normalise_caption(made_from),
+            normalise_caption(altered),
             made_from=made_from,
             file=name,
             source=source,
         )
 
 
-def normalised(caption: str) -> str:
+def normalise_caption(caption: str) -> str:
     """Lower case, without punctuation except inside words, single spaces.
 
     >>> normalised("A man's red-hot  stove, on fire .")
@@ -444,10 +444,10 @@ def normalised(caption: str) -> str:
 def _made_from(altered: str, true: Sequence[str], place: int) -> str:
     """The true caption with the most equal words at equal places from either end; of several, the
     one at the same place in the list."""
-    words = normalised(altered).split()
+    words = normalise_caption(altered).split()
 
     def shared(k: int) -> tuple[float, bool]:
-        other = normalised(true[k]).split()
+        other = normalise_caption(true[k]).split()
         equal = [
             sum(a == b for a, b in zip(one, two, strict=False))
             for one, two in ((words, other), (words[::-1], other[::-1]))

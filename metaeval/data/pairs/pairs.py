@@ -24,9 +24,10 @@ from metaeval.data.dataset import (
     RecordCount,
     items_by_references,
 )
-from metaeval.data.fields import Fields, check_id, rename_fields
+from metaeval.data.fields import Fields, rename_fields
 from metaeval.data.judgments.table import optional_name, optional_text
 from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
+from metaeval.data.records import check_id
 from metaeval.data.tidy import Tidy, count_captions, letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, checked

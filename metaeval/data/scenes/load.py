@@ -22,7 +22,7 @@ from annotated_types import Interval
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.scenes.graph import SceneGraph
-from metaeval.data.scenes.render import is_whole_png, save
+from metaeval.data.scenes.render import is_whole_png, save_image
 from metaeval.errors import ConfigError
 from metaeval.options import Limit, PositiveInt, checked
 from metaeval.readers.files import user_path
@@ -63,7 +63,7 @@ def file_name(image_id: int) -> str:
     return f"{image_id:012d}.png"
 
 
-def dump(value: Any) -> bytes:
+def to_json_bytes(value: Any) -> bytes:
     """Compact ASCII JSON; it contains no floats, so the same value has the same bytes."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
 
@@ -84,7 +84,7 @@ def captions_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> 
             annotations.append(
                 {"id": len(annotations) + 1, "image_id": g.image_id, "caption": caption.text}
             )
-    return dump(
+    return to_json_bytes(
         {
             "info": {**INFO, "split": split},
             "licenses": [],
@@ -94,7 +94,7 @@ def captions_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> 
     )
 
 
-def scaled(value: int, side: int, frame: int) -> int | float:
+def to_pixels(value: int, side: int, frame: int) -> int | float:
     """A length of the scene in pixels of an image `side` wide; whole where it can be."""
     whole, rest = divmod(value * side, frame)
     return whole if not rest else value * side / frame
@@ -122,7 +122,7 @@ class SceneImages:
         file = self.folder / file_name(graph.image_id)
         if image_id not in self._whole:  # a damaged file is drawn anew
             if not is_whole_png(file):
-                save(graph, file, self._side)
+                save_image(graph, file, self._side)
             self._whole.add(image_id)
         return file
 
@@ -155,7 +155,7 @@ class SceneObjects(Mapping[ImageId, Objects]):
     def _make(self, graph: SceneGraph) -> Objects:
         boxes = []
         for item in graph.objects:
-            x, y, w, h = (scaled(v, self._side, graph.width) for v in item.box)
+            x, y, w, h = (to_pixels(v, self._side, graph.width) for v in item.box)
             boxes.append((x, y, x + w, y + h))
         labels = tuple(item.category for item in graph.objects)
         return Objects(labels, np.array(boxes, dtype=np.float64).reshape(-1, 4) / self._side)

@@ -99,7 +99,7 @@ def is_whole_png(path: Path) -> bool:
     return False
 
 
-def save(graph: SceneGraph, path: Path, side: int = 336) -> None:
+def save_image(graph: SceneGraph, path: Path, side: int = 336) -> None:
     """Render into a PNG file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

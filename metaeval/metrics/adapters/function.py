@@ -16,7 +16,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.adapters.own import (
     OwnMetric,
     OwnScorer,
-    as_scores,
+    check_returned_scores,
 )
 from metaeval.metrics.base import FOREIGN_BATCH, Metric, Scores, reference_digests
 from metaeval.options import PositiveInt, checked, options_of
@@ -146,7 +146,7 @@ class CocoScorer(OwnScorer):
                     f"gives {len(each)} scores a caption: name them, metric.coco.columns=[A,B,…]"
                 )
             each = dict(zip(self.metric.names, each, strict=True))
-        return as_scores(each, n, self.metric.names)
+        return check_returned_scores(each, n, self.metric.names)
 
 
 def _documents(dataset: CaptionDataset) -> list[int]:
@@ -348,6 +348,6 @@ def metric_from(what: Any, **options: Any) -> Metric:
         maker = CocoScorerMetric if is_scorer else FunctionMetric
         known, _ = options_of(maker)
         given = {name: value for name, value in options.items() if name in known}
-        own = {name: value for name, value in options.items() if name not in known}
-        return maker(thing, **{**given, "options": {**given.get("options", {}), **own}})
+        others = {name: value for name, value in options.items() if name not in known}
+        return maker(thing, **{**given, "options": {**given.get("options", {}), **others}})
     raise ConfigError(f"{what!r:.60} is not a metric; give a Metric, a function or a scorer")

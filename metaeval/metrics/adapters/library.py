@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, as_scores
+from metaeval.metrics.adapters.own import OwnMetric, OwnScorer, check_returned_scores
 from metaeval.metrics.base import FOREIGN_BATCH, Scores
 from metaeval.readers.files import user_path
 from metaeval.runs.source import imported
@@ -95,8 +95,8 @@ class LibraryScorer(OwnScorer):
     def _best(self, caption: str, references: list[str]) -> Scores:
         names = self.metric.names
         if self.metric.references == "all":
-            return as_scores(self._score(caption, references), 1, names)
-        each = [as_scores(self._score(caption, [one]), 1, names) for one in references]
+            return check_returned_scores(self._score(caption, references), 1, names)
+        each = [check_returned_scores(self._score(caption, [one]), 1, names) for one in references]
         best = np.max if self.metric.higher_is_better else np.min
         return best(np.concatenate(each), axis=0, keepdims=True)
 

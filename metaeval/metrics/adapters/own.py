@@ -251,7 +251,7 @@ class OwnScorer(Scorer):
         """
         n, names = len(positions), self.metric.names
         try:
-            return as_scores(self.metric.calls.repeated(function), n, names)
+            return check_returned_scores(self.metric.calls.repeated(function), n, names)
         except Exception as error:
             self.note_failure(positions, error)
             return np.full((n, len(names)), np.nan)
@@ -285,7 +285,7 @@ class OwnScorer(Scorer):
         return annotated_images.digests(self.paths, self.store)
 
 
-def as_scores(values: Any, n: int, names: Sequence[str]) -> Scores:
+def check_returned_scores(values: Any, n: int, names: Sequence[str]) -> Scores:
     """What foreign code returned for n captions as float64 [n, columns].
 
     Taken are a sequence, array or tensor of n numbers, one [n, columns], and a mapping from the
@@ -296,7 +296,9 @@ def as_scores(values: Any, n: int, names: Sequence[str]) -> Scores:
         if lacking := [name for name in names if name not in values]:
             there = ", ".join(map(str, values))
             raise ValueError(f"gives no '{lacking[0]}', only {there}; choose columns of these")
-        return np.concatenate([as_scores(values[name], n, [name]) for name in names], axis=1)
+        return np.concatenate(
+            [check_returned_scores(values[name], n, [name]) for name in names], axis=1
+        )
     array = _numbers(values)
     shape = list(array.shape)
     if array.ndim == 0:

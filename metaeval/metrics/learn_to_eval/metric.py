@@ -72,7 +72,7 @@ class LearnToEval(Metric):
             return absent
         # without looking, the same weights: in half of their training nothing was seen
         kind = self.regions.name if self.variant == IMAGE else GOLD
-        weights = pretrained.choose("learn_to_eval", dataset, self.weights, regions=kind)
+        weights = pretrained.choose_pretrained("learn_to_eval", dataset, self.weights, regions=kind)
         if isinstance(weights, Absent):
             return weights
         if self.variant == IMAGE and (width := weights.width("dim")):

@@ -170,7 +170,7 @@ def find_installation() -> Installation | Absent:
     return files if isinstance(files, Absent) else Installation(java, services, *files)
 
 
-def one_line(text: str) -> str:
+def request_line(text: str) -> str:
     """`text` as a request can carry it.
 
     Line breaks, tabs, other control characters, U+2028, U+2029 and lone surrogates become spaces,
@@ -215,7 +215,7 @@ class MeteorServer:
     ) -> None:
         numbers: dict[str, int] = {}
         self._references = [
-            [numbers.setdefault(one_line(text), len(numbers)) for text in texts]
+            [numbers.setdefault(request_line(text), len(numbers)) for text in texts]
             for texts in references
         ]
         self._kept = len(numbers)
@@ -255,7 +255,7 @@ class MeteorServer:
         requests: dict[tuple[int, int], int] = {}
         rows = []
         for text, image in zip(candidates, images, strict=True):
-            candidate = self._kept + numbers.setdefault(one_line(text), len(numbers))
+            candidate = self._kept + numbers.setdefault(request_line(text), len(numbers))
             rows.append(requests.setdefault((candidate, image), len(requests)))
         self._send("TEXTS", list(numbers))
         # The table is read here, when the first candidates' words are known as well; again only
@@ -274,7 +274,7 @@ class MeteorServer:
 
     def _load(self, references: list[str], words: list[str]) -> None:
         self._send("TEXTS", references)
-        self._send("TEXTS", [one_line(text) for text in words])
+        self._send("TEXTS", [request_line(text) for text in words])
         self._process.exchange([f"KEEP {self._kept}"])
 
     def _send(self, verb: str, lines: Sequence[str]) -> list[str]:
@@ -300,7 +300,7 @@ class LanguageServer:
         *,
         heap_mib: int,
     ) -> None:
-        self._references = [" ||| ".join(map(one_line, texts)) for texts in references]
+        self._references = [" ||| ".join(map(request_line, texts)) for texts in references]
         modules = ("-m", "exact stem")
         self._process = JavaProcess(
             installation.java,
@@ -332,7 +332,7 @@ class LanguageServer:
     ) -> npt.NDArray[np.float64]:
         """As `MeteorServer.statistics`."""
         lines = [
-            f"SCORE ||| {self._references[image]} ||| {one_line(text)}"
+            f"SCORE ||| {self._references[image]} ||| {request_line(text)}"
             for text, image in zip(candidates, images, strict=True)
         ]
         return _parse(self._process.exchange(lines))

@@ -36,7 +36,7 @@ from metaeval.metrics.scan.network import (
     lengths_by_gram,
     region_rows,
 )
-from metaeval.text.vocabulary import Vocabulary, padded
+from metaeval.text.vocabulary import Vocabulary, pad_sequences
 from metaeval.vision.regions.base import Regions
 
 Ints = npt.NDArray[np.int64]
@@ -75,7 +75,7 @@ def encode_captions(
 ) -> list[WordStates]:
     """The word states of the captions of each part, by a `plain` encoder in eval mode; every
     caption has at least one word."""
-    sequences = [padded(ids) for ids in parts]
+    sequences = [pad_sequences(ids) for ids in parts]
     read = read_both_ways(encoder.embed, encoder.rnn, sequences)
     return [
         WordStates(states, place, lengths, encoder.unit_length)

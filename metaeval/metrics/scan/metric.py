@@ -65,7 +65,9 @@ def choose_weights(
     which: str, variant: str, dataset: CaptionDataset, regions: RegionSource, store: Store | None
 ) -> ScanWeights | Absent:
     """Weights of this project, by the name or folder `which`, or the shipped ones that fit."""
-    weights = pretrained.choose("scan", dataset, which, variant=variant, regions=regions.name)
+    weights = pretrained.choose_pretrained(
+        "scan", dataset, which, variant=variant, regions=regions.name
+    )
     if isinstance(weights, Absent):
         return weights
     width = weights.width("dim")

@@ -20,9 +20,9 @@ from metaeval.errors import InputError
 from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.readers.checkpoints import (
     check_numbers,
+    checkpoint_options,
     load_torch_checkpoint,
     load_weights,
-    options_of,
 )
 from metaeval.text.vocabulary import Vocabulary
 
@@ -325,7 +325,7 @@ def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
     if not isinstance(states, list | tuple) or len(states) != 2:
         raise InputError("should be two state dictionaries", file=path, field="model")
     image, text = (_state(state, path, name) for state, name in zip(states, _NAMES, strict=True))
-    options = options_of(checkpoint.get("opt"))
+    options = checkpoint_options(checkpoint.get("opt"))
     if (norm := options.get("raw_feature_norm", NORM)) != NORM:
         raise InputError(f"is '{norm}'; only {NORM} is known", file=path, field="raw_feature_norm")
     if "fc.weight_v" in image:

@@ -29,7 +29,7 @@ from annotated_types import Interval
 from metaeval.compute import device as devices, transport
 from metaeval.compute.device import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.fields import kind
+from metaeval.data.records import json_type
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores, reference_digests
 from metaeval.metrics.vifidel.distance import (
@@ -261,7 +261,7 @@ def read_labels(source: str) -> tuple[dict[str, list[str]], str]:
     path = user_path(source)
     value, digest = read_json(path)
     if not isinstance(value, dict):
-        raise InputError(f"should hold image id → labels, not {kind(value)}", file=path)
+        raise InputError(f"should hold image id → labels, not {json_type(value)}", file=path)
     for image_id, labels in value.items():
         if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
             problem = f"should be a list of labels: {json.dumps(labels)[:60]}"

@@ -24,7 +24,7 @@ from metaeval.stats.resampling.items import (
 from metaeval.stats.resampling.weighted import (
     WeightedOrder,
     WeightedPairs,
-    padded,
+    pad_weights,
     rank_correlations,
 )
 
@@ -302,7 +302,7 @@ class WeightedCorrelations:
         # int32 does not hold it, float64 does, exactly, and quicker than int64.
         heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
         dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
-        sums = order.sums(padded(weights.T, dtype, buffers), buffers, prefixes=False)
+        sums = order.sums(pad_weights(weights.T, dtype, buffers), buffers, prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
         if order.n_values <= _COARSE:  # the scores may be the coarser side

@@ -1,7 +1,7 @@
 """Bradley-Terry strengths from battles with ties, with length and order of presentation."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -141,13 +141,7 @@ def bradley_terry(
     design = np.zeros((len(y), len(names)))
     design[np.arange(len(y)), first] += 1
     design[np.arange(len(y)), second] -= 1
-    extra: dict[str, Floats] = {}
-    if length_difference is not None:
-        extra["length"] = np.asarray(length_difference, dtype=np.float64)[known]
-    if a_shown_first is not None:
-        order = np.asarray(a_shown_first)
-        signed = np.where(order, 1.0, -1.0) if order.dtype == np.bool_ else order.astype(np.float64)
-        extra["order"] = signed[known]
+    extra = {name: values[known] for name, values in _covariates(length_difference, a_shown_first)}
     columns = np.column_stack([design, *extra.values()])
     if not np.isfinite(columns).all():
         raise InputError("a covariate is missing or infinite", field="length_difference")
@@ -189,6 +183,20 @@ def bradley_terry(
         int(known.sum()),
         n_images,
     )
+
+
+def _covariates(
+    length_difference: npt.ArrayLike | None, a_shown_first: npt.ArrayLike | None
+) -> Iterator[tuple[str, Floats]]:
+    """Yield the name and the values [n] of each covariate that was given."""
+    if length_difference is not None:
+        yield "length", np.asarray(length_difference, dtype=np.float64)
+    if a_shown_first is not None:
+        order = np.asarray(a_shown_first)
+        yield (
+            "order",
+            np.where(order, 1.0, -1.0) if order.dtype == np.bool_ else order.astype(float),
+        )
 
 
 def _fit(

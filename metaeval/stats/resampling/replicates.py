@@ -13,7 +13,7 @@ from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import (
     Sums,
     WeightedOrder,
-    padded,
+    pad_weights,
     rank_correlations,
     sum_type,
 )
@@ -62,7 +62,7 @@ def replicate_statistics(
 
     def chunk(start: int, buffers: Buffers) -> list[Floats]:
         part = by_image[:, start : start + size]
-        weights = padded(part, dtype, buffers)
+        weights = pad_weights(part, dtype, buffers)
         # einsum, not @: BLAS has no integers, and its own threads would fight with ours.
         correct, tied, inverted, monotone, complete = (
             np.einsum("i,ir->r", image, weights[:-1]) for image in within
@@ -95,7 +95,7 @@ def rank_order_replicates(scores: npt.ArrayLike, levels: npt.ArrayLike, counts: 
     rhos = np.empty(len(counts))
     for start in range(0, len(counts), size):
         part = slice(start, start + size)
-        weights = padded(counts[part].T, dtype, buffers)
+        weights = pad_weights(counts[part].T, dtype, buffers)
         rhos[part] = rho_of_prefixes(*order.prefixes(weights, buffers))
     return rhos
 

@@ -258,7 +258,7 @@ class WeightedOrder:
         return np.asarray(start + block * (taken / np.maximum(block.sum(axis=0), 1)))
 
 
-def padded(weights: Array, dtype: npt.DTypeLike, buffers: Buffers) -> Array:
+def pad_weights(weights: Array, dtype: npt.DTypeLike, buffers: Buffers) -> Array:
     """Weights [n_images, r] with the row of zeros below them that `WeightedOrder` needs."""
     full = buffers.empty("weights", (weights.shape[0] + 1, weights.shape[1]), dtype)
     full[:-1], full[-1] = weights, 0

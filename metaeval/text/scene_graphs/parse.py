@@ -114,8 +114,8 @@ def missing_parts(parser: str, cache: Path | None = None) -> Absent | None:
 def parser_identity(parser: str) -> str:
     """What would change a tuple, for signatures and cards; JavaError without SPICE's jars."""
     if check_parser(parser) == "corenlp":
-        return spice_service.identity()
-    return dependencies.identity() if parser == "perceptron" else rules.IDENTITY
+        return spice_service.jars_identity()
+    return dependencies.model_identity() if parser == "perceptron" else rules.IDENTITY
 
 
 def parser_of(identity: str) -> str:
@@ -241,6 +241,6 @@ def _relations(tuples: Tuples | None) -> list[Triplet]:
     return list(dict.fromkeys(relations))
 
 
-def words_of(triplet: Triplet) -> list[str]:
+def triplet_words(triplet: Triplet) -> list[str]:
     """A triplet as the sequence of words that the network reads."""
     return " ".join(triplet).split()

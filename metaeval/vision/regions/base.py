@@ -153,7 +153,7 @@ class RegionSource(ABC):
         return digest(head + features + boxes)
 
 
-def padded(
+def pad_regions(
     features: Sequence[Floats], boxes: Sequence[Floats], labels: Sequence[Sequence[str]], dim: int
 ) -> Regions:
     """Regions of images one by one ([r_i, dim], [r_i, 4], r_i names), padded to the largest r_i."""

@@ -25,7 +25,7 @@ from metaeval.readers.arrays import ArrayArchive, Hdf5File, map_array
 from metaeval.readers.files import open_binary, read_json, read_text, user_path
 from metaeval.runs.records import BOTTOM_UP_FEATURES
 from metaeval.runs.store import Store
-from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
+from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, pad_regions
 
 Array = npt.NDArray[Any]
 One = tuple[str, Array, Array | None]
@@ -55,7 +55,7 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
     if corners is not None and corners.shape != (*array.shape[:2], 4):
         want = [*array.shape[:2], 4]
         raise InputError(f"should be an array {want}, not {list(corners.shape)}", file=boxes)
-    yield from rows_of(keys, array, corners, wanted)
+    yield from _wanted_images(keys, array, corners, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
@@ -74,7 +74,7 @@ def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
         if boxes is not None and boxes.shape != (*features.shape[:2], 4):
             problem = f"should be {[*features.shape[:2], 4]}, not {list(boxes.shape)}"
             raise InputError(problem, file=path, field="boxes")
-    yield from rows_of(keys, features, boxes, wanted)
+    yield from _wanted_images(keys, features, boxes, wanted)
 
 
 def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
@@ -113,7 +113,7 @@ def _side(archive: ArrayArchive, name: str) -> float:
     return side
 
 
-def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
+def _wanted_images(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
     """The images that are wanted of arrays with a row per image; `boxes` may be `None`."""
     for row, key in enumerate(keys):
         if key in wanted:
@@ -328,7 +328,7 @@ class BottomUpRegions(RegionSource):
             )
         first_rows = [rows[image_key(image_id)] for image_id in dataset.image_ids]
         features, boxes = ([of_row[i] for i in first_rows] for of_row in (features, boxes))
-        return padded(features, boxes, [[""] * len(each) for each in features], self.dim)
+        return pad_regions(features, boxes, [[""] * len(each) for each in features], self.dim)
 
     def _read(self, wanted: dict[str, int]) -> Iterator[One]:
         if self.file.is_dir():

@@ -26,7 +26,7 @@ from metaeval.readers.images import READING, open_image
 from metaeval.runs.files import file_sha256
 from metaeval.runs.records import DETECTED_OBJECTS
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
-from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
+from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, pad_regions
 from metaeval.vision.regions.gold import WHOLE
 
 FILE = "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"  # as torchvision keeps it
@@ -264,7 +264,7 @@ class DetectorRegions(RegionSource):
             n, of = dataset.count_images(lost), dataset.n_images
             log.warning("%s of %s images have no regions", f"{n:,}", f"{of:,}")
         features, boxes, labels = zip(*regions, strict=True)
-        return padded(features, boxes, labels, self.dim)
+        return pad_regions(features, boxes, labels, self.dim)
 
     def _detect(self, network: FasterRcnn, path: Path) -> _One | None:
         """What is in an image; `None`, with a warning, for a file that is not an image."""

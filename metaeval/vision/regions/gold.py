@@ -28,7 +28,7 @@ from metaeval.errors import ConfigError
 from metaeval.options import NonNegativeInt, OptionsOf, PositiveInt, Share, checked
 from metaeval.runs.records import GOLD_OBJECTS
 from metaeval.runs.store import Store
-from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
+from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, pad_regions
 
 # COCO's categories in ascending order of their ids
 _NAMES = """
@@ -120,8 +120,8 @@ class BoxNoise:
             centre = corners[:, :2] + size / 2 + moves[:, :2] * size
             half = size * (1 + moves[:, 2:]) / 2
             corners = np.clip(np.hstack([centre - half, centre + half]), 0.0, 1.0)
-        kept = np.flatnonzero(~dropped)
-        return Objects(tuple(labels[k] for k in kept), corners[kept])
+        places = np.flatnonzero(~dropped)
+        return Objects(tuple(labels[k] for k in places), corners[places])
 
 
 def _another(label: str, step: int) -> str:
@@ -216,7 +216,7 @@ class GoldRegions(RegionSource):
         )
         regions = [nothing if each is None else regions_of(each, self.most) for each in annotated]
         features, boxes, labels = zip(*regions, strict=True)
-        return padded(features, boxes, labels, self.dim)
+        return pad_regions(features, boxes, labels, self.dim)
 
 
 def regions_of(objects: Objects, most: int = MOST) -> tuple[Floats, Floats, tuple[str, ...]]:

@@ -13,7 +13,7 @@ import pytest
 
 from metaeval.data.scenes import SPLITS, SceneGraph, read_scenes
 from metaeval.data.scenes.cast import THINGS
-from metaeval.data.scenes.load import captions_json, dump
+from metaeval.data.scenes.load import captions_json, to_json_bytes
 from metaeval.errors import ConfigError
 from research.scenes.compose import generate
 from research.scenes.files import freeze, graphs_json, instances_json
@@ -106,8 +106,8 @@ def overlap(counts: dict[str, int]) -> None:
     for split, n in counts.items():
         for g in generate(split, n):
             record = g.to_json()
-            captions = dump(sorted(c.text for c in g.captions))
-            scene = dump([record["setting"], record["objects"], record["relations"]])
+            captions = to_json_bytes(sorted(c.text for c in g.captions))
+            scene = to_json_bytes([record["setting"], record["objects"], record["relations"]])
             for key in (captions, scene):
                 assert seen.setdefault(key, split) == split
             assert g.image_id not in ids

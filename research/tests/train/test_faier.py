@@ -64,7 +64,7 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
         "vocab.json",
     ]
     train = load_scenes(split="train", n=80, cache=tmp_path)
-    assert pretrained.read(out).overlap(train).all()
+    assert pretrained.read_weights(out).overlap(train).all()
     val = load_scenes(n=10, cache=tmp_path)
     metric = Faier(GoldRegions(), variant, weights=str(out), device="cpu")
     done = score_captions(metric, val, list(val.human), np.arange(10), MemoryStore())

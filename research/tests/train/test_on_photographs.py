@@ -132,7 +132,7 @@ def test_photographs_become_scores_of_tiger(
     assert digest.missing("regions", "regions.weights") is None
     assert "detector-fasterrcnn-" in str(tiger.signature)
     assert "random" not in str(tiger.signature)
-    scores = files.read_table(tmp_path / "first" / files.SCORES)
+    scores = files.read_run_table(tmp_path / "first" / files.SCORES)
     of_tiger = scores[scores["metric"] == tiger.name]["score"].to_numpy()
     images = len(set(scores["image_id"]))
     assert images >= LEARNED
@@ -143,5 +143,5 @@ def test_photographs_become_scores_of_tiger(
     # no photograph is looked at again, and the scores are the same
     monkeypatch.setattr(detector, "FasterRcnn", NeverLooks)
     run(tmp_path / "second", cache, **scoring)
-    again = files.read_table(tmp_path / "second" / files.SCORES)
+    again = files.read_run_table(tmp_path / "second" / files.SCORES)
     np.testing.assert_array_equal(again["score"].to_numpy(), scores["score"].to_numpy())

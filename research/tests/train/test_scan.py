@@ -107,7 +107,7 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
 
     learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)
     fresh = load_scenes(split="dev", n=40, images=False, cache=tmp_path)
-    weights = pretrained.read(out)
+    weights = pretrained.read_weights(out)
     assert weights.overlap(learned).all()  # dev images of the split included
     assert not weights.overlap(fresh).any()
     scorer = Tiger(GoldRegions(), weights=str(out), device="cpu").bind(fresh, MemoryStore())
@@ -297,7 +297,7 @@ GRID = 2
 
 def test_cards_report_what_the_metrics_give(tmp_path: Path) -> None:
     data, folder = dataset(), weights(tmp_path, grid=GRID)
-    stored = pretrained.read(folder)
+    stored = pretrained.read_weights(folder)
     model = Scan(ScanShape.of_json(stored.card["shape"]))
     model.load_state_dict(stored.state())
     images = CaptionedImages.of(data, GoldRegions())

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.data.pairs.benchmarks import ROCOCO, load_rococo, normalised
+from metaeval.data.pairs.benchmarks import ROCOCO, load_rococo, normalise_caption
 from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.runs.store import MemoryStore
@@ -46,7 +46,7 @@ def test_six_true_captions_and_equal_ones(folder: Path) -> None:
 
 def test_both_sides_have_one_spelling() -> None:
     for caption in ("A man's red-hot  stove, on fire .", "a MAN's red-hot stove on fire"):
-        assert normalised(caption) == "a man's red-hot stove on fire"
+        assert normalise_caption(caption) == "a man's red-hot stove on fire"
 
 
 def test_errors_name_the_record(folder: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 
 from metaeval.data.scenes import SPLITS, load_scenes, read_scenes
 from metaeval.data.scenes.cast import THINGS
-from metaeval.data.scenes.load import captions_json, dump
+from metaeval.data.scenes.load import captions_json, to_json_bytes
 from metaeval.errors import ConfigError
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +27,7 @@ FIRST = {
 @pytest.mark.parametrize("split", SPLITS)
 def test_scenes_are_the_published_ones(split: str) -> None:
     scenes = read_scenes(split, 100)
-    content = captions_json(scenes, split) + dump([g.to_json() for g in scenes])
+    content = captions_json(scenes, split) + to_json_bytes([g.to_json() for g in scenes])
     assert hashlib.sha256(content).hexdigest() == FIRST[split]
 
 

@@ -82,7 +82,7 @@ def test_images_left_out_are_no_mistake_of_a_systems_file(karpathy: Path) -> Non
         cwd=karpathy,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    notes = results.read_json(karpathy / "less" / results.RUN)["dataset"]["notes"]
+    notes = results.read_run_json(karpathy / "less" / results.RUN)["dataset"]["notes"]
     assert any(re.fullmatch(r"ersan: \d+ captions of images left out, not read.", n) for n in notes)
 
 
@@ -104,7 +104,7 @@ def test_same_command_same_bytes_and_nothing_scored_twice(karpathy: Path) -> Non
     for name in names:
         assert (karpathy / "one" / name).read_bytes() == (karpathy / "two" / name).read_bytes()
     for out, column in (("one", "n_scored"), ("two", "n_cached")):
-        timing = results.read_json(karpathy / out / results.RUN)["metrics"]
+        timing = results.read_run_json(karpathy / out / results.RUN)["metrics"]
         done = {m["metric"]: m[column] for m in timing if "clipscore" not in m["metric"]}
         assert len(done) == 8
         assert all(n > 6 * N for n in done.values()), done  # 7 systems, without what two say
@@ -123,7 +123,7 @@ def test_missing_images_are_named_and_left_out(karpathy: Path) -> None:
     assert cider.scores["magic"].n == N - LACKING
     for pair in cider.comparisons.pairs:
         assert pair.n == (N - LACKING if "magic" in (pair.a, pair.b) else N)
-    scores = results.read_table(karpathy / "one" / results.SCORES)
+    scores = results.read_run_table(karpathy / "one" / results.SCORES)
     assert (scores["set"] == "magic").sum() == (N - LACKING) * 7
 
 
@@ -298,7 +298,7 @@ def test_names_are_given_and_images_outside_the_run_left_aside(
     # word for word a reference; the constants of BLEU leave some 1e-10 to 1
     assert best.ranking == ["Best", "mute"]
     assert best.scores["Best"].value == pytest.approx(1, abs=1e-9)
-    dataset = results.read_json(out / results.RUN)["dataset"]
+    dataset = results.read_run_json(out / results.RUN)["dataset"]
     assert "mute: 1 caption is empty." in dataset["notes"]
     assert dataset["systems"]["Best"] == {"read": 6, "used": 4, "left_out": 2, "refused": 0}
     assert "systems: 10 records read, 8 used, 2 left out" in capsys.readouterr().out
@@ -415,7 +415,7 @@ def test_the_page_has_letters_examples_and_no_markup_of_captions(small: Path) ->
     assert sorted(order) == sorted(known)
     assert [known[image] for image in order] == sorted(known.values(), reverse=True)
     best = re.findall(r"<dt>best by</dt><dd>([^<]*)</dd>", html)
-    scores = results.read_table(small / results.SCORES)
+    scores = results.read_run_table(small / results.SCORES)
     of_image = scores[(scores["image_id"] == order[0]) & (scores["set"] != "Human")]
     for part in best[0].split(
         "; "

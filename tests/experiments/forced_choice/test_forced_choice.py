@@ -12,7 +12,7 @@ from metaeval.data.judgments.pascal50s import load_pascal50s
 from metaeval.errors import ConfigError
 from metaeval.experiments.forced_choice.statistics import (
     choice_outcomes,
-    published,
+    published_accuracies,
 )
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_info
@@ -91,11 +91,11 @@ def test_printed_accuracies_are_compared_by_the_papers_rule_for_ties(
     pascal50s(tmp_path, "cells")
     few = load_pascal50s(tmp_path, labels=labels, ties=ties, n_references=5)
     whole = replace(few, image=few.image * 2000)
-    known = published(whole, None)
+    known = published_accuracies(whole, None)
     assert known.values[metric]["agreement_5_MM"] == pytest.approx(printed)
     assert known.why_not == why_not
-    assert not published(few, None).values
-    assert not published(whole, 4000).values
+    assert not published_accuracies(few, None).values
+    assert not published_accuracies(whole, 4000).values
 
 
 def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from metaeval.experiments.graded.differences import (
     CommonItems,
     ComparedColumn,
     against_controls,
-    differences,
+    compare_all_pairs,
     extreme_steps,
 )
 from metaeval.results.graded import MEASURES
@@ -50,7 +50,7 @@ def test_pairs_are_of_metrics_alone_and_separated_where_they_differ() -> None:
         column("part", scores(0.0, 4), part_of="good"),
         column("control", scores(0.0, 5), control=True),
     ]
-    tested = differences(columns, common(columns), 0.95)["rank_order_rho_within"]
+    tested = compare_all_pairs(columns, common(columns), 0.95)["rank_order_rho_within"]
     assert tested.alpha == 0.05
     pairs = {(p.a, p.b): p for p in tested.pairs}
     assert list(pairs) == [("good", "poor"), ("good", "twin"), ("poor", "twin")]
@@ -75,7 +75,7 @@ def test_a_pair_is_compared_on_the_items_that_both_have() -> None:
     columns = [column("a", a), column("b", b)]
     own = columns[0].comparable.values["pairwise_accuracy"]
     assert own < columns[1].comparable.values["pairwise_accuracy"] - 0.1
-    for measure, tested in differences(columns, common(columns), 0.95).items():
+    for measure, tested in compare_all_pairs(columns, common(columns), 0.95).items():
         (pair,) = tested.pairs
         assert (pair.difference.value, pair.n) == (0.0, 240), measure
         assert not pair.is_significant()
@@ -105,7 +105,7 @@ def test_without_replicates_nothing_is_claimed() -> None:
         values = scores(0.0, seed)
         measures = graded_result(values, range(3), NAMES, counts=none)
         columns.append(ComparedColumn(ScoreColumn(name), name, values, comparable_of(measures)))
-    (pair,) = differences(columns, common(columns), 0.95)["rank_order_rho"].pairs
+    (pair,) = compare_all_pairs(columns, common(columns), 0.95)["rank_order_rho"].pairs
     assert (pair.test.p_adjusted, pair.power.detectable) == (None, None)
 
 

@@ -12,9 +12,9 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.experiments.graded.column import Design, column_statistics
 from metaeval.experiments.graded.seeds import rescorable, seed_count, seed_spread
-from metaeval.experiments.graded.statistics import fit, image_groups, thirds
+from metaeval.experiments.graded.statistics import greatest_overlap, image_groups, thirds
 from metaeval.metrics.controls import Length
-from metaeval.results.graded import rows_of
+from metaeval.results.graded import rows_by_metric
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from metaeval.schema import check_config
@@ -77,7 +77,7 @@ def test_thirds_keep_equal_values_together() -> None:
 
 def test_how_well_another_images_caption_fits() -> None:
     references = (["the dog sits", "a big dog runs away"], ["the dog sits"], [])
-    assert [fit("A dog runs.", r) for r in references] == pytest.approx([1, 1 / 3, 0])
+    assert [greatest_overlap("A dog runs.", r) for r in references] == pytest.approx([1, 1 / 3, 0])
 
 
 def test_groups_by_length_and_fit_follow_the_images_given() -> None:
@@ -110,8 +110,8 @@ def test_a_run_with_three_seeds(tmp_path: Path) -> None:
     one, three = run(1), run(3)
     assert one.metrics == three.metrics
     assert (one.comparisons, one.controls) == (three.comparisons, three.controls)
-    assert rows_of(one, "seeds") == {}
-    seeds = rows_of(three, "seeds")
+    assert rows_by_metric(one, "seeds") == {}
+    seeds = rows_by_metric(three, "seeds")
     # of the ceiling the scores are the levels
     assert {name: row["n"] for name, row in seeds.items()} == {
         m.name: 3 for m in three.metrics if m.name != "Ceiling"
@@ -119,9 +119,9 @@ def test_a_run_with_three_seeds(tmp_path: Path) -> None:
     assert seeds["BLEU-2"]["rank_order_rho_sd"] > 0
     assert three.metric(three.controls["rank_order_rho"].control).column.control
     assert not (tmp_path / "1" / files.SEED_SCORES).exists()
-    scores = files.read_table(tmp_path / "3" / files.SEED_SCORES)
+    scores = files.read_run_table(tmp_path / "3" / files.SEED_SCORES)
     assert sorted(scores["seed"].unique()) == [1, 2]
-    assert rows_of(three, "degrees")["BLEU-2"]["n_images"] == 40
+    assert rows_by_metric(three, "degrees")["BLEU-2"]["n_images"] == 40
     assert "words of the human caption" in set(three.extra("groups").frame()["by"])
 
 

@@ -23,7 +23,7 @@ from metaeval.experiments.fitted import predictions
 from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
-from metaeval.experiments.judgments.statistics import people_agreement, published
+from metaeval.experiments.judgments.statistics import people_agreement, published_correlations
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
@@ -374,19 +374,21 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
 def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
     """None for a part of the data or another protocol; percent become fractions."""
     whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
-    (source,) = published(whole, None)
+    (source,) = published_correlations(whole, None)
     assert source.values["CIDEr"]["kendall_tau_c"] == pytest.approx(0.439)
     other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
-    assert [published(*given) for given in ((whole, 10), (flickr, None), (other, None))] == [()] * 3
+    assert [
+        published_correlations(*given) for given in ((whole, 10), (flickr, None), (other, None))
+    ] == [()] * 3
 
 
 def test_published_values_of_thumb_are_with_its_own_references(tmp_path: Path) -> None:
     thumb(tmp_path)
     rated = load_thumb(root=tmp_path)
     whole = replace(rated, facts={**rated.facts, "judged_in_files": 2500})
-    (source,) = published(whole, None)
+    (source,) = published_correlations(whole, None)
     assert source.values["CIDEr"]["pearson_total"] == pytest.approx(0.23)
-    assert published(whole, None, human_reference=True) == ()
+    assert published_correlations(whole, None, human_reference=True) == ()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from metaeval.experiments.pairs.outcomes import (
     PARAPHRASE,
     TRUE,
     PairOutcomes,
-    outcomes_of,
+    pair_outcomes,
     refined,
 )
 from metaeval.experiments.pairs.statistics import (
@@ -24,7 +24,7 @@ from metaeval.experiments.pairs.statistics import (
     SHOWN,
     PairSample,
     accuracies,
-    key_of,
+    measure_key,
 )
 from metaeval.experiments.pairs.task import TrueAgainstFalse
 from metaeval.results.measured import MeasuredResult
@@ -46,8 +46,8 @@ def test_outcomes_by_hand() -> None:
     true = np.array([2.0, 1, 0, 2, 2, NAN, 1])
     false = np.array([1.0, 1, 1, 1, 1, 1, 1])
     other = np.array([3.0, 2, 2, 1, 0, 2, NAN])
-    outcomes = outcomes_of(true, false, other)
-    half = outcomes_of(true, false, other, "half")
+    outcomes = pair_outcomes(true, false, other)
+    half = pair_outcomes(true, false, other, "half")
     for name, right, tied in (
         (TRUE, [1, 0, 0, 1, 1, NAN, 0], [0, 1, 0, 0, 0, NAN, 1]),
         (PARAPHRASE, [1, 1, 1, 0, 0, 1, NAN], [0, 0, 0, 1, 0, 0, NAN]),
@@ -55,7 +55,7 @@ def test_outcomes_by_hand() -> None:
     ):
         np.testing.assert_equal(outcomes[name].right, right)
         np.testing.assert_equal(outcomes[name].tied, tied)
-    assert list(outcomes_of(true, false)) == [TRUE]
+    assert list(pair_outcomes(true, false)) == [TRUE]
     np.testing.assert_equal(half[TRUE].credit, [1, 0.5, 0, 1, 1, NAN, 0.5])
     # pair 2: a tie and a win; pair 4: a win and a tie; a coin for each tie
     np.testing.assert_equal(half[BOTH].credit, [1, 0.5, 0, 0.5, 0, NAN, NAN])
@@ -65,7 +65,7 @@ def test_outcomes_by_hand() -> None:
 def test_a_metric_that_ties_everything_is_at_chance() -> None:
     """A constant score gets 1/2 as a coin does, and 0 only where ties count as wrong."""
     same = np.ones(9)
-    half, wrong = (outcomes_of(same, same, same, ties) for ties in ("half", "wrong"))
+    half, wrong = (pair_outcomes(same, same, same, ties) for ties in ("half", "wrong"))
     means = [half[TRUE].credit.mean(), half[BOTH].credit.mean(), wrong[TRUE].credit.mean()]
     assert means == [0.5, 0.25, 0]
 
@@ -124,12 +124,12 @@ def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
         by_kind = credit[gap.notna()].groupby(of_metric["kind"]).mean()
         numbers = result.metric(str(name)).numbers
         for kind, value in by_kind.items():
-            assert numbers.value(key_of(TRUE, str(kind))) == pytest.approx(value, abs=1e-12)
-        assert numbers.value(key_of(TRUE)) == pytest.approx(by_kind.mean(), abs=1e-12)
+            assert numbers.value(measure_key(TRUE, str(kind))) == pytest.approx(value, abs=1e-12)
+        assert numbers.value(measure_key(TRUE)) == pytest.approx(by_kind.mean(), abs=1e-12)
         line = next(x for x in lines if x["metric"] == name and x["kind"] == "mean")
         assert float(line["accuracy"]) == pytest.approx(by_kind.mean(), abs=1e-12)
     # what is added makes a caption longer: the shorter one is always the true one
-    add = key_of(TRUE, "add_obj")
+    add = measure_key(TRUE, "add_obj")
     of_add = [result.metric(name).numbers.value(add) for name in ("Brevity", "Length")]
     assert (of_add, result.controls[add].shows) == ([1, 0], "nothing")
     printed = capsys.readouterr().out
@@ -150,12 +150,12 @@ def test_triplets_and_refinement(tmp_path: Path) -> None:
         tmp_path, "dataset=sugarcrepe_pp", "metrics=[rouge_l,length,brevity]",
         "task.refine=Length", "task.ties=wrong",
     )  # fmt: skip
-    assert list(result.comparisons) == [key_of(c) for c in (TRUE, PARAPHRASE, BOTH)]
+    assert list(result.comparisons) == [measure_key(c) for c in (TRUE, PARAPHRASE, BOTH)]
     scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES)
     rouge = scores[scores["metric"] == "ROUGE-L"]
     both = (rouge["true"] > rouge["false"]) & (rouge["paraphrase"] > rouge["false"])
     numbers = result.metric("ROUGE-L").numbers
-    assert numbers.value(key_of(BOTH)) == pytest.approx(both.mean(), abs=1e-12)
+    assert numbers.value(measure_key(BOTH)) == pytest.approx(both.mean(), abs=1e-12)
     # only the last pair of each kind differs in length, and nothing mirrors it
     table = result.extra("accuracies").frame()
     assert set(table.loc[~table["kind"].isin([MEAN, SHOWN]), "refined_n"]) == {4}
@@ -224,7 +224,7 @@ def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
     )  # fmt: skip
     numbers = result.metric("Length").numbers
     # false captions by ascending length: 1st of 1, 2nd of 3
-    expected = {key_of(TRUE): 1.0, "auroc": 3 / 4, "average_precision": (1 + 2 / 3) / 2}
+    expected = {measure_key(TRUE): 1.0, "auroc": 3 / 4, "average_precision": (1 + 2 / 3) / 2}
     assert {key: numbers.value(key) for key in expected} == pytest.approx(expected)
 
 

@@ -30,10 +30,10 @@ from metaeval.experiments.score.worker import (
     BlockScores,
     CaptionRow,
     RowBlock,
-    blocks,
-    forget,
+    empty_caches,
     own_dataset,
     read_rows,
+    split_rows,
 )
 from metaeval.metrics.ngram.cider import Cider, CiderR
 from metaeval.results.measured import MeasuredResult
@@ -136,7 +136,7 @@ def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
     assert tokenizers.get("ptb").n_remembered == 0
     store = MemoryStore()
     store.put_many("parses", {b"key": b"value"})
-    forget(store)
+    empty_caches(store)
     assert not store.get_many("parses", [b"key"])
 
 
@@ -335,7 +335,7 @@ def test_an_image_may_have_one_written_form_twice(tmp_path: Path) -> None:
 
 def test_blocks_and_the_references_that_their_rows_share() -> None:
     rows = [CaptionRow(k // 2, "x", (f"r{k // 2}",)) for k in range(5)]
-    few = list(blocks(rows, 2))
+    few = list(split_rows(rows, 2))
     assert [(b.number, b.first, len(b.rows)) for b in few] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
     dataset, index = own_dataset(rows)
     assert dataset.references == (("r0",), ("r1",), ("r2",))

@@ -13,7 +13,7 @@ from metaeval.experiments.measure import Outcomes, measure
 from metaeval.experiments.sensitivity.combinations import (
     MeanAuc,
     by_kind,
-    names,
+    corruption_names,
     severity_order,
     suite,
     summarised,
@@ -27,11 +27,11 @@ from metaeval.experiments.sensitivity.profile import (
     SensitivityCell,
     Verdict,
     balanced,
+    cell_verdict,
     hard_positives,
     invariance,
-    monotone,
+    monotone_shares,
     sort_of_rewrite,
-    verdict,
 )
 from metaeval.experiments.sensitivity.statistics import Tables
 from metaeval.reports.measured import write_report
@@ -74,8 +74,8 @@ def profile(result: MeasuredResult, metric: str) -> dict[str, dict[str, Any]]:
 
 def gaps_of(run: Path, metric: str, name: str) -> np.ndarray[Any, Any]:
     """Score of the human caption less that of the changed one, where one was changed."""
-    scores = results.read_table(run / results.SCORES)
-    captions = results.read_table(run / results.CAPTIONS)
+    scores = results.read_run_table(run / results.SCORES)
+    captions = results.read_run_table(run / results.CAPTIONS)
     of = scores[scores["metric"] == metric].set_index(["image_id", "set"])["score"]
     made = captions[(captions["set"] == name) & captions["applied"]]["image_id"]
     return np.array([of[i, HUMAN] - of[i, name] for i in made])
@@ -83,7 +83,7 @@ def gaps_of(run: Path, metric: str, name: str) -> np.ndarray[Any, Any]:
 
 def test_the_profile_is_what_scores_say(run: Path, result: MeasuredResult) -> None:
     """AUC and detection of a cell, counted again from the two Parquet files."""
-    captions = results.read_table(run / results.CAPTIONS)
+    captions = results.read_run_table(run / results.CAPTIONS)
     for name in ("Typing errors 30%", "Colour", "Small letters"):
         gaps = gaps_of(run, "ROUGE-L", name)
         cell = profile(result, "ROUGE-L")[name]
@@ -115,7 +115,7 @@ def test_p_values_are_corrected_over_the_whole_table(result: MeasuredResult) -> 
 def test_scenes_corruptions_are_in_it(run: Path, result: MeasuredResult) -> None:
     sets = read_info(run / results.RUN).corruptions or ()
     assert {entry.kind for entry in sets} >= {"truth", "harmless", "attributes"}
-    captions = results.read_table(run / results.CAPTIONS)
+    captions = results.read_run_table(run / results.CAPTIONS)
     shown = {entry["set"]: entry for entry in result.extra("sets").records}
     made = []
     for entry in sets:
@@ -307,7 +307,7 @@ NAN = float("nan")
 def test_verdicts_by_hand(
     auc: float, low: float, high: float, p: float, n: int, expected: str, said: str
 ) -> None:
-    assert verdict(Estimate(value=auc, low=low, high=high, n=n), p, expected, 0.05) == said
+    assert cell_verdict(Estimate(value=auc, low=low, high=high, n=n), p, expected, 0.05) == said
 
 
 def test_every_kind_has_the_same_weight_and_experimental_sets_none() -> None:
@@ -381,14 +381,18 @@ def test_refinement_leaves_no_control_better_than_chance() -> None:
 def test_levels_of_one_corruption_are_ordered() -> None:
     sets = [entry(f"t{k}", "", of=name) for k, name in enumerate(["typos", "typos", "x"])]
     table = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0]])
-    made = monotone(table, sets, np.empty((0, 2), dtype=np.int8), 0.95)
+    made = monotone_shares(table, sets, np.empty((0, 2), dtype=np.int8), 0.95)
     assert {name: (e.n, e.value) for name, e in made.items()} == {"typos": (2, 0.5)}
 
 
 def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -> None:
     made = suite(dataset())
-    assert {"wrong_colour", "there_is", "replace", "random"} < {c.name for c in made} < set(names())
-    assert "truth_replace_object" in names()
+    assert (
+        {"wrong_colour", "there_is", "replace", "random"}
+        < {c.name for c in made}
+        < set(corruption_names())
+    )
+    assert "truth_replace_object" in corruption_names()
     assert not any(corruption.needs for corruption in made)
     assert {c.kind for c in suite(dataset(), ["logic"])} == {"logic"}
     assert len({corruption.label for corruption in made}) == len(made)

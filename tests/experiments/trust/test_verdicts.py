@@ -12,8 +12,8 @@ from metaeval.experiments.trust.verdicts import (
     Rules,
     cells,
     detectable,
+    mean_skill,
     more_data,
-    pooled,
     robustness,
 )
 from metaeval.results.base import Estimate
@@ -56,18 +56,18 @@ def test_one_test(value: float, sd: float, word: str) -> None:
 
 def test_certain_tests_that_differ_have_students_interval() -> None:
     values = [0.2, 0.5, 0.4, 0.9]
-    made = pooled([skill(value, 0.0) for value in values], 0.95, "abcd")
+    made = mean_skill([skill(value, 0.0) for value in values], 0.95, "abcd")
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert (made.low, made.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_tests_that_agree_have_a_normal_interval() -> None:
-    made = pooled([skill(0.5, 0.1)] * 4, 0.95, "abcd")
+    made = mean_skill([skill(0.5, 0.1)] * 4, 0.95, "abcd")
     assert made.interval == pytest.approx(stats.norm.interval(0.95, 0.5, 0.1 / 2))
     # of two items with two tests each, and of one item
-    made = pooled([skill(0.5, 0.1)] * 4, 0.95, "aabb")
+    made = mean_skill([skill(0.5, 0.1)] * 4, 0.95, "aabb")
     assert made.interval == pytest.approx(stats.norm.interval(0.95, 0.5, 0.1 / np.sqrt(2)))
-    made = pooled([skill(0.5, 0.1)] * 4, 0.95, "aaaa")
+    made = mean_skill([skill(0.5, 0.1)] * 4, 0.95, "aaaa")
     assert made.interval == pytest.approx(stats.norm.interval(0.95, 0.5, 0.1))
 
 
@@ -83,7 +83,7 @@ def test_intervals_hold_the_mean_of_all_tests_that_could_be_made(
     for _ in range(2000):
         error = {item: rng.normal(0, 0.1) for item in sorted(set(items))}
         values = [0.4 + rng.normal(0, between) + error[item] for item in items]
-        low, high = pooled([skill(v, 0.1) for v in values], 0.95, items).interval or (1, 0)
+        low, high = mean_skill([skill(v, 0.1) for v in values], 0.95, items).interval or (1, 0)
         held += low <= 0.4 <= high
     assert held / 2000 >= 0.935
 

@@ -81,7 +81,7 @@ def theirs(
     dataset: CaptionDataset, captions: list[tuple[str, int]], layer: int, **options: Any
 ) -> Scores:
     every = [text for group in dataset.references for text in group]
-    folder = options.pop("folder", None) or hub.locate("all-MiniLM-L6-v2").folder
+    folder = options.pop("folder", None) or hub.locate_model("all-MiniLM-L6-v2").folder
     scorer = their_scorer(folder, layer, **options)
     tokenizer = scorer._tokenizer
     if not hasattr(tokenizer, "build_inputs_with_special_tokens"):
@@ -109,12 +109,12 @@ def test_equals_bert_score_on_odd_captions(layer: int, idf: bool) -> None:
 def test_no_number_depends_on_where_the_model_is(tmp_path: Path) -> None:
     """A folder below "t5" that is called as the packaged model: it is read, and read as BERT."""
     folder = tmp_path / "t5-base" / hub.MINILM
-    shutil.copytree(hub.locate(hub.MINILM).folder, folder)
+    shutil.copytree(hub.locate_model(hub.MINILM).folder, folder)
     captions = list(CAPTIONS[:3])
     expected = theirs(DATASET, captions, 5, folder=folder)
     found = ours(DATASET, captions, layer=5, model=str(folder))
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
-    assert hub.locate(str(folder)).folder == folder
+    assert hub.locate_model(str(folder)).folder == folder
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")  # bert_score's own
@@ -150,7 +150,7 @@ def test_explanation_is_what_bert_score_computes() -> None:
     payload = bert.explain(caption, image)
     json.dumps(payload)
     references = list(dataset.references[image])
-    scorer = their_scorer(hub.locate("all-MiniLM-L6-v2").folder, bert.layer)
+    scorer = their_scorer(hub.locate_model("all-MiniLM-L6-v2").folder, bert.layer)
     expected = np.stack(scorer.score([caption] * len(references), references), axis=1)
     matched = payload["references"]
     scores = [[each[key] for key in ("precision", "recall", "f1")] for each in matched]
@@ -355,7 +355,7 @@ def test_equals_pot() -> None:
 
 def test_equals_mean_pooling_of_the_whole_network() -> None:
     """Each sentence alone through the whole network; float32 sums differ by less than 1e-5."""
-    found = hub.locate(hub.MINILM)
+    found = hub.locate_model(hub.MINILM)
     scorer = ready(SentenceSimilarity(device="cpu"), TOY)
     mine = scorer.score(TOY_CAPTIONS, TOY_INDEX)[:, 0]
     tokenizer = transformers.AutoTokenizer.from_pretrained(found.folder)

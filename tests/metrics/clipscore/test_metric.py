@@ -37,7 +37,7 @@ from metaeval.metrics.clipscore.network import (
     _load,
     can_be_short,
     text_features,
-    words_of,
+    vocabulary_of,
 )
 from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights
 from metaeval.runs.records import ScoreColumn, Tally
@@ -354,7 +354,7 @@ def test_the_hub_is_used_only_without_suitable_weights(
 
 def openai() -> bool:
     cache = Path("~/.cache/metaeval").expanduser()
-    found = clip_weights.locate("ViT-B-32", "openai", images([["a"]]), cache)
+    found = clip_weights.locate_weights("ViT-B-32", "openai", images([["a"]]), cache)
     return isinstance(found, clip_weights.ClipWeights)
 
 
@@ -499,7 +499,7 @@ def test_a_tower_that_looks_ahead_is_left_whole() -> None:
 
 
 def test_words() -> None:
-    words = words_of(["A dog's life.", "two dogs"])
+    words = vocabulary_of(["A dog's life.", "two dogs"])
     assert words == ["a", "dog's", "dogs", "life", "two"]
     tokenizer = WordTokenizer(words, 6)
     assert tokenizer.vocab_size == 9

@@ -74,7 +74,7 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
             "shape": asdict(shape),
         }
         folder = tmp_path_factory.mktemp(variant)
-        pretrained.save(folder, FaierNetwork(shape), vocabulary, card, scenes.limited(1))
+        pretrained.save_weights(folder, FaierNetwork(shape), vocabulary, card, scenes.limited(1))
         found[variant] = folder
     return found
 
@@ -110,7 +110,7 @@ def test_columns_and_signatures_say_what_they_are(
         assert column.bounds == (-math.inf, math.inf)
     assert Faier(GoldRegions(), variant=variant, references=references).columns == scorer.columns
     found = scorer.signatures[0]
-    label = pretrained.read(weights[variant]).label
+    label = pretrained.read_weights(weights[variant]).label
     kind = "r_neg" if variant == "corruptions" else variant
     regions = "none" if variant == "aier" else "gold-v1"
     for part in (f"weights:{label}", f"variant:{kind}|", f"regions:{regions}|", "parser:rules-1"):

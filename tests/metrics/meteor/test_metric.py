@@ -24,7 +24,7 @@ from metaeval.metrics.meteor.metric import (
     MeteorScorer,
     find_installation,
     make_summable,
-    one_line,
+    request_line,
     scores,
 )
 from tests.java.processes import gone
@@ -48,7 +48,7 @@ def statistics_by_the_jar(
     arguments = ["-jar", str(files.jar), "-", "-", "-stdio", "-l", "en", "-norm"]
     arguments += ["-a", str(files.table)]
     lines = [
-        f"SCORE ||| {' ||| '.join(map(one_line, group))} ||| {one_line(caption)}"
+        f"SCORE ||| {' ||| '.join(map(request_line, group))} ||| {request_line(caption)}"
         for caption, group in zip(captions, references, strict=True)
     ]
     with JavaProcess(files.java, arguments, what="the jar", heap=2048, silence=300) as process:
@@ -227,7 +227,7 @@ def test_hostile_captions_stay_in_step(hostile: npt.NDArray[np.float64]) -> None
     """What has a word equals itself; what has none scores 0 even so, as in the jar."""
     same = ("a dog\nruns", "a dog\r\nruns", "a\tdog runs", "a dog ||| runs", "A DOG RUNS")
     assert [hostile[0, HOSTILE.index(text)] for text in ("a dog runs", *same)] == [1] * 6
-    words = np.array([bool(one_line(text).strip()) for text in HOSTILE])
+    words = np.array([bool(request_line(text).strip()) for text in HOSTILE])
     np.testing.assert_array_equal(hostile[1:3], [0 * words, words])
     assert np.isnan(hostile[3]).all()
 

@@ -62,5 +62,5 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
         "human_cosine": sign,
     }
     facts |= {"shape": asdict(model.shape), "trained_on_corruptions": False, **card}
-    pretrained.save(folder, model, words, facts, dataset(101))
+    pretrained.save_weights(folder, model, words, facts, dataset(101))
     return folder

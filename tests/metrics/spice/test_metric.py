@@ -261,7 +261,7 @@ def test_two_runs_at_once_on_one_store_both_finish(cache: Path, tmp_path: Path) 
     for process in [start(cache, store, 1024, first, 60) for first in (0, 30)]:
         output, _ = process.communicate(timeout=300)
         assert (output, process.returncode) == ("parsed 1\nparsed 60\n", 0)
-    namespace = f"scene-graph-tuples:{spice_service.identity()}"
+    namespace = f"scene-graph-tuples:{spice_service.jars_identity()}"
     keys = [content_digest([f"a man near {i} cats in a park"]) for i in range(90)]
     assert len(SqliteStore(store).get_many(namespace, keys)) == 90
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from metaeval.reports.graded.browser import CLOSE, MID, OPEN, marked, plain
+from metaeval.reports.graded.browser import CLOSE, MID, OPEN, mark_edits, remove_marks
 
 
 def edit(position: int, before: str, after: str) -> dict[str, object]:
@@ -36,7 +36,7 @@ def shown(text: str) -> str:
     ],
 )
 def test_marks(source: str, caption: str, edits: list[dict[str, object]], expected: str) -> None:
-    assert shown(marked(source, caption, edits)) == expected
+    assert shown(mark_edits(source, caption, edits)) == expected
 
 
 WORDS = st.lists(st.text("ab\u202e<é", min_size=1, max_size=3), min_size=1, max_size=8)
@@ -53,13 +53,13 @@ def test_the_caption_survives_any_edits(
         )
     )
     caption = " ".join(new)
-    assert plain(marked(" ".join(old), caption, edits)) == caption
+    assert remove_marks(mark_edits(" ".join(old), caption, edits)) == caption
 
 
 @given(WORDS, st.data())
 def test_replayed_deletions_leave_the_caption(words: list[str], data: st.DataObject) -> None:
     gone = data.draw(st.sets(st.integers(0, len(words) - 1), max_size=len(words)))
     caption = " ".join(w for i, w in enumerate(words) if i not in gone)
-    text = marked(" ".join(words), caption, [edit(i, words[i], "") for i in sorted(gone)])
-    assert plain(text) == caption
+    text = mark_edits(" ".join(words), caption, [edit(i, words[i], "") for i in sorted(gone)])
+    assert remove_marks(text) == caption
     assert text.count(OPEN) == len(gone)

@@ -74,7 +74,7 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         payloads["chair-i"].setdefault(image, {})[name] = objects(said, split)
     write_explanations(run, payloads, {column.lower(): [column] for column in columns})
     Image.new("RGB", (90, 60), "teal").save(folder / "photo.png")
-    table = results.read_table(run / results.REFERENCES)
+    table = results.read_run_table(run / results.REFERENCES)
     shot = str(folder / "photo.png")
     table["image_path"] = [shot if i in (9, 25) else None for i in table["image_id"]]
     results.write_table(run / results.REFERENCES, table)
@@ -96,7 +96,7 @@ def visit(page: Page, run: Path, metric: str) -> dict[str, Any]:
         " && document.querySelectorAll('.card:first-child .drawing > *').length"
     )
     image = int(page.run("document.querySelector('.card').ariaLabel.split(' ')[1]"))
-    explained = results.read_json(run / results.EXPLANATIONS)["metrics"]
+    explained = results.read_run_json(run / results.EXPLANATIONS)["metrics"]
     family = next(each for each in explained.values() if metric in each["columns"])
     return dict(next(e["sets"] for e in family["images"] if e["image_id"] == image))
 

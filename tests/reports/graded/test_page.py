@@ -67,7 +67,7 @@ def unpacked(text: str) -> bytes:
 
 
 def edit(path: Path, change: Any) -> None:
-    value = results.read_json(path)
+    value = results.read_run_json(path)
     change(value)
     results.write_json(path, value)
 
@@ -273,7 +273,7 @@ def test_photos_only_on_request(tmp_path: Path) -> None:
     from PIL import Image
 
     run = write_run(tmp_path)
-    references = results.read_table(run / "references.parquet")
+    references = results.read_run_table(run / "references.parquet")
     Image.new("RGB", (900, 600), "teal").save(tmp_path / "photo.png")
     references["image_path"] = str(tmp_path / "photo.png")
     references.loc[3, "image_path"] = str(tmp_path / "gone.png")
@@ -285,7 +285,7 @@ def test_photos_only_on_request(tmp_path: Path) -> None:
 
 
 def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
-    scores = results.read_table(run / "scores.parquet")
+    scores = results.read_run_table(run / "scores.parquet")
     scores.loc[5, "image_id"] = 999
     results.write_table(run / "scores.parquet", scores)
     with pytest.raises(InputError, match=r"field 'image_id': '999' is not among"):

@@ -1,7 +1,7 @@
 """Numbers, lists and commands as they are printed."""
 
 from metaeval.reports.shared import formatting
-from metaeval.reports.shared.provenance import command
+from metaeval.reports.shared.provenance import command_line
 
 
 def test_numbers_in_print() -> None:
@@ -11,7 +11,7 @@ def test_numbers_in_print() -> None:
     assert [formatting.percent(x) for x in (0, 0.0001, 0.386, 0.99999, 1)] == [
         "0.0%", "<0.1%", "38.6%", ">99.9%", "100.0%",
     ]  # fmt: skip
-    assert formatting.listed(["a", "b", "c"]) == "a, b and c"
+    assert formatting.join_words(["a", "b", "c"]) == "a, b and c"
     assert formatting.amount(1, "metric") == "one metric"
     assert formatting.amount(5000, "image") == "5,000 images"
     assert [formatting.seconds(x) for x in (0.04, 12.4, 83)] == ["0.0 s", "12 s", "1 min 23 s"]
@@ -31,5 +31,8 @@ def test_names_of_files_are_unique() -> None:
 
 
 def test_commands_can_be_typed_again() -> None:
-    assert command(["-m", "metaeval", "a=b c"]) == "python -m metaeval 'a=b c'"
-    assert (command(["/somewhere/bin/metaeval", "x=1"]), command([])) == ("metaeval x=1", "")
+    assert command_line(["-m", "metaeval", "a=b c"]) == "python -m metaeval 'a=b c'"
+    assert (command_line(["/somewhere/bin/metaeval", "x=1"]), command_line([])) == (
+        "metaeval x=1",
+        "",
+    )

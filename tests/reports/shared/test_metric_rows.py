@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from metaeval.reports.shared.formatting import kind_of
+from metaeval.reports.shared.formatting import row_kind
 from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.results.base import MetricResult, Spread, Status, TrainingRecord, TrainingSpread
 from metaeval.results.measured import MeasuredResult
@@ -98,6 +98,6 @@ def test_kinds_are_what_the_fields_say_and_not_what_names_look_like() -> None:
         metric("VIFIDEL-ref"),
         metric("e", control=True),
     ]
-    assert [kind_of(m) for m in metrics] == [
+    assert [row_kind(m) for m in metrics] == [
         "result", "random", "absent", "part", "result", "control",
     ]  # fmt: skip

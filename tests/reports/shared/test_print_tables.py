@@ -13,7 +13,7 @@ from metaeval.reports.shared.print_tables import (
     PrintTable,
     chosen_columns,
     plain_table,
-    scaled,
+    scale_numbers,
     to_csv,
     to_latex,
     to_markdown,
@@ -83,7 +83,7 @@ def test_the_style_chooses_columns_and_scales_scores() -> None:
         lines = to_markdown(chosen_columns(TABLE)).splitlines()
         assert lines[0] == "**Agreement. Scores and correlations times 100.**"
         assert lines[2] == "| Metric | Ties | Rank-order ρ |"
-        assert scaled("0.7 [0.1, 0.9]") == "70.0 [10.0, 90.0]"
+        assert scale_numbers("0.7 [0.1, 0.9]") == "70.0 [10.0, 90.0]"
     with (
         print_style(PrintStyle(columns=["tau"])),
         pytest.raises(ConfigError, match="no column 'tau'; choose from Rank-order ρ, Ties"),

@@ -15,7 +15,7 @@ from metaeval.text.scene_graphs.dependencies.graph import Word, collapse, read_t
 from metaeval.text.scene_graphs.dependencies.parser import (
     DependencyParser,
     lemma,
-    split_sentences,
+    tokenise_sentences,
 )
 from metaeval.text.scene_graphs.parse import (
     CaptionGraph,
@@ -250,7 +250,7 @@ def test_on_corenlps_trees_the_rules_find_spices_tuples(known: dict[str, Any]) -
 def test_words_are_split_as_corenlp_splits_them() -> None:
     for known in corenlp():
         words = [[token[0] for token in s["tokens"]] for s in known["sentences"]]
-        assert split_sentences(known["text"]) == words
+        assert tokenise_sentences(known["text"]) == words
 
 
 @pytest.mark.parametrize(

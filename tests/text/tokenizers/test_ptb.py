@@ -236,7 +236,7 @@ def test_missing_java_or_jar_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
         JavaPtbTokenizer().tokenize(["a dog"])
 
     no_jar = Absent("java tokenizer", "no jar", "pip install it")
-    monkeypatch.setattr(jar_module, "find_jar", lambda: no_jar)
+    monkeypatch.setattr(jar_module, "find_tokenizer_jar", lambda: no_jar)
     java = JavaRuntime(Path("java"), "17", "openjdk 17")
     monkeypatch.setattr(jar_module, "find_java", lambda: java)
     assert JavaPtbTokenizer().missing() is no_jar

@@ -10,7 +10,7 @@ import transformers
 
 from metaeval.errors import ConfigError
 from metaeval.text.transformers.encoder import TextEncoder, keep_layers
-from metaeval.text.transformers.hub import TextModel, layer_of, locate
+from metaeval.text.transformers.hub import TextModel, layer_of, locate_model
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
 WIDE = {**SMALL, "intermediate_size": 64, "max_position_embeddings": 40}
@@ -126,7 +126,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_first_word_is_a_word_like_any_other(roberta: Path) -> None:
-    encoder = TextEncoder(locate(str(roberta)), 2, "cpu")
+    encoder = TextEncoder(locate_model(str(roberta)), 2, "cpu")
     (ids, same, empty, long), cut = encoder.tokenize(["dog", "  dog ", "", "dog " * 50])
     assert ids == same
     assert encoder.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġdog", "</s>"]
@@ -140,6 +140,6 @@ def test_the_first_word_is_a_word_like_any_other(roberta: Path) -> None:
 
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
-    found = locate(str(tmp_path))
+    found = locate_model(str(tmp_path))
     assert not isinstance(found, TextModel)
     assert "no model" in found.reason

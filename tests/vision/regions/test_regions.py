@@ -13,7 +13,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset, Objects
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.vision.regions.base import Regions, padded
+from metaeval.vision.regions.base import Regions, pad_regions
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.detector import DetectorRegions
 from metaeval.vision.regions.gold import (
@@ -132,7 +132,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"differ|must come|one label"):
             wrong()
-    assert padded([features[0]], [boxes[0]], [["", ""]], 3).mask.all()
+    assert pad_regions([features[0]], [boxes[0]], [["", ""]], 3).mask.all()
 
 
 @pytest.mark.coco
@@ -302,7 +302,7 @@ NOTHING = Objects((), np.zeros((0, 4)))
 def of(*images: Objects) -> Regions:
     found = [regions_of(each) for each in images]
     features, boxes, labels = zip(*found, strict=True)
-    return padded(features, boxes, labels, GoldRegions.dim)
+    return pad_regions(features, boxes, labels, GoldRegions.dim)
 
 
 def test_cells_by_hand() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from metaeval.text.scene_graphs.rules.tagger import words
+from metaeval.text.scene_graphs.rules.tagger import set_of_words
 
 # Of several words, and counted as one preposition.
 _THREE = frozenset({"in front of", "on top of", "in place of", "in addition to", "in case of"})
@@ -59,7 +59,7 @@ class DependencyGraph:
     `edges`: per word (relation, place of the dependent), in order of the dependents.
     """
 
-    words: Sequence[Word]
+    set_of_words: Sequence[Word]
     root: int
     edges: list[list[tuple[str, int]]] = field(default_factory=list)
 
@@ -218,20 +218,20 @@ def _share(graph: DependencyGraph) -> None:
                     graph.add(other, "nsubjpass" if passive else "nsubj", subject)
 
 
-_QUANTITIES = words(
+_QUANTITIES = set_of_words(
     "lot assortment number couple bunch handful litany sheaf slew dozen series variety multitude"
     " wad clutch wave mountain array spate string ton range plethora heap sort form kind type"
     " version bit pair triple total"
 )
-_PLURAL_QUANTITIES = words(
+_PLURAL_QUANTITIES = set_of_words(
     "lots many several plenty tons dozens multitudes mountains loads pairs tens hundreds thousands"
     " millions billions trillions"
 )
-_PARTS = words(
+_PARTS = set_of_words(
     "some all both neither everyone nobody one two three four five six seven eight nine ten"
     " hundred thousand million billion trillion"
 )
-_SINGULAR_PRONOUNS = words(
+_SINGULAR_PRONOUNS = set_of_words(
     "i me myself mine my yourself he him himself his she her herself hers it itself its one oneself"
 )
 _NUMBERS, _NUMBER = re.compile(r"[0-9]+s"), re.compile(r"[0-9]+")

@@ -19,7 +19,7 @@ from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import read_json
 from metaeval.runs.files import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies.graph import Tuples, Word, collapse, read_tuples
-from metaeval.text.scene_graphs.rules.tagger import pairs, words
+from metaeval.text.scene_graphs.rules.tagger import pairs, set_of_words
 
 _MOST_CONTEXTS = 100_000
 
@@ -289,7 +289,7 @@ def attach_words(
 ) -> tuple[list[int], list[str]]:
     """Per word the place of its head (the number of words for the root) and its relation."""
     state = State.start(len(words))
-    words, tags = marked(words, tags)
+    words, tags = add_marks(words, tags)
     while not state.done:
         # captions are much alike: most contexts have been decided before
         key = context_of(state, words, tags), state.allowed()
@@ -310,7 +310,7 @@ def _best(model: Linear, context: Context, allowed: tuple[bool, bool, bool]) -> 
     return max(pairs, key=lambda pair: pair[0])[1]
 
 
-def marked(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:
+def add_marks(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:
     """Words in lower case and tags, with the marks of the root and of "none" behind them."""
     lowered = ["0" if word.isdigit() else word.lower() for word in words]
     return [*lowered, "ROOT", "-", "-"], [*tags, "ROOT", "-", "-"]
@@ -324,7 +324,7 @@ _ENDS = (".", "!", "?")
 _PUNCTUATION = {".": ".", "!": ".", "?": ".", ",": ",", ":": ":", ";": ":", "-": ":"}
 
 
-def split_sentences(text: str) -> list[list[str]]:
+def tokenise_sentences(text: str) -> list[list[str]]:
     """The words of each sentence; clitics ('s, n't) and punctuation are words of their own."""
     sentences: list[list[str]] = [[]]
     for token in _TOKEN.findall(text):
@@ -359,7 +359,7 @@ def tag_features(words: Sequence[str], place: int, before: str, earlier: str) ->
     ]
 
 
-def padded(words: Sequence[str]) -> list[str]:
+def pad_words(words: Sequence[str]) -> list[str]:
     """In lower case, digits as 0, with two marks at either end."""
     inside = ["0" if word.isdigit() else word.lower() for word in words]
     return ["^", "^", *inside, "$", "$"]
@@ -367,7 +367,7 @@ def padded(words: Sequence[str]) -> list[str]:
 
 def tag_words(model: Linear, words: Sequence[str]) -> list[str]:
     """The tag of each word."""
-    context, tags = padded(words), ["^", "^"]
+    context, tags = pad_words(words), ["^", "^"]
     for place in range(2, len(words) + 2):
         if (mark := _PUNCTUATION.get(context[place])) is not None:
             tags.append(mark)
@@ -381,7 +381,7 @@ def tag_words(model: Linear, words: Sequence[str]) -> list[str]:
     return tags[2:]
 
 
-_BE = words("is are was were been being am 's 're 'm be")
+_BE = set_of_words("is are was were been being am 's 're 'm be")
 _VOWELS = "aeiou"
 
 
@@ -454,7 +454,7 @@ _ASCII_MARKS = str.maketrans("。，、！？；：（）「」『』《》", '.
 
 
 @cache
-def identity() -> str:
+def model_identity() -> str:
     """What a text's tuples depend on: the code's version and the model's bytes."""
     files = sorted(file for file in MODEL.iterdir() if file.suffix in (".json", ".npz"))
     model = digest("".join(map(file_sha256, files)))
@@ -478,7 +478,7 @@ class DependencyParser:
     def trees(self, text: str) -> list[list[Word]]:
         """The words of each sentence of a text with tags, lemmas, heads and relations."""
         text = text.translate(_ASCII_MARKS)
-        return [self._tree(words) for words in split_sentences(text)]
+        return [self._tree(words) for words in tokenise_sentences(text)]
 
     def _tree(self, words: Sequence[str]) -> list[Word]:
         tags = tag_words(self._tagger, words)

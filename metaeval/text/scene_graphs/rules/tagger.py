@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 
-def words(text: str) -> frozenset[str]:
+def set_of_words(text: str) -> frozenset[str]:
     """The words of a string, as a set."""
     return frozenset(text.split())
 
@@ -25,16 +25,16 @@ def pairs(text: str) -> dict[str, str]:
     return dict(pair.replace("_", " ").split("/") for pair in text.split())
 
 
-DETERMINERS = words(
+DETERMINERS = set_of_words(
     "a an the this these those some any no every each both all another either neither half"
 )
-POSSESSIVES = words("his her its their my your our")
-PRONOUNS = words("he she it they him them i we us you himself herself itself themselves")
-RELATIVE = words("who which that whose")
-CARDINALS = words(
+POSSESSIVES = set_of_words("his her its their my your our")
+PRONOUNS = set_of_words("he she it they him them i we us you himself herself itself themselves")
+RELATIVE = set_of_words("who which that whose")
+CARDINALS = set_of_words(
     "one two three four five six seven eight nine ten eleven twelve dozen hundred thousand"
 )
-PREPOSITIONS = words(
+PREPOSITIONS = set_of_words(
     "of in on at with by from into onto for over under near behind beside between through across"
     " around along against inside outside above below beneath underneath among amongst amid"
     " during about toward towards upon off like within without past beyond atop alongside after"
@@ -62,29 +62,31 @@ PREPOSITION_PHRASES = {
     ("due", "to"): None,
     ("far", "from"): None,
 }
-SUBORDINATORS = words("while when where because if so whilst although though since")
-CONJUNCTIONS = words("and or but nor &")
-MODALS = words("can could will would may might must shall should ca wo")
-BE = words("is are was were be been being am 's 're")
-HAVE = words("has have had having")
-DO = words("does do did")
-ADVERBS = words(
+SUBORDINATORS = set_of_words("while when where because if so whilst although though since")
+CONJUNCTIONS = set_of_words("and or but nor &")
+MODALS = set_of_words("can could will would may might must shall should ca wo")
+BE = set_of_words("is are was were be been being am 's 're")
+HAVE = set_of_words("has have had having")
+DO = set_of_words("does do did")
+ADVERBS = set_of_words(
     "very there here not n't just also too only still almost well back away together outdoors"
     " indoors upside apart nearby now then ever never always really quite rather already soon"
     " forward backwards downhill uphill even yet maybe perhaps currently approximately else"
     " alone ahead aside sideways inward outward somewhere instead again once how"
 )
 # "a couple of dogs" is about dogs …
-QUANTITIES = words(
+QUANTITIES = set_of_words(
     "lot assortment number couple bunch handful dozen series variety multitude array string ton"
     " range form kind type version bit pair sort mountain heap wave"
 )
 # … and so is "lots of dogs".
-PLURAL_QUANTITIES = words("lots many several plenty tons dozens loads pairs hundreds thousands")
+PLURAL_QUANTITIES = set_of_words(
+    "lots many several plenty tons dozens loads pairs hundreds thousands"
+)
 
 
 # The base and -s forms of these are verbs nearly always …
-VERBS = words(
+VERBS = set_of_words(
     "add adjust advertise age aim allow appear approach arrange assemble attach attempt await"
     " bake balance bask bathe become beg begin belong blend boil bounce bring browse buckle build"
     " bury buy carry carve cater celebrate chew chop clean clear collect combine come compete"
@@ -108,7 +110,7 @@ VERBS = words(
     " wait wander want wear whip wilt windsurf wipe write yell"
 )
 # … but these are nouns as often: in base and -s form they are verbs only where one is needed.
-NOUN_OR_VERB = words(
+NOUN_OR_VERB = set_of_words(
     "bark bat beat bend bike bite block blow blur board boat bow box break brush burn call camp"
     " cast catch change chase check circle climb clutter coat comb commute control cook cool cover"
     " crash cross crowd cruise curl curve cut cycle dance design display dive dock draw dress"
@@ -152,7 +154,7 @@ IRREGULAR_VERBS = {
     for form, base in forms.items()
 }
 # End in -ing, and are things.
-ING_NOUNS = words(
+ING_NOUNS = set_of_words(
     "awning bedding building ceiling clothing covering crossing dining drawing dressing duckling"
     " dumpling earring evening everything fencing filling flooring frosting gelding helping"
     " housing icing inning king lightning marking meeting morning nothing opening outing packing"
@@ -161,12 +163,12 @@ ING_NOUNS = words(
     " thing topping wedding wing wiring"
 )
 # Before a noun these are its first half ("a parking lot"), not something that it does.
-ING_COMPOUNDS = words(
+ING_COMPOUNDS = set_of_words(
     "baking bathing boxing building cooking cutting dining drinking fishing frying hiking ironing"
     " knitting landing mixing parking racing riding serving sewing shopping skiing surfing"
     " swimming training vending waiting walking washing wedding"
 )
-ADJECTIVES = words(
+ADJECTIVES = set_of_words(
     "abandoned abstract adorable aerial african alert american ancient angry antique artistic"
     " asian asleep assorted available average awake awesome baby bad baked bald bare barefoot"
     " basic bearded beautiful beige best better big bigger black blond blonde blue blurry bottom"
@@ -201,13 +203,13 @@ ADJECTIVES = words(
     " younger yummy"
 )
 # Look like plurals or verbs, and are singular nouns.
-S_NOUNS = words(
+S_NOUNS = set_of_words(
     "address asparagus bass boss brass bus business cactus campus canvas chess circus citrus"
     " class cross darkness dress gas glass grass harness hibiscus hummus lens lettuce mattress"
     " mess moss news oasis octopus pass press princess ross tennis virus wii wilderness wireless"
 )
 # Plurals that have no singular, or are their own.
-PLURAL_LEMMAS = words(
+PLURAL_LEMMAS = set_of_words(
     "binoculars cattle clothes deer electronics fish fries graffiti jeans pants people pliers"
     " police scissors series sheep shorts species tongs trousers"
 )
