@@ -70,7 +70,7 @@ def scored(signature: str = "m|v:1", **fields: Any) -> MetricScores:
         ({"experiment": Heir()}, 2),
         ({"cached": False}, 2),
     ],
-    ids=lambda value: str(next(iter(value.items()), "same")) if isinstance(value, dict) else "",
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else None,
 )
 def test_a_result_is_computed_once_of_the_same_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], computed: int
