@@ -131,7 +131,7 @@ def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScor
         if scored.scores is not None
         for c, column in enumerate(scored.columns)
     )
-    files.write_score_columns(out / files.SCORES, captions, columns)
+    files.write_score_table(out / files.SCORES, captions, columns)
 
 
 # Explanations of the scores of a few captions, for the report's drill-down: explanations.json.

@@ -35,7 +35,7 @@ class PairOutcomes(NamedTuple):
     credit: Floats
 
 
-def pair_outcomes(
+def comparison_outcomes(
     true: Floats, false: Floats, paraphrase: Floats | None = None, ties: Ties = "wrong"
 ) -> dict[str, PairOutcomes]:
     """Comparison → outcomes.

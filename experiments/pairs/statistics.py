@@ -18,7 +18,13 @@ from metaeval.experiments.measure import (
     measure,
     of_stats,
 )
-from metaeval.experiments.pairs.outcomes import TRUE, PairOutcomes, Ties, pair_outcomes, refined
+from metaeval.experiments.pairs.outcomes import (
+    TRUE,
+    PairOutcomes,
+    Ties,
+    comparison_outcomes,
+    refined,
+)
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, groups_by_verdict
 from metaeval.results.measured import Extra, MeasuredResult
@@ -155,7 +161,7 @@ def statistics(
     sample = PairSample.of(
         pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs], stats
     )
-    outcomes = {name: pair_outcomes(*given, settings.ties) for name, given in scores.items()}
+    outcomes = {name: comparison_outcomes(*given, settings.ties) for name, given in scores.items()}
     comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
     tested = [each for c in comparisons for each in outcomes_by_group(outcomes, c, sample)]

@@ -96,7 +96,7 @@ class SensitivityCell(NamedTuple):
     effect: Estimate
     share_of_another: float | None
     beyond_fluency: Estimate | None
-    cell_verdict: Verdict
+    verdict: Verdict
     examples: tuple[ChangedCaption, ...]
     refined: Estimate | None = None
 

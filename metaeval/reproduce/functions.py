@@ -18,7 +18,12 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.metrics.faier.matcher import UnionMatcher
-from metaeval.metrics.faier.network import NO_REFERENCE, FaierNetwork, encode_captions, load_network
+from metaeval.metrics.faier.network import (
+    NO_REFERENCE,
+    FaierNetwork,
+    load_network,
+    parse_and_encode,
+)
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv, read_number
 from metaeval.readers.yaml_text import read_yaml
@@ -398,7 +403,7 @@ class WordMatches(NamedTuple):
 
     gold: float
     other: float
-    share_of_wins: float
+    wins: float
     unsaid: float
     pointed: float
     chance: float
@@ -431,7 +436,7 @@ def _measure_matcher(
 ) -> WordMatches:
     """The table's row for a matcher that is prepared on the dataset."""
     known = known_words(vocabulary)
-    texts = encode_captions([f"a {word}" for _, word in known], TripletParser(), vocabulary)
+    texts = parse_and_encode([f"a {word}" for _, word in known], TripletParser(), vocabulary)
     words = matcher.read(texts)["objects"]
     # the word's tokens stand between "<start> a" and "<end>"
     spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(words.starts, words.counts, strict=True)]
@@ -471,7 +476,7 @@ def table(
     """The rows by number of references."""
     regions = GoldRegions().load(dataset)
     flat = [text for captions in dataset.references for text in captions]
-    references = encode_captions([*flat, NO_REFERENCE], TripletParser(), vocabulary)
+    references = parse_and_encode([*flat, NO_REFERENCE], TripletParser(), vocabulary)
     measured, matcher = {}, UnionMatcher(model)
     for k in counts:
         rows, first = [], 0

@@ -179,7 +179,7 @@ def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:
     _write(path, pa.concat_tables(blocks).combine_chunks())
 
 
-def write_score_columns(
+def write_score_table(
     path: Path, keys: pd.DataFrame, columns: Iterable[tuple[str, npt.NDArray[np.float64]]]
 ) -> None:
     """SCORES from the keys of n captions (image_id, set, level) and the n scores of each column."""

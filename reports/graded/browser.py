@@ -192,7 +192,7 @@ class Captions:
 
     sets: tuple[str, ...]
     image_ids: tuple[int | str, ...]
-    image_paths_in: tuple[str | None, ...]
+    image_paths: tuple[str | None, ...]
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     captions: tuple[tuple[str | None, ...], ...]

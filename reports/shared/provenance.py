@@ -20,7 +20,7 @@ class Provenance(NamedTuple):
     `metrics` is (family, time, scored, from the cache).
     """
 
-    command_line: str
+    command: str
     environment: Sequence[tuple[str, str]]
     settings: Sequence[tuple[str, str]]
     stages: Sequence[tuple[str, str]]

@@ -10,7 +10,7 @@ import torch
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.faier.network import encode_captions
+from metaeval.metrics.faier.network import parse_and_encode
 from metaeval.reproduce.functions import WORDS, known_words, load, share_of_wins, table
 from metaeval.text.scene_graphs.parse import TripletParser
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
@@ -56,14 +56,14 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
     gold, other = [], []
     for i, references in enumerate(few.references):
         nodes = model.read(
-            encode_captions(references, TripletParser(), vocabulary).take(np.arange(4))
+            parse_and_encode(references, TripletParser(), vocabulary).take(np.arange(4))
         )
         one = slice(i, i + 1)
         seen = model.see(features[one], boxes[one], mask[one])
         union, *_ = plain.unite(model, seen, 0, nodes, range(4))
         scores: dict[bool, list[float]] = {True: [], False: []}
         for category, word in known:
-            text = encode_captions([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
+            text = parse_and_encode([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
             tokens = model.read(text).objects[0, 2:-1]
             best = (tokens @ union.T).max(dim=1).values.mean()
             scores[category in regions.labels[i]].append(float(best))

@@ -21,7 +21,7 @@ from metaeval.metrics.faier.network import (
     NO_REFERENCE,
     FaierNetwork,
     ParsedCaptions,
-    encode_captions,
+    parse_and_encode,
 )
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.metric import ScanSimilarity, Tiger
@@ -188,10 +188,10 @@ class HeldOut:
         self.turns = min(turns, turns_of(images))
         sets = captions_in_turns(images, pool, self.turns, seed)
         self._sets = {
-            name: encode_captions(texts, parser, vocabulary) for name, texts in sets.items()
+            name: parse_and_encode(texts, parser, vocabulary) for name, texts in sets.items()
         }
         flat = [text for texts in images.captions for text in texts]
-        self._captions = encode_captions([*flat, NO_REFERENCE], parser, vocabulary)
+        self._captions = parse_and_encode([*flat, NO_REFERENCE], parser, vocabulary)
         counts = np.array([len(texts) for texts in images.captions])
         self._first = np.cumsum(counts) - counts
         self._index = np.arange(self.n * self.turns)

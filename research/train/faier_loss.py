@@ -30,7 +30,7 @@ from metaeval.metrics.faier.network import (
     Fusion,
     Nodes,
     ParsedCaptions,
-    encode_captions,
+    parse_and_encode,
 )
 from metaeval.options import Below1, NotNegative, PositiveInt, Share, checked
 from metaeval.text.scene_graphs.parse import TripletParser
@@ -404,7 +404,7 @@ class FaierTask:
             )
         self._similarity = similarity if settings.similarity_margin else None
         texts = [text for captions in images.captions for text in captions[: self.c]]
-        self.captions: ParsedCaptions = encode_captions([*texts, NO_REFERENCE], parser, vocabulary)
+        self.captions: ParsedCaptions = parse_and_encode([*texts, NO_REFERENCE], parser, vocabulary)
         self.n = len(images)
         self._regions = images.regions.tensors()
         self._counts = images.regions.mask.sum(axis=1)

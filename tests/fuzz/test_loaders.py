@@ -57,8 +57,6 @@ LOADING = {
     "marshal",
     "joblib",
 }
-# our own functions of such names, and what only sounds so
-OURS = ("files.read_table", "files.read_json")
 
 # module → calls in it that may stay, and why
 ALLOWED: dict[str, tuple[set[str], str]] = {
@@ -197,8 +195,6 @@ def test_files_are_opened_by_one_room_alone() -> None:
             if origin.get(first, "").startswith(("metaeval.", "experiments", "reports")):
                 continue  # another module of metaeval, checked on its own
             if first in ("self", "cls") or (call == last and last in own):
-                continue
-            if any(call.endswith(ours) for ours in OURS):
                 continue
             strays.append(f"{name}:{node.lineno} {call}")
     assert not strays, "read files through metaeval.readers, or say in ALLOWED why not"

@@ -291,7 +291,7 @@ class FaierScorer(RegionScorer):
 
     def prepare(self) -> None:
         from metaeval.metrics.faier.matcher import UnionMatcher
-        from metaeval.metrics.faier.network import NO_REFERENCE, encode_captions, load_network
+        from metaeval.metrics.faier.network import NO_REFERENCE, load_network, parse_and_encode
 
         network = load_once(
             ("faier", self.weights.folder, self.weights.label, self._device),
@@ -300,7 +300,7 @@ class FaierScorer(RegionScorer):
         self._vocabulary, self._matcher = self.weights.vocabulary(), UnionMatcher(network)
         groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
-        references = encode_captions(list(distinct), self.parser, self._vocabulary)
+        references = parse_and_encode(list(distinct), self.parser, self._vocabulary)
         regions = self.image_regions if self._sees else None
         self._matcher.prepare(regions, references, [[distinct[t] for t in g] for g in groups])
         self._units = self._means() if self._calibrate else np.ones(len(groups))
@@ -321,10 +321,10 @@ class FaierScorer(RegionScorer):
     def _match(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """[n, levels] What captions score on each level, not calibrated."""
         from metaeval.metrics.faier.matcher import nodes_of
-        from metaeval.metrics.faier.network import encode_captions
+        from metaeval.metrics.faier.network import parse_and_encode
 
         place = {text: k for k, text in enumerate(dict.fromkeys(captions))}
-        nodes = self._matcher.read(encode_captions(list(place), self.parser, self._vocabulary))
+        nodes = self._matcher.read(parse_and_encode(list(place), self.parser, self._vocabulary))
         rows = np.array([place[text] for text in captions], dtype=np.int64)
         return self._matcher.score(nodes_of(nodes, rows), image_index)
 

@@ -425,7 +425,7 @@ class ParsedCaptions:
         )
 
 
-def encode_captions(
+def parse_and_encode(
     captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary
 ) -> ParsedCaptions:
     """Parse and encode captions."""

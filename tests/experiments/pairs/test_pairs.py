@@ -16,7 +16,7 @@ from metaeval.experiments.pairs.outcomes import (
     PARAPHRASE,
     TRUE,
     PairOutcomes,
-    pair_outcomes,
+    comparison_outcomes,
     refined,
 )
 from metaeval.experiments.pairs.statistics import (
@@ -46,8 +46,8 @@ def test_outcomes_by_hand() -> None:
     true = np.array([2.0, 1, 0, 2, 2, NAN, 1])
     false = np.array([1.0, 1, 1, 1, 1, 1, 1])
     other = np.array([3.0, 2, 2, 1, 0, 2, NAN])
-    outcomes = pair_outcomes(true, false, other)
-    half = pair_outcomes(true, false, other, "half")
+    outcomes = comparison_outcomes(true, false, other)
+    half = comparison_outcomes(true, false, other, "half")
     for name, right, tied in (
         (TRUE, [1, 0, 0, 1, 1, NAN, 0], [0, 1, 0, 0, 0, NAN, 1]),
         (PARAPHRASE, [1, 1, 1, 0, 0, 1, NAN], [0, 0, 0, 1, 0, 0, NAN]),
@@ -55,7 +55,7 @@ def test_outcomes_by_hand() -> None:
     ):
         np.testing.assert_equal(outcomes[name].right, right)
         np.testing.assert_equal(outcomes[name].tied, tied)
-    assert list(pair_outcomes(true, false)) == [TRUE]
+    assert list(comparison_outcomes(true, false)) == [TRUE]
     np.testing.assert_equal(half[TRUE].credit, [1, 0.5, 0, 1, 1, NAN, 0.5])
     # pair 2: a tie and a win; pair 4: a win and a tie; a coin for each tie
     np.testing.assert_equal(half[BOTH].credit, [1, 0.5, 0, 0.5, 0, NAN, NAN])
@@ -65,7 +65,7 @@ def test_outcomes_by_hand() -> None:
 def test_a_metric_that_ties_everything_is_at_chance() -> None:
     """A constant score gets 1/2 as a coin does, and 0 only where ties count as wrong."""
     same = np.ones(9)
-    half, wrong = (pair_outcomes(same, same, same, ties) for ties in ("half", "wrong"))
+    half, wrong = (comparison_outcomes(same, same, same, ties) for ties in ("half", "wrong"))
     means = [half[TRUE].credit.mean(), half[BOTH].credit.mean(), wrong[TRUE].credit.mean()]
     assert means == [0.5, 0.25, 0]
 

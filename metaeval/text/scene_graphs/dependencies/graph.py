@@ -59,7 +59,7 @@ class DependencyGraph:
     `edges`: per word (relation, place of the dependent), in order of the dependents.
     """
 
-    set_of_words: Sequence[Word]
+    words: Sequence[Word]
     root: int
     edges: list[list[tuple[str, int]]] = field(default_factory=list)
 
