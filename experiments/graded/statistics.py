@@ -238,7 +238,7 @@ def statistics(
     )
 
 
-def _add_published(rows: Iterable[Row], printed: Mapping[str, float]) -> None:
+def _add_published(rows: Iterable[dict[str, Any]], printed: Mapping[str, float]) -> None:
     """Add the published value, and the distance to it, to the rows of metrics that have one."""
     for row in rows:
         if (value := printed.get(row["metric"])) is not None:
