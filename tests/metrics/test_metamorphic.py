@@ -70,6 +70,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "vifidel.detector": {"sources": ["detector"]},
     "judge.choices": {"parser": "choice", "choices": {"good": 1, "bad": 0}},
     "callable.batch_size": {"batched": True},
+    "spice.parser": {"parser": "perceptron"},
 }
 # another value, where the annotation does not give one
 OTHER: dict[str, Any] = {
@@ -112,8 +113,10 @@ OTHER: dict[str, Any] = {
     "p": 1,
     "wmd.p": 2,
     "detector": {"weights": None, "threshold": 0.7, "device": "cpu"},
-    "answers": True,
+    "answers": [0, 10],
     "smooth": 5.0,
+    "sacrebleu.smooth": "floor",
+    "random_score.seed": 7,
     "layer": 3,
     "prefix": "A photo of ",
     "pretrained": "random",
