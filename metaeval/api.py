@@ -173,12 +173,9 @@ def score(
     ids = [given.dataset.image_ids[i] for i in given.image_index]
     table = pd.DataFrame({"image_id": ids, "caption": given.captions})
     corpus, aggregates, signatures, skipped = {}, {}, {}, {}
-    given_themselves = chosen.keys() - config.metric.keys()
     for name, family in families.items():
         scored = family.scored
         if scored.scores is None:
-            if name in given_themselves and scored.status == "failed":
-                raise InputError(f"metrics: {name} failed: {scored.reason}")
             remedy = f"; {scored.remedy}" if scored.remedy else ""
             if scored.status == "failed" and _is_of_user(chosen[name]):
                 raise StrictError(f"metric '{name}' failed: {scored.reason}{remedy}")
@@ -273,8 +270,6 @@ def corrupt(
     if not has_rate and rate is not None:
         raise ConfigError(f"corrupt: '{corruption}' has no rate")
     spoiler = component({**node, **({"rate": rate} if has_rate else {}), **options}, "corruption")
-    if isinstance(captions, str):
-        raise InputError("captions: a text is not a list of captions; give [text]")
     pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
     given: dict[ImageId, str] = dict(pairs)
     if not given:
