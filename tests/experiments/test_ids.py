@@ -23,9 +23,9 @@ from tests.fuzz import loaders, pairs_and_own
 
 JPG = {f"{i:012d}.jpg" for i in IMAGES}
 JUDGED = "experiment=judgments", "task.fitted=false"
-CHOICE = "experiment=forced_choice"
+CHOICE = ("experiment=forced_choice",)
 PAIRS = "experiment=pairs", "task.fitted=false"
-ARENA = "experiment=arena"
+ARENA = ("experiment=arena",)
 GRADED = ("experiment=shuffle",)
 
 TWO_SETS = [["a dog runs", "dogs play"], ["a dog runs", "it snows"], ["a dog runs", "dogs play"]]
