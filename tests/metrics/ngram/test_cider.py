@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, strategies as st
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
+from metaeval.cli.main import run_verb
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.ngram.cider import Cider, CiderPlain, CiderR
-from metaeval.metrics.ngram.diversity import count_idf, diversity, main, self_cider
+from metaeval.metrics.ngram.diversity import count_idf, diversity, self_cider
 from metaeval.metrics.ngram.ngrams import (
     ORDERS,
     CountedCorpus,
@@ -282,7 +283,7 @@ def test_the_command(coco_root: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     results = [{"image_id": i, "caption": "a man on a horse"} for i in ids]
     path = tmp_path / "dull.json"
     path.write_text(json.dumps(results))
-    main([str(path), "--split", "val2017"])
+    assert run_verb(["diversity", str(path), "--split", "val2017"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "| dull | 50 | 0 % | 4 | 5.0 | 0.016 | 0.020 | – |"
     assert lines[2].startswith("| people, all references | 2")
