@@ -97,9 +97,10 @@ def test_what_an_earlier_run_wrote_is_not_read_by_the_one_that_removes_it(tmp_pa
     out = tmp_path / "OUT"
     run_configured(configured(tmp_path), out)
     before = content(out)
-    given = ["experiment=score", f"captions={out}/captions.parquet", *SMALL[3:]]
+    given = configured(tmp_path, "+metric@metric.scores=scores", "metrics=[scores]")
+    given.metric.scores.file = f"{out}/captions.parquet"
     with pytest.raises(ConfigError, match=r"captions\.parquet' is read by this run, which would"):
-        run_configured(compose_config([*given, f"paths.cache={tmp_path / 'cache'}"]), out)
+        run_configured(given, out)
     assert content(out) == before
 
 
