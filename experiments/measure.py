@@ -130,7 +130,7 @@ class Statistic(ABC):
         return made._replace(method=self.test, n=first.n)
 
 
-class Mean(Statistic):
+class MeanOutcome(Statistic):
     """The mean outcome; with groups of items, the mean over the groups of the mean in each.
 
     Parameters

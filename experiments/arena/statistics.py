@@ -21,7 +21,7 @@ from metaeval.experiments.forced_choice.statistics import (
     disagreements_with_people,
 )
 from metaeval.experiments.judgments.agreement import system_correlations
-from metaeval.experiments.measure import Items, Mask, Mean, Outcomes, Units, measure
+from metaeval.experiments.measure import Items, Mask, MeanOutcome, Outcomes, Units, measure
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
@@ -205,8 +205,8 @@ def _tested(
     short = np.abs(word_counts(battles.first) - word_counts(battles.second))
     equal = np.asarray(short <= settings.length_tolerance)
 
-    def over(mask: Mask) -> Mean:
-        return Mean(arena.items, arena.counts, [mask])
+    def over(mask: Mask) -> MeanOutcome:
+        return MeanOutcome(arena.items, arena.counts, [mask])
 
     tested = [
         Outcomes(_of_group(group), outcomes, over(mask), family="battles")

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from scipy.stats import binomtest
 
 from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
-from metaeval.experiments.measure import Items, Mean, Outcomes
+from metaeval.experiments.measure import Items, MeanOutcome, Outcomes
 from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra
 from metaeval.results.run import Measure
@@ -509,8 +509,8 @@ def attack_outcomes(attacked: Mapping[str, AttackStatistics], stats: DictConfig)
     resisted = {name: numbers.resisted for name, numbers in attacked.items()}
     gains = {name: numbers.gains for name, numbers in attacked.items()}
     return [
-        Outcomes(resists, resisted, Mean(items, counts), family=RESISTS),
-        Outcomes(gain, gains, Mean(items, counts, span=np.inf)),
+        Outcomes(resists, resisted, MeanOutcome(items, counts), family=RESISTS),
+        Outcomes(gain, gains, MeanOutcome(items, counts, span=np.inf)),
     ]
 
 

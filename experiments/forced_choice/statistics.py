@@ -13,7 +13,7 @@ from metaeval.data.judgments.battles import Battles
 from metaeval.data.judgments.pascal50s import CATEGORIES, LABELS, VOTES, ForcedChoice, ScoringTable
 from metaeval.experiments.base import ToScore
 from metaeval.experiments.judgments.sample import write_score_columns
-from metaeval.experiments.measure import Items, Mask, Mean, Outcomes, measure, of_stats
+from metaeval.experiments.measure import Items, Mask, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.papers.expected import cells_of, item_of
@@ -283,8 +283,8 @@ def category_outcomes(
     counts, category = items.resamples(stats), np.array(pairs.category)
     masks = {name: np.asarray(category == name) for name in categories_of(pairs)}
     every = list(masks.values()) if pairs.average == "categories" else None
-    means = {MEAN: Mean(items, counts, every)}
-    means |= {name: Mean(items, counts, [mask]) for name, mask in masks.items()}
+    means = {MEAN: MeanOutcome(items, counts, every)}
+    means |= {name: MeanOutcome(items, counts, [mask]) for name, mask in masks.items()}
     for k, n in enumerate(pairs.n_references):
         of_columns = {name: scores.outcomes[name][k] for name in columns}
         for group, mean in means.items():

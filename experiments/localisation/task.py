@@ -20,7 +20,7 @@ from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import MetricExperiment, Pass, ToScore
 from metaeval.experiments.localisation.explained import suspicion
-from metaeval.experiments.measure import Items, Mean, Outcomes, measure, of_stats
+from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -301,7 +301,7 @@ class Localisation(
                 if column.is_control and not np.isnan(auc[column.name]).all():
                     controls.append(column.name)
         explained = {**{name: auc[name] for name in controls}, **scores.explained}
-        mean = Mean(items, items.resamples(stats))
+        mean = MeanOutcome(items, items.resamples(stats))
         return [
             Outcomes(measure, of_columns, mean, family=measure.key)
             for measure, of_columns in zip(MEASURES, (auc, first, explained), strict=True)

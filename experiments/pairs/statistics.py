@@ -12,7 +12,7 @@ from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.experiments.measure import (
     Items,
     Mask,
-    Mean,
+    MeanOutcome,
     Measurements,
     Outcomes,
     measure,
@@ -94,7 +94,7 @@ class PairSample(NamedTuple):
     items: Items
     kinds: Mapping[str, Mask]
     counts: Floats
-    means: dict[tuple[str, ...], Mean]
+    means: dict[tuple[str, ...], MeanOutcome]
 
     @classmethod
     def of(
@@ -113,10 +113,10 @@ class PairSample(NamedTuple):
         of_shown = {SHOWN: list(shown)} if shown else {}
         return {**{kind: [kind] for kind in self.kinds}, MEAN: list(self.kinds), **of_shown}
 
-    def mean(self, kinds: Sequence[str]) -> Mean:
+    def mean(self, kinds: Sequence[str]) -> MeanOutcome:
         """The mean outcome over these kinds."""
         masks = [self.kinds[kind] for kind in kinds]
-        return self.means.setdefault(tuple(kinds), Mean(self.items, self.counts, masks))
+        return self.means.setdefault(tuple(kinds), MeanOutcome(self.items, self.counts, masks))
 
 
 class Accuracy(NamedTuple):

@@ -35,7 +35,7 @@ from metaeval.experiments import (
     write_references,
     write_versions,
 )
-from metaeval.experiments.measure import Items, Mean, Outcomes, measure, of_stats
+from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure, of_stats
 from metaeval.metrics.base import Scorer, Scores
 from metaeval.progress import progress_bar
 from metaeval.runs import files
@@ -240,7 +240,7 @@ class Retrieval(
             for c, column in enumerate(outcome.columns)
             if column.part_of is None
         ]
-        recall = Mean(items, items.resamples(stats))
+        recall = MeanOutcome(items, items.resamples(stats))
         measured = measure(
             [
                 Outcomes(m, hits_at(scores.ranks, way, k, len(data)), recall, family=m.key)

@@ -17,7 +17,7 @@ from metaeval.experiments.fitted import FAMILY, caption_features, predictions
 from metaeval.experiments.graded.statistics import image_by_set
 from metaeval.experiments.measure import (
     Items,
-    Mean,
+    MeanOutcome,
     Measurements,
     Outcomes,
     ResampledValue,
@@ -175,7 +175,7 @@ class Tables(NamedTuple):
             yield Outcomes(of[KIND + kind], self.scores, one, family=KIND, pairs=False)
         items = Items(np.arange(self.counts.shape[1]))
         order = {name: severity_order(table, self.sets) for name, table in self.scores.items()}
-        yield Outcomes(of[SEVERITY], order, Mean(items, self.counts.astype(np.float64)))
+        yield Outcomes(of[SEVERITY], order, MeanOutcome(items, self.counts.astype(np.float64)))
 
 
 def statistics(

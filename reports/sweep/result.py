@@ -45,7 +45,7 @@ NOTES = (
 )
 
 
-class Cell(NamedTuple):
+class SettingCell(NamedTuple):
     """A measure of the sweep, and what it is: the measure of the jobs, the setting and its jobs."""
 
     measure: Measure
@@ -91,7 +91,7 @@ def sweep_result(jobs: Jobs) -> MeasuredResult:
     )
 
 
-def _cells(settings: Sequence[Setting], measures: Iterable[Measure]) -> Iterator[Cell]:
+def _cells(settings: Sequence[Setting], measures: Iterable[Measure]) -> Iterator[SettingCell]:
     """The measures of the sweep: those of a measure of the jobs are a group, if they are shown."""
     for of_jobs in measures:
         group = of_jobs.full_title if of_jobs.shown else ""
@@ -101,16 +101,16 @@ def _cells(settings: Sequence[Setting], measures: Iterable[Measure]) -> Iterator
                 key = f"{of_jobs.key}, {setting.label}"
                 shown, unit, best = of_jobs.shown, of_jobs.unit, of_jobs.best
                 measure = Measure(key, setting.label, shown, unit, best, group)
-                yield Cell(measure, of_jobs, setting, results)
+                yield SettingCell(measure, of_jobs, setting, results)
 
 
-def _spread(cell: Cell) -> Measure:
+def _spread(cell: SettingCell) -> Measure:
     """The measure of the standard deviation over the jobs of a cell, which the page folds."""
     measure, group = cell.measure, f"{SD}, {cell.of_jobs.full_title}"
     return Measure(f"{measure.key}, sd", measure.title, False, measure.unit, "neither", group)
 
 
-def _values(cell: Cell, metric: str) -> list[Estimate]:
+def _values(cell: SettingCell, metric: str) -> list[Estimate]:
     """The values of a metric in the jobs of a cell."""
     found = [
         entry.statistics.values.get(cell.of_jobs.key)
@@ -135,7 +135,7 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(value=mean([estimate.value for estimate in estimates]), low=low, high=high)
 
 
-def _metric(name: str, jobs: Sequence[SweepJob], cells: Sequence[Cell]) -> MetricResult:
+def _metric(name: str, jobs: Sequence[SweepJob], cells: Sequence[SettingCell]) -> MetricResult:
     """The entry of a metric: that of the first job in which it ran, with the values of all."""
     entries = [(job.result, m) for job in jobs for m in job.result.metrics if m.name == name]
     first = next((m for _, m in entries if m.ok), entries[0][1])
@@ -162,7 +162,7 @@ def _metric(name: str, jobs: Sequence[SweepJob], cells: Sequence[Cell]) -> Metri
     return first.model_copy(update=changes)
 
 
-def _comparisons(cells: Sequence[Cell]) -> Iterator[tuple[str, Comparisons]]:
+def _comparisons(cells: Sequence[SettingCell]) -> Iterator[tuple[str, Comparisons]]:
     for cell in cells:
         each = [r.comparisons[k] for r in cell.results if (k := cell.of_jobs.key) in r.comparisons]
         if len(each) == len(cell.results):
@@ -222,7 +222,7 @@ def _orders(result: MeasuredResult) -> str:
     return min(taus, default=(0.0, ""))[1]
 
 
-def _curves(result: MeasuredResult, cells: Sequence[Cell]) -> Extra:
+def _curves(result: MeasuredResult, cells: Sequence[SettingCell]) -> Extra:
     """A panel for each measure and value of the further parameters, a line for each metric."""
     shown = [cell for cell in cells if cell.measure.shown]
     measures = list(dict.fromkeys(cell.of_jobs for cell in shown))[:MOST_ROWS]

@@ -5,7 +5,7 @@ import pytest
 from omegaconf import OmegaConf
 from scipy.stats import t, ttest_rel
 
-from metaeval.experiments.measure import Items, Mean, Measurements, Outcomes, measure
+from metaeval.experiments.measure import Items, MeanOutcome, Measurements, Outcomes, measure
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.resampling.items import Floats
@@ -41,7 +41,7 @@ def measured(
     free = (-np.inf, np.inf)
     return measure(
         [
-            Outcomes(Measure(key, key), columns, Mean(items, counts, of, span=np.inf), "one")
+            Outcomes(Measure(key, key), columns, MeanOutcome(items, counts, of, span=np.inf), "one")
             for key, of in (masks or {"mean": [np.ones(n, np.bool_)]}).items()
         ],
         [ScoreColumn(name, bounds=free, control=name in controls) for name in columns],

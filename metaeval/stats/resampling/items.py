@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Items(NamedTuple):
+class ScoredItems(NamedTuple):
     """The scored items of a table, flattened.
 
     Attributes
@@ -27,7 +27,7 @@ class Items(NamedTuple):
     levels: Floats
 
 
-def scored_items(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Items:
+def scored_items(scores: npt.ArrayLike, levels: npt.ArrayLike) -> ScoredItems:
     """Flatten a table of scores to its scored items; across-item statistics start here.
 
     Parameters
@@ -55,7 +55,7 @@ def scored_items(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Items:
             f"shape {grades.shape} does not fit scores of shape {values.shape}", field="levels"
         ) from None
     scored = ~(np.isnan(values) | np.isnan(grades))
-    return Items(values[scored], grades[scored])
+    return ScoredItems(values[scored], grades[scored])
 
 
 def as_scores(scores: npt.ArrayLike) -> Floats:

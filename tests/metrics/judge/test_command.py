@@ -100,8 +100,9 @@ def test_a_pairwise_judge_runs_where_two_captions_are_compared(tmp_path: Path) -
             "Price per 1,0",
         ):
             assert f'<th scope="row">{line}' in page
+        (tmp_path / "other").mkdir()
         printed = _run(
-            tmp_path,
+            tmp_path / "other",
             "experiment=replace",
             "dataset=scenes",
             "dataset.limit=2",
