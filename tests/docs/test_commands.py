@@ -46,7 +46,7 @@ def overrides(command: str) -> list[str]:
         word = PLACEHOLDERS.get(word, word)
         if "=" not in word or "…" in word or word.startswith("hydra."):
             continue
-        word = word.replace("${METAEVAL_DATA}", "DATA")
+        word = re.sub(r"\$\{METAEVAL_DATA\}|\$METAEVAL_DATA\b", "DATA", word)
         parsed = parser.parse_override(word)
         if parsed.is_sweep_override():
             word = f"{parsed.key_or_group}={next(parsed.sweep_string_iterator())}"

@@ -19,8 +19,8 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+from research.tests.train.lettered import Lettered
 from research.train.faier import TrainFaier, filled_in
-from tests.text.transformers.lettered import Lettered
 
 TINY: dict[str, Any] = {
     "regions": GoldRegions(),

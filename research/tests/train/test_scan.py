@@ -27,6 +27,7 @@ from metaeval.text.word_vectors.base import Vectors, WordVectors
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions, add_grid
 from metaeval.weights import pretrained
+from research.tests.train.lettered import Lettered
 from research.train.augment import flipped
 from research.train.caption_similarity import start_embedding
 from research.train.dataset import CaptionedImages
@@ -36,7 +37,6 @@ from research.train.scan import TrainScan, filled_in
 from research.train.scan_loss import ScanLosses, ScanTask
 from tests.metrics.metric_cases import ready
 from tests.metrics.scan.scan_cases import dataset, weights
-from tests.text.transformers.lettered import Lettered
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
 LOSSES = {
