@@ -156,7 +156,7 @@ LAYOUTS = {
         ),
         "",
         "judgments",
-        refused="judgments: line 2, field 'human': is missing",
+        refused="judgments: line 2, field 'candidate', 'human': is missing",
     ),
     "SummEval": Layout(
         "model_annotations.aligned.jsonl",
