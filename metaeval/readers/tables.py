@@ -309,6 +309,7 @@ def _values(array: Any) -> list[Any]:
 
 
 # digits of ASCII alone: float() would also read "1_000" and the digits of other scripts
+_SEPARATORS = frozenset("\x1c\x1d\x1e\x1f")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _PYTHON_LIST = re.compile(
@@ -331,8 +332,11 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def reads_as_number(value: Any) -> bool:
-    """Whether a value is a number, or a text of one in ASCII digits."""
-    return is_number(value) or (isinstance(value, str) and bool(_NUMBER.fullmatch(value.strip())))
+    """Whether a value is a number, or a text of one in ASCII digits; blanks around it do not
+    matter, and separators of records (U+001C to U+001F), which `str.strip` takes for blanks, do."""
+    if not isinstance(value, str):
+        return is_number(value)
+    return bool(_NUMBER.fullmatch(value.strip())) and _SEPARATORS.isdisjoint(value)
 
 
 def read_number(

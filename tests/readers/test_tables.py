@@ -202,3 +202,11 @@ def test_lists_and_texts_of_a_parquet_are_as_pandas_reads_them(tmp_path: Path) -
     pd.DataFrame(rows).to_parquet(tmp_path / "t.parquet")
     read = [row for _, row in read_parquet(tmp_path / "t.parquet")]
     assert [{**row, "n": rows[k]["n"]} for k, row in enumerate(read)] == rows
+
+
+@pytest.mark.parametrize("text", ["0.7\x1d", "\x1c0.7", "1_000", "٣"])
+def test_what_float_or_strip_takes_for_a_number_is_refused(tmp_path: Path, text: str) -> None:
+    """`str.strip` takes U+001D for a blank, and `float` does not."""
+    with pytest.raises(InputError, match="field 'rating'"):
+        read_number(text, tmp_path / "t.csv", "line 2", "rating")
+    assert read_number(" 0.7\t", tmp_path / "t.csv", "line 2", "rating") == 0.7
