@@ -21,6 +21,7 @@ BIN    := $(VENV)/bin
 ARGS   ?= experiment=replace
 EXTRAS ?= dev
 WORKERS ?= 2
+MARKS   ?= not gpu
 RESOLUTION ?= lowest-direct
 N ?= 5000
 CHROMIUM ?= chromium --headless --no-sandbox --disable-gpu --hide-scrollbars
@@ -40,7 +41,7 @@ slow: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "slow and not gpu" $(PYTEST_ARGS)
 
 research: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not gpu" research/tests $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "$(MARKS)" research/tests $(PYTEST_ARGS)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz $(N)
