@@ -23,7 +23,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 _COMMAND = re.compile(r"python -m metaeval (?!list |--)((?:[^\n`\\]|\\\n)+)")
 # a page that shows the message on a wrong option
 REFUSED = {"runs.md": {"metric.cider.sigm=6", "stats.replicates=x"}}
-PLACEHOLDERS = {"corruption=NAME": "corruption=replace", "$M": "metrics=[cider]"}
+PLACEHOLDERS = {"corruption=NAME": "corruption=replace"}
 
 
 def commands(page: Path) -> list[str]:

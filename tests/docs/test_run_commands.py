@@ -301,7 +301,10 @@ def small_config(page: str, command: str, folder: Path) -> DictConfig:
         words.append("metrics=[cider,bleu]" if attacks else "metrics=[cider,bleu,controls]")
     words.append(f"paths.cache={folder / 'cache'}")
     config = compose_config(words)
+    whole = "updown.json" in command  # captions of every image of the split
     for option, value in SMALL.items():
+        if whole and option == "dataset.limit":
+            continue
         group, _, name = option.partition(".")
         node = config.get(group)
         if node is not None and name in node:
