@@ -127,7 +127,7 @@ def on_scenes(name: str) -> tuple[Corruption, dict]:
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=max(1, EXAMPLES // 5))
 @given(order=st.permutations(range(12)))
 def test_the_order_of_captions_does_not_matter(name, order):
     """Of those that know the truth, too."""
@@ -137,14 +137,6 @@ def test_the_order_of_captions_does_not_matter(name, order):
         image_id = data.image_ids[i]
         caption = Caption(image_id, data.human[i], graphs[image_id])
         assert corruption.corrupt(caption, corruption.generator(7, image_id)) == known[image_id]
-
-
-@pytest.mark.parametrize(
-    "name", [n for n, f in FILES.items() if "graded" not in f.read_text(encoding="utf-8")]
-)
-def test_what_could_not_be_changed_has_a_reason(name):
-    for result in made(name).apply(dataset(HUMAN * 4), 0):
-        assert result.applied or result.reason
 
 
 DATA = dataset(HUMAN * 4)
@@ -162,6 +154,8 @@ def test_configured_corruptions_run(name):
         results = corruption.apply(data, 0)
         assert len(results) == len(data)
         assert any(result.applied for result in results)
+        if "graded" not in FILES[name].read_text(encoding="utf-8"):
+            assert all(result.applied or result.reason for result in results)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))

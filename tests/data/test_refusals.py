@@ -9,10 +9,12 @@ import pytest
 
 from metaeval.corruptions.own.function import read_corruptions
 from metaeval.data.judgments.audiocaps import load_clip_pairs
+from metaeval.data.judgments.systems import load_systems
 from metaeval.metrics.adapters.own import ScoresFileMetric
 from tests.corruptions.own.test_own import ROWS
 from tests.data.judgments.test_audiocaps import RECORDS as CLIP_RECORDS
 from tests.data.judgments.test_battles import ROWS as BATTLE_ROWS
+from tests.data.judgments.test_systems import ROWS as SYSTEM_ROWS
 from tests.data.read_files import File, battles, captions, check, own, rated
 from tests.metrics.adapters.test_scores_file import RECORDS
 
@@ -207,6 +209,11 @@ CLIPS = [
     ({"audio_id": True}, "not an id"),
     ({"references": ["a dog barks"] * 3}, "no reference is left"),
 ]
+SYSTEMS = [
+    ([*SYSTEM_ROWS, SYSTEM_ROWS[0]], "'two' occurs twice"),
+    ([{**SYSTEM_ROWS[0], "": 1}], "empty"),
+    ([{**SYSTEM_ROWS[0], "CIDEr": "50 %"}, SYSTEM_ROWS[1]], "'50 %' is not a score"),
+]
 BROWN_DOG = {"image_id": 1, "caption": "A dog.", "references": ["A brown dog."]}
 SIGN = {"image_id": "b5", "caption_str": "a sign", "reference_strs": ["a sign", "a red sign"]}
 CONTRADICTIONS = [
@@ -258,6 +265,7 @@ REFUSED = [
     *(File("t.csv", text, rated, {}, line) for text, line in TABLE),
     *(File("t.jsonl", RECORD + line, rated, {}, r"t\.jsonl, line 2.*: ") for line in LINES),
     *(File("s.csv", records, columns_of_scores, {}, re.escape(line)) for records, line in SCORES),
+    *(File("t.json", rows, load_systems, {}, line) for rows, line in SYSTEMS),
     *(File("c.csv", rows, read_corruptions, {}, re.escape(line)) for rows, line in CORRUPTED),
     *(
         File("p.json", [CLIP_RECORDS[0] | change, *CLIP_RECORDS[1:]], load_clip_pairs, {}, line)

@@ -345,12 +345,6 @@ def test_nothing_in_a_file_is_run(tmp_path: Path, form: str) -> None:
     assert harm.is_dir()
 
 
-def test_a_whole_model_is_refused_by_name(tmp_path: Path) -> None:
-    torch.save({"model": torch.nn.Linear(2, 2)}, tmp_path / "model.pt")
-    line = refusal(tmp_path / "model.pt")
-    assert "contains code (torch.nn.modules.linear.Linear)" in line
-
-
 @pytest.mark.parametrize("new_form", [True, False])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
 def test_a_cut_file_is_one_line(tmp_path: Path, new_form: bool, share: float) -> None:
@@ -438,7 +432,9 @@ def test_what_is_no_file_of_weights_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello world, these are not weights")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
+    torch.save({"model": torch.nn.Linear(2, 2)}, tmp_path / "model.pt")
     for name, problem in (
+        ("model.pt", "contains code (torch.nn.modules.linear.Linear)"),
         ("text", "is not a checkpoint"),
         ("none", "file not found"),
         ("pipe", "is not a regular file"),

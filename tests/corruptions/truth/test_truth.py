@@ -4,6 +4,7 @@ import itertools
 import re
 import string
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,28 +56,38 @@ APPLIED = {
 }
 
 
-@pytest.fixture(scope="module")
-def data() -> CaptionDataset:
+@cache
+def scenes() -> CaptionDataset:
     return load_scenes(n=1500)
 
 
-@pytest.fixture(scope="module", params=ALL, ids=lambda c: c.name)
-def run(request: pytest.FixtureRequest, data: CaptionDataset) -> tuple[Any, list[Harmed]]:
-    corruption = request.param()
-    return corruption, corruption.apply(data, seed=3)
+@cache
+def corrupted(corruption: type[TruthCorruption]) -> list[Any]:
+    """What a corruption makes of the scenes."""
+    return corruption().apply(scenes(), seed=3)
+
+
+@pytest.fixture
+def data() -> CaptionDataset:
+    return scenes()
+
+
+@pytest.fixture(params=ALL, ids=lambda c: c.name)
+def run(request: pytest.FixtureRequest) -> tuple[type[TruthCorruption], list[Harmed]]:
+    return request.param, corrupted(request.param)
 
 
 def bare(token: str) -> str:
     return token.lower().strip(string.punctuation)
 
 
-def test_enough_captions_can_be_corrupted(run: tuple[Any, list[Harmed]]) -> None:
+def test_enough_captions_can_be_corrupted(run: tuple[type[TruthCorruption], list[Harmed]]) -> None:
     corruption, results = run
     assert sum(r.applied for r in results) / len(results) >= APPLIED[corruption.name]
 
 
 def test_applied_means_changed_and_edits_record_how(
-    run: tuple[Any, list[Harmed]], data: CaptionDataset
+    run: tuple[type[TruthCorruption], list[Harmed]], data: CaptionDataset
 ) -> None:
     for source, result in zip(data.human, run[1], strict=True):
         assert result.applied == (result.text != source) == bool(result.edits)
@@ -85,7 +96,9 @@ def test_applied_means_changed_and_edits_record_how(
         assert (result.harm > 0) == result.applied
 
 
-def test_english_stays_in_order(run: tuple[Any, list[Harmed]], data: CaptionDataset) -> None:
+def test_english_stays_in_order(
+    run: tuple[type[TruthCorruption], list[Harmed]], data: CaptionDataset
+) -> None:
     for source, result in zip(data.human, run[1], strict=True):
         tokens = result.text.split()
         words = [bare(t) for t in tokens]
@@ -138,7 +151,7 @@ def test_replaced_objects_are_not_in_the_image(data: CaptionDataset) -> None:
     people = {"man", "woman", "boy", "girl"}
     data = data.limited(500)
     for g, source, result in zip(
-        graphs(data), data.human, ReplaceObject().apply(data, 3), strict=True
+        graphs(data), data.human, corrupted(ReplaceObject)[:500], strict=True
     ):
         if not result.applied:
             continue
@@ -160,7 +173,7 @@ def test_replaced_objects_are_not_in_the_image(data: CaptionDataset) -> None:
 
 def test_replaced_attributes_are_false(data: CaptionDataset) -> None:
     values = {" ".join(w.split()): v for v, ws in COLOUR_WORDS.items() for w in ws}
-    for g, result in zip(graphs(data), ReplaceAttribute().apply(data, 3), strict=True):
+    for g, result in zip(graphs(data), corrupted(ReplaceAttribute), strict=True):
         if not result.applied:
             continue
         caption = g.captions[0]
@@ -178,7 +191,7 @@ def test_replaced_attributes_are_false(data: CaptionDataset) -> None:
 
 def test_replaced_counts_are_wrong(data: CaptionDataset) -> None:
     number = {w: k for k, w in NUMBERS.items()}
-    for g, result in zip(graphs(data), ReplaceCount().apply(data, 3), strict=True):
+    for g, result in zip(graphs(data), corrupted(ReplaceCount), strict=True):
         if not result.applied:
             continue
         caption = g.captions[0]
@@ -237,7 +250,7 @@ def swapped_relation(g: SceneGraph, result: Harmed) -> Mark:
 
 def test_swaps_that_stay_true_are_no_corruption(data: CaptionDataset) -> None:
     wordings = set()
-    for g, result in zip(graphs(data), SwapArguments().apply(data, 3), strict=True):
+    for g, result in zip(graphs(data), corrupted(SwapArguments), strict=True):
         if result.applied:
             words = relation_words(g, result)
             assert not BOTH_WAYS.search(words), result.text
@@ -294,7 +307,7 @@ def test_the_words_say_which_swap_is_true(words: str, false: bool, harmless: boo
 
 def test_added_objects_are_not_in_the_image(data: CaptionDataset) -> None:
     kinds = nouns_to_categories()
-    for g, source, result in zip(graphs(data), data.human, AddObject().apply(data, 3), strict=True):
+    for g, source, result in zip(graphs(data), data.human, corrupted(AddObject), strict=True):
         added = " ".join(map(bare, result.text.split()[len(source.split()) :]))
         match = re.fullmatch(
             r"(?:with|next to) an? (.+?)(?: nearby| to the side| close by)?", added
@@ -306,9 +319,7 @@ def test_added_objects_are_not_in_the_image(data: CaptionDataset) -> None:
 
 
 def test_dropping_loses_the_salient_and_adds_nothing(data: CaptionDataset) -> None:
-    for g, source, result in zip(
-        graphs(data), data.human, DropSalient().apply(data, 3), strict=True
-    ):
+    for g, source, result in zip(graphs(data), data.human, corrupted(DropSalient), strict=True):
         if not result.applied:
             continue
         allowed = {bare(t) for t in source.split()} | {"a", "an", "is", "are"}

@@ -15,13 +15,12 @@ from metaeval.stats.ordering.pairwise import adjacent_auc, monotone, pairwise
 from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import (
     MIN_UNITS,
-    Buffers,
     bootstrap_counts,
     percentile_interval,
     resampled_means,
 )
 from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
-from metaeval.stats.resampling.weighted import RunningTotals, WeightedPairs, sum_type
+from metaeval.stats.resampling.weighted import WeightedPairs, sum_type
 
 KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
 
@@ -128,18 +127,6 @@ def test_wide_numbers_where_narrow_ones_would_overflow() -> None:
     assert sum_type(np.ones((1, 30_000), dtype=np.int32), np.zeros(2, dtype=np.int64)) is np.float64
     # All of 2,000 images' weight on one image: Σ t³ is what overflows.
     assert sum_type(np.array([[2000, 0]]), np.arange(4)) is np.float64
-
-
-@pytest.mark.parametrize("n", [0, 1, 30, 31, 32, 33, 100])
-def test_running_totals_are_a_cumulative_sum(n) -> None:
-    rng = np.random.default_rng(n)
-    weights = rng.integers(0, 4, size=(101, 3))
-    weights[-1] = 0
-    images = rng.permutation(100)[:n]
-    totals = RunningTotals(images, padding=100)
-    expected = np.vstack([np.zeros((1, 3), dtype=int), np.cumsum(weights[images], axis=0)])
-    got = totals.of(weights, Buffers(), "totals")[totals.rows(np.arange(n + 1))]
-    assert (got == expected).all()
 
 
 def test_counts_are_draws_with_replacement() -> None:
