@@ -5,7 +5,6 @@ with the files that they name made in an empty folder. `NOT_HERE` says which do 
 the rest as many run as it takes to see every option with every experiment: see `kinds`.
 """
 
-import json
 import os
 import random
 import re
@@ -17,7 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
@@ -28,6 +26,7 @@ from metaeval.data.scenes.load import load_scenes
 from metaeval.errors import StrictError
 from metaeval.experiments.run import run_configured
 from metaeval.runs import files
+from tests.data.table_files import write
 from tests.docs.test_commands import PAGES, PLACEHOLDERS, REFUSED, commands, overrides
 
 LANGUAGES = Path(__file__).parents[1] / "data/languages"
@@ -166,21 +165,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i, h, r in zip(scenes.image_ids, scenes.human, scenes.references, strict=True)
     }
     images = list(captions)
-    rows = [(i, text) for i in images for text in captions[i]]
-    pd.DataFrame(rows, columns=["image_id", "caption"]).to_csv(made / "mine.csv", index=False)
+    own = {"mine": captions}
     for name in ("german", "chinese", "japanese"):
         lines = (LANGUAGES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-        rows = [(str(k), text) for k, line in enumerate(lines) for text in line.split("\t")]
-        frame = pd.DataFrame(rows, columns=["image_id", "caption"])
-        frame.to_csv(made / f"{name}.csv", index=False)
-
-    def write(name: str, value: Any) -> None:
-        lines = (json.dumps(row) for row in value)
-        text = "\n".join(lines) if name.endswith(".jsonl") else json.dumps(value)
-        (made / name).write_text(text, encoding="utf-8")
-
+        own[name] = {str(k): line.split("\t") for k, line in enumerate(lines)}
+    for name, of in own.items():
+        rows = [{"image_id": i, "caption": text} for i, texts in of.items() for text in texts]
+        write(made / f"{name}.csv", rows)
     write(
-        "long.json",
+        made / "long.json",
         [
             {"image_id": i, "captions": [" ".join(f"{t.rstrip('.')}." for t in captions[i])] * 2}
             for i in images
@@ -198,10 +191,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for k, i in enumerate(images)
         for j, text in enumerate((captions[i][0], captions[images[k - 1]][0]))
     ]
-    write("judged.jsonl", [{k: v for k, v in row.items() if k != "words"} for row in judged])
+    write(made / "judged.jsonl", [{k: v for k, v in row.items() if k != "words"} for row in judged])
     for name in ("hat.json", "hat-trainval.json"):
         write(
-            name,
+            made / name,
             [
                 {
                     "image_path": f"{row['image_id']}.jpg",
@@ -216,7 +209,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ],
         )
     write(
-        "theirs.json",
+        made / "theirs.json",
         [
             {
                 "imgid": r["image_id"],
@@ -228,7 +221,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
     )
     write(
-        "mine.jsonl",
+        made / "mine.jsonl",
         [
             {
                 "image_id": i,
@@ -243,10 +236,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"id": k, "image_id": int(row["image_id"]), "caption": row["candidate"], "foil": k % 2 == 1}
         for k, row in enumerate(judged)
     ]
-    write("foilv1.0_test_2017.json", {"annotations": annotations})
+    write(made / "foilv1.0_test_2017.json", {"annotations": annotations})
     texts = [{"image_id": int(i), "caption": t} for i in images for t in captions[i]]
     write(
-        "captions_val2014.json",
+        made / "captions_val2014.json",
         {
             "images": [{"id": int(i), "file_name": f"{i}.jpg"} for i in images],
             "annotations": [{"id": k, **row} for k, row in enumerate(texts)],
@@ -255,9 +248,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = random.Random(3)
     columns = ("human", "CIDEr", "Length", "TER")
     systems = [{"system": f"s{k}", **{c: rng.random() for c in columns}} for k in range(11)]
-    pd.DataFrame([*systems, {**systems[0], "system": "Human"}]).to_csv(
-        made / "systems.csv", index=False
-    )
+    write(made / "systems.csv", [*systems, {**systems[0], "system": "Human"}])
     battles = [
         {
             "image_id": i,
@@ -270,16 +261,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for k, i in enumerate(images)
     ]
-    write("battles.jsonl", battles)
-    pd.DataFrame(
+    write(made / "battles.jsonl", battles)
+    write(
+        made / "mine.parquet",
         [
             {"image_id": i, "candidate": captions[i][0], "references": captions[i][1:]}
             for i in images
-        ]
-    ).to_parquet(made / "mine.parquet")
-    (made / "SYSTEMS").mkdir()
+        ],
+    )
     write(
-        "SYSTEMS/one.json",
+        made / "SYSTEMS/one.json",
         [{"image_id": int(i), "caption": captions[images[k - 1]][0]} for k, i in enumerate(images)],
     )
     (made / "PICTURES").mkdir()
@@ -287,12 +278,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i in scenes.image_ids:
         shutil.copy(drawn.path(i), made / "PICTURES" / f"{i}.png")
     usual = load_auto(data=os.environ.get("METAEVAL_DATA"), limit=SMALL["dataset.limit"])
-    pd.DataFrame(
+    write(
+        made / "corrupted.csv",
         [
             {"image_id": i, "caption": f"{text} not", "set": "Not", "level": 0}
             for i, text in zip(usual.image_ids, usual.human, strict=True)
-        ]
-    ).to_csv(made / "corrupted.csv", index=False)
+        ],
+    )
     (made / "my_module.py").write_text(
         "def my_score(captions, references):\n"
         "    return [len(set(c.split()) & set(' '.join(r).split())) / 99 for c, r in"
