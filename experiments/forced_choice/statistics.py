@@ -423,9 +423,7 @@ def published_accuracies(pairs: ForcedChoice, limit: int | None) -> PublishedVal
     ties = str(item_of(paper, item).run.get("dataset.ties", "half"))
     return PublishedValues(
         source=source,
-        why_not=None
-        if ties == pairs.ties
-        else f"add dataset.ties={ties}, the paper's rule for ties",
+        why_not=None if ties == pairs.ties else f"add dataset.ties={ties}",
         values={
             metric: {measure_of(n, group).key: value / 100 for group, value in of_metric.items()}
             for metric, of_metric in printed.items()
