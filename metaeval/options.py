@@ -341,6 +341,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
+def unknown(option: str, what: str, name: str, known: Iterable[str]) -> ConfigError:
+    """The error of an option that names what the run does not have."""
+    names = list(known)
+    there = f"choose from {', '.join(names)}" if names else f"this run has no {what}"
+    return ConfigError(
+        f"{option}: unknown {what} '{name}'{did_you_mean(name, names) or ';'} {there}"
+    )
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it, short."""
     if value is None or isinstance(value, bool):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -270,7 +270,7 @@ class Dimension:
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
-        return name if len(self.sample.ratings) == 1 else f"{name}_{self.name}"
+        return _key(name, self.name, self.sample.ratings)
 
     def declared(self) -> Iterator[Measure]:
         """The measures of this dimension that some column has, the protocol's correlation first."""
@@ -399,6 +399,11 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     )
 
 
+def _key(name: str, dimension: str, dimensions: Sized) -> str:
+    """The key of a measure of a dimension; without its name where it is the only one."""
+    return name if len(dimensions) == 1 else f"{name}_{dimension}"
+
+
 def published_correlations(
     judged: Judgments, limit: int | None, human_reference: bool = False
 ) -> tuple[PublishedValues, ...]:
@@ -410,12 +415,11 @@ def published_correlations(
     statistic = quoted_statistic(judged)
     if limit is not None or judged.facts["judged_in_files"] != _WHOLE.get(judged.name):
         return ()
-    several = len(judged.dimensions) > 1
     values: dict[str, dict[str, float]] = {}
     if judged.protocol.name == "clipscore2021" and judged.name in _CLIPSCORE_2021:
         item, dimension = _CLIPSCORE_2021[judged.name]
         if dimension in judged.dimensions:
-            key = f"{statistic}_{dimension}" if several else statistic
+            key = _key(statistic, dimension, judged.dimensions)
             printed = values_of("hessel2021clipscore", item)
             values = {metric: {key: value / 100} for metric, value in printed.items()}
         return (PublishedValues(source=CLIPSCORE, values=values),)
@@ -423,8 +427,8 @@ def published_correlations(
         for part, item in (("", "everyone"), ("_without Human", "machines")):
             for metric, of_metric in cells_of("kasai2022thumb", item).items():
                 for dimension, value in of_metric.items():
-                    key = f"{statistic}{part}_{dimension}" if several else f"{statistic}{part}"
                     if dimension in judged.dimensions:
+                        key = _key(statistic + part, dimension, judged.dimensions)
                         values.setdefault(metric, {})[key] = value
         return (PublishedValues(source=THUMB, values=values),)
     return ()

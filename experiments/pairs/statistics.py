@@ -386,16 +386,14 @@ def _by_kind(
     heads = {
         kind: head for kind, head in heads.items() if any(kind in a for a in accuracy.values())
     }
-    return Extra(
-        name=name if of == 1 else f"{name}_{measure_key(comparison).removeprefix('accuracy_')}",
-        title=title if of == 1 else f"{title}, {comparison}",
-        kind="matrix",
-        columns=("metric", *heads.values()),
-        rows=tuple(
-            (metric, *(accuracy[metric][kind].estimate.value for kind in heads)) for metric in order
-        ),
-        folded=bool(after),
+    if of > 1:
+        name = f"{name}_{measure_key(comparison).removeprefix('accuracy_')}"
+        title = f"{title}, {comparison}"
+    records = (
+        {"metric": m} | {head: accuracy[m][k].estimate.value for k, head in heads.items()}
+        for m in order
     )
+    return Extra.of(name, title, records, kind="matrix", folded=bool(after))
 
 
 def _controls_table(

@@ -65,7 +65,6 @@ from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.results.sentences import join_names as listed
 from metaeval.runs import files
 from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SET
 from metaeval.scoring import MetricScores

@@ -27,7 +27,6 @@ class Header(NamedTuple):
     `fallback` says why the dataset is another than the requested one, if so.
     """
 
-    kicker: str
     title: str
     question: str
     facts: Sequence[tuple[str, str]]
