@@ -341,10 +341,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
+MOST_NAMES = 20  # of known ones that a message lists
+
+
 def unknown(option: str, what: str, name: str, known: Iterable[str]) -> ConfigError:
     """The error of an option that names what the run does not have."""
     names = list(known)
-    there = f"choose from {', '.join(names)}" if names else f"this run has no {what}"
+    listed = ", ".join(names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
+    there = f"choose from {listed}" if names else f"this run has no {what}"
     return ConfigError(
         f"{option}: unknown {what} '{name}'{did_you_mean(name, names) or ';'} {there}"
     )
