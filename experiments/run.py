@@ -35,7 +35,7 @@ from metaeval.experiments.scores import explanations, open_store
 from metaeval.experiments.stored_results import statistics_of
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
-from metaeval.options import did_you_mean
+from metaeval.options import unknown
 from metaeval.results.base import MetricResult
 from metaeval.results.files import write_result
 from metaeval.results.measured import MeasuredResult
@@ -153,14 +153,13 @@ def _require_named(
     others = experiment.also_named(config)
     if others is None or not metrics:
         return
-    known = {column.name for metric in metrics.values() for column in metric.columns}
-    known |= {*RUN_COLUMNS, *others}
+    columns = (column.name for metric in metrics.values() for column in metric.columns)
+    known = list(dict.fromkeys([*columns, *RUN_COLUMNS, *others]))
     stems = {name.partition(" (")[0] for name in known}
     for option in ("report.highlight", "trust.highlight"):
         for name in OmegaConf.select(config, option) or ():
             if name not in known and name.partition(" (")[0] not in stems:
-                meant = did_you_mean(name, known) or "; write it as tables name it"
-                raise ConfigError(f"{option}: unknown column '{name}'{meant}")
+                raise unknown(option, "column", name, known)
 
 
 def _require_scores(metrics: Sequence[MetricResult], config: DictConfig) -> None:

@@ -243,9 +243,7 @@ def _explained(
             return None
         if scorer.signatures != scored.signatures:
             # the explanations would be of other scores than those of this run
-            raise MetaevalError(
-                f"its signature differs when it is bound to {len(dataset)} of the run's images"
-            )
+            raise MetaevalError("its signature differs when it is bound to a part of the images")
         return _cached_explanations(scorer, captions, image_index, store)
     finally:
         scorer.close()

@@ -265,11 +265,12 @@ def corrupt(
     has_rate = node.get("rates") is not None
     for key in Degrees.__annotations__:  # of a run's levels and seeds, not of the corruption
         node.pop(key, None)
-    if has_rate and rate is None:
-        raise ConfigError(f"corrupt: '{corruption}' needs a rate in (0, 1]")
-    if not has_rate and rate is not None:
-        raise ConfigError(f"corrupt: '{corruption}' has no rate")
-    spoiler = component({**node, **({"rate": rate} if has_rate else {}), **options}, "corruption")
+    if has_rate == (rate is None):
+        need = "needs a rate in (0, 1]" if has_rate else "has no rate"
+        raise ConfigError(f"corrupt: '{corruption}' {need}")
+    if has_rate:
+        node["rate"] = rate
+    spoiler = component({**node, **options}, "corruption")
     pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
     given: dict[ImageId, str] = dict(pairs)
     if not given:
@@ -461,10 +462,7 @@ class TrustRun(Run):
     @cached_property
     def result(self) -> MeasuredResult:
         """The result, with cells, evidence and the battery as `extras`."""
-        result = read_result(self.directory / files.STATISTICS)
-        if result.experiment != "trust":
-            raise InputError(f"is a run of experiment={result.experiment}", file=self.directory)
-        return result
+        return read_result(self.directory / files.STATISTICS, "trust")
 
     @property
     def matrix(self) -> pd.DataFrame:

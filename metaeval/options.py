@@ -341,6 +341,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
+MOST_NAMES = 20  # of known ones that a message lists
+
+
+def unknown(option: str, what: str, name: str, known: Iterable[str]) -> ConfigError:
+    """The error of an option that names what the run does not have."""
+    names = list(known)
+    listed = ", ".join(names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
+    there = f"choose from {listed}" if names else f"this run has no {what}"
+    return ConfigError(
+        f"{option}: unknown {what} '{name}'{did_you_mean(name, names) or ';'} {there}"
+    )
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it, short."""
     if value is None or isinstance(value, bool):

@@ -183,7 +183,7 @@ def extra_block(run: LoadedRun, extra: Extra) -> Block:
     return tables.extra_table(run.result, extra)
 
 
-def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics") -> page.Header:
+def header(run: LoadedRun) -> page.Header:
     """The head of the page: the question, the data, n and the seed."""
     result = run.result
     facts = [("Dataset", result.title or result.dataset)]
@@ -196,7 +196,6 @@ def header(run: LoadedRun, kicker: str = "Meta-evaluation of captioning metrics"
     if "seed" in result.settings:
         facts.append(("Seed", str(result.settings["seed"])))
     return page.Header(
-        kicker,
         run.title,
         run.question,
         [*facts, *language_date_and_version(run.info)],

@@ -22,6 +22,7 @@ from metaeval.experiments.forced_choice.statistics import (
 )
 from metaeval.experiments.judgments.agreement import system_correlations
 from metaeval.experiments.measure import Items, Mask, MeanOutcome, Outcomes, Units, measure
+from metaeval.options import unknown
 from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
@@ -243,10 +244,7 @@ def winners(battles: ForcedChoice, gaps: Mapping[str, Floats], by: str) -> Float
     """[n] Who won, by people or by the column `by`. Raises ConfigError without a winner."""
     if by != PEOPLE:
         if by not in gaps:
-            raise ConfigError(
-                f"task.winner: '{by}' is not a column of this run; choose people or one of "
-                f"{', '.join(gaps)}"
-            )
+            raise unknown("task.winner", "column", by, [PEOPLE, *gaps])
         return preferences(gaps[by])
     if isinstance(battles, Battles) and battles.winner is not None:
         winner = battles.winner
@@ -383,13 +381,12 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
     equal = fit_strengths(arena, winner, at_equal_length=True)
     tested = compare(plain.tests(), "pairs of systems", alpha=settings.alpha)
     rank = rank_clusters(plain.systems, [(c.a, c.b) for c in tested if c.significant])
-    place = {name: k for k, name in enumerate(equal.systems)}
-    order = [place[name] for name in plain.systems]
+    strength, at_equal_length = _strengths(plain), _strengths(equal)
     words = [word_counts(battles.first), word_counts(battles.second)]
     sides = [np.array([names[side] for names in arena.systems]) for side in (0, 1)]
     known = ~np.isnan(winner)
     records: list[dict[str, Any]] = []
-    for k, name in enumerate(plain.systems):
+    for name in plain.systems:
         is_side = [(side == name) & known for side in sides]
         results = np.concatenate([winner[is_side[0]], 1 - winner[is_side[1]]])
         lengths = np.concatenate([of[rows] for of, rows in zip(words, is_side, strict=True)])
@@ -397,12 +394,8 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
             {
                 "system": name,
                 "rank": rank[name],
-                "strength": Estimate(value=plain.strength[k], low=plain.low[k], high=plain.high[k]),
-                "at_equal_length": Estimate(
-                    value=equal.strength[order[k]],
-                    low=equal.low[order[k]],
-                    high=equal.high[order[k]],
-                ),
+                "strength": strength[name],
+                "at_equal_length": at_equal_length[name],
                 "won": int((results == 1).sum()),
                 "tied": int((results == 0.5).sum()),
                 "lost": int((results == 0).sum()),
@@ -410,6 +403,7 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
             }
         )
     value, low, high = equal.covariates["length"]
+    order = [equal.systems.index(name) for name in plain.systems]
     rho = float(_spearman(plain.strength[None], equal.strength[order][None])[0])
     facts = {
         "Log-odds of winning per word more": Estimate(value=value, low=low, high=high),
@@ -436,6 +430,12 @@ def ranking_of(arena: BattleArrays) -> tuple[list[Extra], BradleyTerry]:
         Extra.of("system_differences", "Which systems differ", differences, folded=True),
     ]
     return extras, plain
+
+
+def _strengths(fit: BradleyTerry) -> dict[str, Estimate]:
+    """System → its strength."""
+    ends = zip(fit.systems, fit.strength, fit.low, fit.high, strict=True)
+    return {name: Estimate(value=value, low=low, high=high) for name, value, low, high in ends}
 
 
 def rank_agreement(

@@ -439,6 +439,11 @@ def _expected(chances: Floats, values: Floats) -> Floats:
 
 
 FOOLED = "images fooled, {}"
+CURVES = {  # extra → what its x is, its title
+    "calls": ("calls", "Images fooled, by the number of calls"),
+    "words": ("changed words", "Images fooled, by the number of changed words"),
+    "best_of_n": ("n", "What the best of n captions is"),
+}
 NOT_FOOLED = "images not fooled, {:,} calls"
 
 
@@ -528,37 +533,16 @@ def attack_extras(
     )
     numbers = {name: attacked[name] for name in order}
 
-    def line(name: str, panel: str, x_title: str, curve: Curve) -> list[dict[str, Any]]:
-        point = {"panel": panel, "x_title": x_title, "line": name, "control": columns[name].control}
-        return [
-            {**point, "x": x, "y": e.value, "low": e.low, "high": e.high, "n": e.n}
+    curves = {name: _curves(of) for name, of in numbers.items()}
+    for extra, (x_title, title) in CURVES.items():
+        points = [
+            {"panel": panel, "x_title": x_title, "line": name, "control": columns[name].control}
+            | {"x": x, "y": e.value, "low": e.low, "high": e.high, "n": e.n}
+            for name, of_metric in curves.items()
+            for panel, curve in of_metric[extra].items()
             for x, e in curve.items()
         ]
-
-    by_calls = [
-        point
-        for name, of in numbers.items()
-        for constraint, curve in of.success.items()
-        for point in line(name, FOOLED.format(constraint), "calls", curve)
-    ]
-    yield Extra.of("calls", "Images fooled, by the number of calls", by_calls, kind="curves")
-    yield Extra.of(
-        "words",
-        "Images fooled, by the number of changed words",
-        [p for name, of in numbers.items() for p in line(name, "", "changed words", of.by_edits)],
-        kind="curves",
-    )
-    best_of_n = [
-        point
-        for name, of in numbers.items()
-        for panel, field in (
-            ("true captions", "true"),
-            ("gain by other metrics", "others"),
-            ("own gain", "own"),
-        )
-        for point in line(name, panel, "n", {p.n: getattr(p, field) for p in of.best_of_n})
-    ]
-    yield Extra.of("best_of_n", "What the best of n captions is", best_of_n, kind="curves")
+        yield Extra.of(extra, title, points, kind="curves")
     yield Extra.of(
         "fooled",
         "Images fooled, after all calls",
@@ -578,6 +562,20 @@ def attack_extras(
         "Uninformative scores under the same search",
         [{"score": name, "images fooled": e, "n": e.n} for name, e in controls.items()],
     )
+
+
+def _curves(numbers: AttackStatistics) -> dict[str, dict[str, Curve]]:
+    """The curves of a metric by extra and panel."""
+    best = numbers.best_of_n
+    return {
+        "calls": {FOOLED.format(name): curve for name, curve in numbers.success.items()},
+        "words": {"": numbers.by_edits},
+        "best_of_n": {
+            "true captions": {p.n: p.true for p in best},
+            "gain by other metrics": {p.n: p.others for p in best},
+            "own gain": {p.n: p.own for p in best},
+        },
+    }
 
 
 def _goals(name: str, numbers: AttackStatistics) -> dict[str, Any]:
@@ -607,12 +605,11 @@ def _several(
     """Transfer from metric to metric, and pairs of metrics."""
     shares = transfer(preferences)
     names = [name for name in order if name in preferences]
-    yield Extra(
-        name="transfer",
-        title="Transfer: what fools the row, and also the column",
+    yield Extra.of(
+        "transfer",
+        "Transfer: what fools the row, and also the column",
+        ({"metric": a, **{b: shares[a, b].value for b in names}} for a in names),
         kind="matrix",
-        columns=("metric", *names) if names else (),
-        rows=tuple((a, *(shares[a, b].value for b in names)) for a in names),
     )
     yield Extra.of(
         "transfer_intervals",

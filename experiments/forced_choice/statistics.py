@@ -240,12 +240,7 @@ def statistics(
         },
         declared=tuple(each.measure for each in tested),
         metrics=tuple(
-            scored.result(
-                c,
-                measured.of(column.name, _draw_sd(pairs, scores, column.name))
-                if scored.status == "ok"
-                else None,
-            )
+            scored.result(c, measured.of(column.name, _draw_sd(pairs, scores, column.name)))
             for scored in scores.results
             for c, column in enumerate(scored.columns)
         ),
@@ -327,7 +322,7 @@ def _draw_sd(pairs: ForcedChoice, scores: ChoiceScores, column: str) -> Mapping[
     """The standard deviation (n − 1) of each accuracy over the draws of references, by
     "draw_sd_" and the measure's key; of pairs with a score, where there are several draws."""
     category, deviations = np.array(pairs.category), {}
-    for n, by_draw in zip(pairs.n_references, scores.by_draw[column], strict=False):
+    for n, by_draw in zip(pairs.n_references, scores.by_draw.get(column, ()), strict=False):
         for name in categories_of(pairs) if len(by_draw) > 1 else ():
             of_category = by_draw[:, category == name]
             scored = of_category[:, ~np.isnan(of_category).any(axis=0)]
@@ -423,9 +418,7 @@ def published_accuracies(pairs: ForcedChoice, limit: int | None) -> PublishedVal
     ties = str(item_of(paper, item).run.get("dataset.ties", "half"))
     return PublishedValues(
         source=source,
-        why_not=None
-        if ties == pairs.ties
-        else f"add dataset.ties={ties}, the paper's rule for ties",
+        why_not=None if ties == pairs.ties else f"add dataset.ties={ties}",
         values={
             metric: {measure_of(n, group).key: value / 100 for group, value in of_metric.items()}
             for metric, of_metric in printed.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -57,7 +57,6 @@ from metaeval.stats.resampling.items import Floats
 
 MEAN_RATING = "mean_rating"  # an extra: what the mean rating reaches, by measure
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
-LONG = 1.5  # times the references' length, from which the page says so
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
 COUNTS = {
@@ -83,11 +82,6 @@ WARNINGS = (
     "correlation; use more images.",
 )
 ALT_TEST = "Alt-test with ε = {epsilon:g}: a metric may replace a rater where ω is at least ½."
-LENGTHS = (
-    "Captions have {captions:.1f} words on average, {ratio:.1f} times as many as their references: "
-    "scores against references are about length, too."
-)
-
 ONE_RATING = "{}: one rating with the {} others of {:,} captions{}{}"
 SORTED = ", whose ratings are sorted"
 OTHER_NUMBER = "; {:,} with another number of ratings left out"
@@ -153,7 +147,6 @@ def statistics(
             of_all |= {dimension.key(k): estimate for k, estimate in of_column.items()}
     rated = {name: people_agreement(judged, name) for name in judged.dimensions}
     facts = judged.facts
-    _, longer = _lengths(judged)
     return MeasuredResult(
         experiment="judgments",
         dataset=judged.name,
@@ -202,7 +195,6 @@ def statistics(
         ),
         extras=tuple(_extras(judged, sample, made)),
         notes=tuple(_notes(judged, sample, made, rated, scored)),
-        caveat=longer,
     )
 
 
@@ -278,7 +270,7 @@ class Dimension:
 
     def key(self, name: str) -> str:
         """The key of a measure of this dimension; without its name where it is the only one."""
-        return name if len(self.sample.ratings) == 1 else f"{name}_{self.name}"
+        return _key(name, self.name, self.sample.ratings)
 
     def declared(self) -> Iterator[Measure]:
         """The measures of this dimension that some column has, the protocol's correlation first."""
@@ -407,6 +399,11 @@ def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | Non
     )
 
 
+def _key(name: str, dimension: str, dimensions: Sized) -> str:
+    """The key of a measure of a dimension; without its name where it is the only one."""
+    return name if len(dimensions) == 1 else f"{name}_{dimension}"
+
+
 def published_correlations(
     judged: Judgments, limit: int | None, human_reference: bool = False
 ) -> tuple[PublishedValues, ...]:
@@ -418,12 +415,11 @@ def published_correlations(
     statistic = quoted_statistic(judged)
     if limit is not None or judged.facts["judged_in_files"] != _WHOLE.get(judged.name):
         return ()
-    several = len(judged.dimensions) > 1
     values: dict[str, dict[str, float]] = {}
     if judged.protocol.name == "clipscore2021" and judged.name in _CLIPSCORE_2021:
         item, dimension = _CLIPSCORE_2021[judged.name]
         if dimension in judged.dimensions:
-            key = f"{statistic}_{dimension}" if several else statistic
+            key = _key(statistic, dimension, judged.dimensions)
             printed = values_of("hessel2021clipscore", item)
             values = {metric: {key: value / 100} for metric, value in printed.items()}
         return (PublishedValues(source=CLIPSCORE, values=values),)
@@ -431,8 +427,8 @@ def published_correlations(
         for part, item in (("", "everyone"), ("_without Human", "machines")):
             for metric, of_metric in cells_of("kasai2022thumb", item).items():
                 for dimension, value in of_metric.items():
-                    key = f"{statistic}{part}_{dimension}" if several else f"{statistic}{part}"
                     if dimension in judged.dimensions:
+                        key = _key(statistic + part, dimension, judged.dimensions)
                         values.setdefault(metric, {})[key] = value
         return (PublishedValues(source=THUMB, values=values),)
     return ()
@@ -450,21 +446,12 @@ def _facts_of(scores: Floats, sample: Sample) -> dict[str, int | float | None]:
     }
 
 
-def _lengths(judged: Judgments) -> tuple[dict[str, float], str]:
-    """The mean numbers of words of captions and references, and a caveat where they differ."""
+def _mean_words(judged: Judgments) -> dict[str, float]:
+    """The mean numbers of words of captions and of references."""
     candidates = [len(j.candidate.split()) for j in judged.judged]
     references = [len(text.split()) for j in judged.judged for text in j.references]
-    means = {
-        name: float(np.mean(words))
-        for name, words in (("captions", candidates), ("references", references))
-        if words
-    }
-    if not means.get("captions") or not means.get("references"):
-        return means, ""
-    ratio = means["captions"] / means["references"]
-    if 1 / LONG <= ratio <= LONG:
-        return means, ""
-    return means, LENGTHS.format(captions=means["captions"], ratio=ratio)
+    of_texts = {"captions": candidates, "references": references}
+    return {name: float(np.mean(words)) for name, words in of_texts.items() if words}
 
 
 def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
@@ -486,7 +473,7 @@ def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Ite
         **{title: judged.facts[fact] for fact, title in COUNTS.items()},
         **{f"Rows, {name}": n for name, n in row_counts(judged).items()},
         **{f"Captions, {view.name}": int(view.captions.sum()) for view in sample.views},
-        **{f"Mean words of {name}": mean for name, mean in _lengths(judged)[0].items()},
+        **{f"Mean words of {name}": mean for name, mean in _mean_words(judged).items()},
     }
     yield Extra.of(
         "counts",

@@ -26,11 +26,10 @@ from metaeval.experiments.pairs.outcomes import (
     refined,
 )
 from metaeval.results.base import Estimate, Measured
-from metaeval.results.comparison import AgainstControl, groups_by_verdict
+from metaeval.results.comparison import AgainstControl
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.results.sentences import join_names
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import classification
@@ -193,7 +192,6 @@ def statistics(
         controls=measured.controls,
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
         notes=(*_notes(settings, refine, rows), *_missing(facts, len(pairs))),
-        caveat=_caveat(of_kinds(measured, comparisons[0], sample)),
     )
 
 
@@ -388,16 +386,14 @@ def _by_kind(
     heads = {
         kind: head for kind, head in heads.items() if any(kind in a for a in accuracy.values())
     }
-    return Extra(
-        name=name if of == 1 else f"{name}_{measure_key(comparison).removeprefix('accuracy_')}",
-        title=title if of == 1 else f"{title}, {comparison}",
-        kind="matrix",
-        columns=("metric", *heads.values()),
-        rows=tuple(
-            (metric, *(accuracy[metric][kind].estimate.value for kind in heads)) for metric in order
-        ),
-        folded=bool(after),
+    if of > 1:
+        name = f"{name}_{measure_key(comparison).removeprefix('accuracy_')}"
+        title = f"{title}, {comparison}"
+    records = (
+        {"metric": m} | {head: accuracy[m][k].estimate.value for k, head in heads.items()}
+        for m in order
     )
+    return Extra.of(name, title, records, kind="matrix", folded=bool(after))
 
 
 def _controls_table(
@@ -493,15 +489,4 @@ def _every_accuracy(
         kind="data",
         columns=ACCURACY_COLUMNS,
         rows=tuple(rows),
-    )
-
-
-def _caveat(controls: Mapping[str, AgainstControl]) -> str:
-    """The kinds that show nothing of metrics."""
-    groups = groups_by_verdict(controls)
-    kinds = [kind for shows, of in groups.items() if shows != "something" for kind in of]
-    return (
-        f"On {join_names(kinds)} no metric is significantly above the best control."
-        if kinds
-        else ""
     )

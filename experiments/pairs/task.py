@@ -34,7 +34,7 @@ from metaeval.experiments.record import (
 )
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.options import OpenShare, PositiveInt, checked
+from metaeval.options import OpenShare, PositiveInt, checked, unknown
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
@@ -102,10 +102,7 @@ class TrueAgainstFalse(
             return None
         controls = {c.name: m for m in metrics.values() for c in m.columns if c.control}
         if self.refine not in controls:
-            raise ConfigError(
-                f"task.refine: '{self.refine}' is not among the controls of this run: "
-                f"{', '.join(controls) or 'none (add metrics=[…,controls])'}"
-            )
+            raise unknown("task.refine", "control", self.refine, controls)
         return controls[self.refine]
 
     def load(self, config: DictConfig) -> CaptionPairs:

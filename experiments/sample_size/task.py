@@ -1,6 +1,6 @@
 """How many images it takes: `python -m metaeval experiment=sample_size`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,10 @@ Floats = npt.NDArray[np.float64]
 IN_ORDER, SIGNIFICANT = "share of samples in order", "share of samples with a significant test"
 PREDICTED = "power by the formula"
 NO_ORDER = f"Fewer than two metrics or {MIN_UNITS} images: there is no order to test."
-STABLE = "From {enough} images on, {share} have the order of all images."
-UNSTABLE = "Not even {most:,} images give the order of all images in {share}."
-OF_SAMPLES = "{:g}% of the samples"
 NEIGHBOURS = (
-    "Neighbours in the order by ρ within an image: images until {share} have them in this order, "
-    "and until a paired test is significant in {power:g}%, observed and by the power formula"
+    "Neighbours in the order by ρ within an image: images until {share:g}% of the samples have "
+    "them in this order, and until a paired test is significant in {power:g}%, observed and by the "
+    "power formula"
 )
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
@@ -99,47 +97,48 @@ class SampleSize(
         sizes: Sequence[int],
         seed: int,
     ) -> dict[str, Any]:
-        """Facts, settings, extras and caveat on the stability of the order.
+        """Facts, settings and extras on the stability of the order.
 
         `values` [n_images, metrics] are the ρ within each image.
         """
-        n = len(values)
         stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
         neighbours = []
-        points = _line(IN_ORDER, "the whole order", sizes, stability.same_order)
-        for k, (a, b) in enumerate(pairwise(stability.order)):
+        lines = [(IN_ORDER, "the whole order", stability.same_order)]
+        for (a, b), same, significant in zip(
+            pairwise(stability.order), stability.same_sign, stability.significant, strict=True
+        ):
             gap = values[:, a] - values[:, b]
             mean, sd = float(gap.mean()), float(gap.std(ddof=1))
-            predicted = [power_at(size, mean, sd, alpha=self.alpha) for size in sizes]
+            predicted = np.array([power_at(size, mean, sd, alpha=self.alpha) for size in sizes])
             neighbours.append(
                 {
                     "better": names[a],
                     "worse": names[b],
                     "difference": mean_with_interval(gap),
                     "sd": sd,
-                    "images_same_order": _first(sizes, stability.same_sign[k], self.stable),
-                    "images_significant": _first(sizes, stability.significant[k], self.power),
+                    "images_same_order": _first(sizes, same, self.stable),
+                    "images_significant": _first(sizes, significant, self.power),
                     "images_by_formula": images_with_interval(gap, self.alpha, self.power),
                 }
             )
-            for panel, shares in (
-                (IN_ORDER, stability.same_sign[k]),
-                (SIGNIFICANT, stability.significant[k]),
-                (PREDICTED, predicted),
-            ):
-                points += _line(panel, f"{names[a]} > {names[b]}", sizes, shares)
-        samples = [
+            of_panels = ((IN_ORDER, same), (SIGNIFICANT, significant), (PREDICTED, predicted))
+            lines += [(panel, f"{names[a]} > {names[b]}", of) for panel, of in of_panels]
+        points = (
+            {"panel": panel, "line": line, "x": size, "y": share, "x_title": "images"}
+            for panel, line, shares in lines
+            for size, share in zip(sizes, shares, strict=True)
+        )
+        samples = (
             {"images": size, "same_order": same, "kendall_tau": tau}
             for size, same, tau in zip(sizes, stability.same_order, stability.tau, strict=True)
-        ]
+        )
         enough = _first(sizes, stability.same_order, self.stable)
-        share = OF_SAMPLES.format(100 * self.stable)
-        caveat = UNSTABLE if enough is None else STABLE
+        title = NEIGHBOURS.format(share=100 * self.stable, power=100 * self.power)
         return {
             "facts": {
                 **graded.facts,
-                "Scored by every metric": n,
-                "Images for a stable order": f"more than {sizes[-1]}" if enough is None else enough,
+                "Scored by every metric": len(values),
+                "Images for a stable order": enough or f"more than {sizes[-1]}",
             },
             "settings": {
                 **graded.settings,
@@ -149,32 +148,13 @@ class SampleSize(
                 "test_alpha": self.alpha,
             },
             "extras": (
-                Extra.of(
-                    "sample_size",
-                    "Samples by their number of images",
-                    points,
-                    kind="curves",
-                ),
-                Extra.of(
-                    "neighbours",
-                    NEIGHBOURS.format(share=share, power=100 * self.power),
-                    neighbours,
-                ),
+                Extra.of("sample_size", "Samples by their number of images", points, kind="curves"),
+                Extra.of("neighbours", title, neighbours),
                 Extra.of("samples", "Order of the samples", samples, folded=True),
                 *graded.extras,
             ),
-            "caveat": caveat.format(enough=enough, most=sizes[-1], share=share),
+            "caveat": "",
         }
-
-
-def _line(
-    panel: str, name: str, sizes: Sequence[int], shares: Iterable[float]
-) -> list[dict[str, Any]]:
-    """The points of a line by the number of images."""
-    return [
-        {"panel": panel, "line": name, "x": size, "y": share, "x_title": "images"}
-        for size, share in zip(sizes, shares, strict=True)
-    ]
 
 
 def mean_with_interval(values: Floats) -> Estimate:

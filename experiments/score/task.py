@@ -211,8 +211,6 @@ class ScoreTables(
             corpus = CorpusPass(metrics if dataset is None else {}, out / FOLDER, tables)
             first, n, empty = _looked_through(paths, known, tidy, self.block, corpus)
             metrics = corpus.finish() if dataset is None else metrics
-        of = "with their references" if dataset is None else f"of {dataset.name}"
-        print(f"score: {n:,} captions {of}, {len(paths)} files", flush=True)
         with open_store(config) as store:
             bound = {m: bound_to(metrics[m], dataset, first.rows, store) for m in metrics}
             refuse_equal_columns((name, scored.columns) for name, scored in bound.items())

@@ -15,10 +15,9 @@ from omegaconf import DictConfig, OmegaConf
 from metaeval import installation
 from metaeval.corruptions.base import KINDS, SEVERITIES, Corruption
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
 from metaeval.experiments.graded.task import configured
 from metaeval.experiments.measure import ResampledValue
-from metaeval.options import did_you_mean
+from metaeval.options import unknown
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.stats.ordering.detection import drawn_sums, won
@@ -297,10 +296,7 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     known, kinds = corruption_names(), (*KINDS, TRUTH)
     for name in wanted:
         if name not in (*known, *kinds, "all"):
-            raise ConfigError(
-                f"unknown corruption '{name}'{did_you_mean(name, [*known, *kinds]) or ';'} "
-                f"choose from all, {', '.join(kinds)}, or python -m metaeval list corruptions"
-            )
+            raise unknown("task.corruptions", "corruption", name, ["all", *kinds, *known])
     made: list[Corruption] = []
     for name in known:
         for corruption in reversed(configured(_node(name))):

@@ -61,20 +61,19 @@ def sensitivity_extras(
     columns = [m.column for m in metrics if m.name in of_metrics and m.column.part_of is None]
     columns.sort(key=lambda c: (c.control, -(of_metrics[c.name].measured.value(MEAN_AUC) or 0.0)))
     order = {column.name: of_metrics[column.name] for column in columns}
-    yield Extra(
-        name="kinds",
-        title="AUC by kind of change",
-        kind="matrix",
-        columns=("metric", *kinds),
-        rows=tuple(
-            (name, *(of.measured.value(KIND + kind) for kind in kinds))
+    yield Extra.of(
+        "kinds",
+        "AUC by kind of change",
+        (
+            {"metric": name, **{kind: of.measured.value(KIND + kind) for kind in kinds}}
             for name, of in order.items()
         ),
+        kind="matrix",
     )
     yield Extra.of(
         "verdicts",
         "What each metric misses and punishes",
-        [
+        (
             {
                 "metric": name,
                 "misses": join_names(missed(of.cells)),
@@ -83,32 +82,29 @@ def sensitivity_extras(
                 "undecided, harmless": of.measured.facts["undecided_harmless"],
             }
             for name, of in order.items()
-        ],
+        ),
     )
     yield Extra.of(
         "severity",
         "AUC by severity, and of no-ops above near-copies",
-        [
-            {
-                "metric": name,
-                **{s: of.measured[OF_SEVERITY + s] for s in severities(sets)},
-                "no-ops": of.measured["no_ops"],
-            }
+        (
+            {"metric": name}
+            | {s: of.measured[OF_SEVERITY + s] for s in severities(sets)}
+            | {"no-ops": of.measured["no_ops"]}
             for name, of in order.items()
-        ],
+        ),
     )
     if pair is not None:
         yield _together(pair)
-    yield Extra(
-        name="auc",
-        title="AUC by change",
-        kind="matrix",
-        columns=("change", *order),
-        rows=tuple(
-            (entry.set, *(of.cells[entry.set].auc.value for of in order.values()))
-            for entry in sets
-            if entry.n_applied
+    changes = [entry.set for entry in sets if entry.n_applied]
+    yield Extra.of(
+        "auc",
+        "AUC by change",
+        (
+            {"change": s, **{name: of.cells[s].auc.value for name, of in order.items()}}
+            for s in changes
         ),
+        kind="matrix",
         folded=True,
     )
     yield _sets(sets)

@@ -65,7 +65,6 @@ from metaeval.results.base import Estimate, Measured
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.results.sentences import join_names as listed
 from metaeval.runs import files
 from metaeval.runs.records import APPLIED, CAPTION, HUMAN, IMAGE_ID, METRIC, REFERENCES, SET
 from metaeval.scoring import MetricScores
@@ -232,7 +231,6 @@ def statistics(
         controls=measured.controls,
         extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds), pairs)),
         notes=tuple(_notes(sets, tables.sorts)),
-        caveat=_missed_by_all([of_metrics[name] for name in ranked], sets),
     )
 
 
@@ -347,15 +345,6 @@ def _declared(groups: Mapping[str, Sequence[int]], harms: Iterable[str]) -> tupl
         *(Measure(KIND + kind, f"AUC, {kind}", shown=False) for kind in groups),
         *(Measure(OF_SEVERITY + s, f"AUC, {s} harm", shown=False) for s in harms),
     )
-
-
-def _missed_by_all(metrics: Sequence[NumbersOfMetric], sets: Sets) -> str:
-    """The harmful sets that every metric misses."""
-    if len(metrics) < 2:
-        return ""
-    common = set.intersection(*(set(missed(numbers.cells)) for numbers in metrics))
-    named = listed([entry.set for entry in sets if entry.set in common])
-    return f"Every metric misses {named}." if named else ""
 
 
 def _expected(sets: Sets, groups: Mapping[str, Sequence[int]], expected: str) -> list[list[int]]:

@@ -37,13 +37,11 @@ from metaeval.stats.significance.paired_differences import fisher_interval, will
 
 R, ACCURACY, WILLIAMS = "pearson", "accuracy", "Williams"
 SYMBOLS = {R: "r", "spearman": "ρ", "kendall_tau_b": "τ-b", ACCURACY: "Pairs"}
-INFLUENCE = "One system changes r of {1} from {2:.2f} to {3:.2f}: {4} left out."
 NOTES = (
     "r is Pearson's, ρ Spearman's, τ-b Kendall's; Pairs: the share of pairs of systems that metric "
     "and people order alike. Intervals of r are by Fisher's z, others resample systems.",
     "p: of 'r is 0', by giving people's values to other systems at random, two-sided, uncorrected. "
     "Tests between two r are Williams', between other statistics Student's t of the bootstrap.",
-    "Systems are few: an interval says what other systems like these would have given.",
 )
 
 Row = dict[str, Any]
@@ -152,9 +150,6 @@ def statistics(
             Extra.of("systems", "The systems", _rows(table), folded=True),
         ),
         notes=(*table.notes, *NOTES),
-        caveat=_caveat(
-            [row for row in influence[: len(columns)] if columns[row["metric"]].is_ranked]
-        ),
     )
 
 
@@ -196,17 +191,6 @@ def _rows(table: SystemsTable) -> Iterator[Row]:
         sets = ", ".join(name for name, chosen in table.sets.items() if chosen[k])
         columns = {**table.human, **table.metrics}
         yield {"system": system, "sets": sets} | {name: v[k] for name, v in columns.items()}
-
-
-def _caveat(influence: Sequence[Row]) -> str:
-    """The metric whose correlation a single system changes most."""
-    changes = [
-        (abs(row[end] - row["value"]), row["metric"], row["value"], row[end], row[f"{end}_without"])
-        for row in influence
-        for end in ("lowest", "highest")
-    ]
-    known = [change for change in changes if change[0] == change[0]]
-    return INFLUENCE.format(*max(known)) if known else ""
 
 
 class Systems(

@@ -258,11 +258,3 @@ class AgainstControl(Model):
         return tuple(
             c.a for c in self.comparisons if c.a not in above and c.test and c.test.decidable
         )
-
-
-def groups_by_verdict(controls: Mapping[str, AgainstControl]) -> dict[Shows, list[str]]:
-    """Verdict → the groups with this verdict, in order; verdicts that no group has are left out."""
-    groups: dict[Shows, list[str]] = {}
-    for group, entry in controls.items():
-        groups.setdefault(entry.shows, []).append(group)
-    return groups

@@ -47,6 +47,14 @@ ABOVE = {
     "some": "Significantly above {control}: {above}.",
 }
 PAIRED = "paired {}, Holm over {} pair{}"
+# unit → the scale of its values, and how they are written
+FORMS = {
+    "share": (100, ".1f"),
+    "percent": (1, ".1f"),
+    "score": (1, ".3f"),
+    "p": (1, ".3f"),
+    "count": (1, ",.0f"),
+}
 BOLD = "bold: the best, and those not separated from it at {:g} ({})"
 
 
@@ -266,12 +274,10 @@ def join_names(items: Sequence[str]) -> str:
 def _text(measure: Measure, value: float | None) -> str:
     if value is None:
         return "–"
-    if measure.unit == "count":
-        return f"{value:,.0f}"
-    if measure.unit == "p":
-        return "<0.001" if value < 0.001 else f"{value:.3f}"
-    scale, digits = {"share": (100, 1), "percent": (1, 1), "score": (1, 3)}[measure.unit]
-    text = f"{scale * value:.{digits}f}"
-    if float(text) == 0:
+    if measure.unit == "p" and value < 0.001:
+        return "<0.001"
+    scale, form = FORMS[measure.unit]
+    text = format(scale * value, form)
+    if not text.strip("-0."):
         text = text.lstrip("-")
     return text.replace("-", "−")

@@ -57,7 +57,7 @@ def judges_table(judges: Sequence[JudgeDiagnostics], agreement: Agreement) -> Pr
     lines = [*_scores(judges), *_effects(judges), *_costs(judges, agreement)]
     return PrintTable(
         "judges",
-        "Diagnostics of the judges; answers that cannot be parsed are NaN, not 0.",
+        "Diagnostics of the judges.",
         ["", *(judge.judge for judge in judges)],
         [
             [

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from metaeval.errors import InputError
 from metaeval.reports.blocks.tables import extra_table
 from metaeval.reports.blocks.texts import Block
 from metaeval.reports.measured import PageOptions, default_blocks
@@ -29,13 +28,7 @@ def agreement(folders: Iterable[Path | str]) -> Extra:
     """
     rows: dict[str, dict[str, str]] = {}
     for folder in map(Path, folders):
-        result = read_result(folder / files.STATISTICS)
-        if result.experiment != "judgments":
-            raise InputError(
-                f"is a run of experiment={result.experiment}; name runs of experiment=judgments",
-                file=folder / files.STATISTICS,
-                field="experiment",
-            )
+        result = read_result(folder / files.STATISTICS, "judgments")
         for metric in result.metrics:
             for measure, estimate in result.measures(metric):
                 if measure.shown:

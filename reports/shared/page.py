@@ -27,7 +27,6 @@ class Header(NamedTuple):
     `fallback` says why the dataset is another than the requested one, if so.
     """
 
-    kicker: str
     title: str
     question: str
     facts: Sequence[tuple[str, str]]
@@ -142,8 +141,7 @@ def photos_of(
         image.save(buffer, "JPEG", quality=72, optimize=True)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
         urls[image_id] = f"data:image/jpeg;base64,{data}"
-    missing = "" if len(urls) == most else "; the run knows no other image file that can be read"
-    return urls, f"{len(urls):,} of {most:,} photos embedded{missing}." if most else ""
+    return urls, f"{len(urls):,} of {most:,} photos embedded." if most else ""
 
 
 Payload = TypeVar("Payload")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from metaeval.errors import ConfigError
+from metaeval.options import unknown
 from metaeval.reports.paper import latex_layout
 from metaeval.reports.shared.formatting import DASH
 from metaeval.results.measured import MeasuredResult
@@ -60,8 +60,7 @@ def chosen_columns(table: PrintTable) -> PrintTable:
     kept = [0]
     for name in style().columns:
         if _column_key(name) not in keys:
-            known = ", ".join(table.heads[1:])
-            raise ConfigError(f"report.columns: there is no column '{name}'; choose from {known}")
+            raise unknown("report.columns", "column", name, table.heads[1:])
         kept.append(keys.index(_column_key(name)))
     kept = list(dict.fromkeys(kept))
     groups = [[[row[k] for k in kept] for row in group] for group in table.groups]

@@ -77,9 +77,7 @@ def cell_indices(
         index = known.get_indexer(pd.Index(table[field]))
         if (index < 0).any():
             stray = table[field].iloc[int(np.argmax(index < 0))]
-            raise InputError(
-                f"'{stray}' is not among those of the run's other files", file=file, field=field
-            )
+            raise InputError(f"'{stray}' is not in the run's other files", file=file, field=field)
         indices.append(index)
     return indices[0], indices[1]
 

@@ -280,7 +280,7 @@ def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
 
 def test_what_is_not_for_battles_is_refused(tmp_path: Path) -> None:
     path = battles_file(tmp_path)
-    with pytest.raises(ConfigError, match=r"task.winner: 'CIDEr' is not a column of this run"):
+    with pytest.raises(ConfigError, match=r"task.winner: unknown column 'CIDEr'"):
         run_arena(tmp_path, "dataset=battles", f"dataset.file={path}", "metrics=[rouge_l]",
                   "task.winner=CIDEr")  # fmt: skip
     write_lines(path, [{**json.loads(line), "winner": None} for line in path.open()])

@@ -488,7 +488,7 @@ def test_the_page_has_the_captions_furthest_from_people(run: Path, tmp_path: Pat
         if k == 0:
             assert any(abs(w[n]) == np.abs(w).max() for w in wanted.values())
     assert "All captions, those first" in html
-    assert "0 of 3 photos embedded; the run knows no other image file that can be read." in html
+    assert "0 of 3 photos embedded." in html
     assert (tmp_path / "run/figures/by-rating.svg").is_file()
 
 

@@ -167,7 +167,9 @@ def test_triplets_and_refinement(tmp_path: Path) -> None:
 
 def test_a_wrong_control_or_dataset_is_refused(tmp_path: Path) -> None:
     sugarcrepe(coco(tmp_path))
-    with pytest.raises(ConfigError, match=r"task.refine: 'ROUGE-L' is not among the .* Length$"):
+    with pytest.raises(
+        ConfigError, match=r"task.refine: unknown control 'ROUGE-L'; choose from Length$"
+    ):
         run_in(tmp_path, "metrics=[rouge_l,length]", "task.refine=ROUGE-L")
     # a control that this data does not let run: bigrams are learnt from other images
     one = ("dataset.kinds=[swap_obj]", "dataset.limit=1")

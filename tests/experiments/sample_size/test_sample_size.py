@@ -11,9 +11,7 @@ from tests.shared import run_here
 
 
 @pytest.mark.slow
-def test_the_order_is_that_of_the_whole_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
     result = run_here(
         tmp_path, "experiment=sample_size", "dataset=scenes", "dataset.limit=60",
         "stats.replicates=50", "metrics=[bleu,cider,length]", "task.draws=200",
@@ -28,9 +26,7 @@ def test_the_order_is_that_of_the_whole_run(
     for row in neighbours:
         gap = within[row["better"]] - within[row["worse"]]
         assert row["difference"] == pytest.approx(gap, abs=1e-12)
-    html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert result.caveat in html
-    assert result.caveat in capsys.readouterr().out
+    assert result.caveat == ""
     for name in ("figures/sample_size.pdf", "figures/ranking.svg", "tables/neighbours.tex"):
         assert (tmp_path / "OUT" / name).is_file()
 

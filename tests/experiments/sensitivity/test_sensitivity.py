@@ -173,7 +173,7 @@ def test_every_mark_has_a_test_of_its_own_statistic(result: MeasuredResult) -> N
 
 
 def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> None:
-    with pytest.raises(InputError, match=r"name runs of experiment=judgments"):
+    with pytest.raises(InputError, match=r"give one of experiment=judgments"):
         write_report(run, judgments=[str(run)])
 
 
