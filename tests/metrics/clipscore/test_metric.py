@@ -36,7 +36,6 @@ from metaeval.metrics.clipscore.network import (
     WordTokenizer,
     _load,
     can_be_short,
-    text_features,
     vocabulary_of,
 )
 from metaeval.metrics.clipscore.weights import OPENAI, ClipWeights
@@ -236,16 +235,6 @@ def test_what_was_cut_or_not_there_is_counted_from_the_cache_too(
     assert done.n_scored == 0
     assert "1 of 8 image files are missing" in caplog.text
     assert "cannot be read as an image" in caplog.text
-
-
-def test_end_token_is_kept(weights: Path) -> None:
-    from metaeval.metrics.clipscore.network import Clip, too_long
-
-    clip = Clip(clip_weights.ClipWeights(MODEL, "some", weights), "cpu")
-    ids = clip.tokenizer([LONG])[0]
-    assert len(ids) == 77
-    assert ids[-1] == clip.tokenizer.eot_token_id
-    assert [too_long(clip.tokenizer, text) for text in (LONG, "a dog")] == [True, False]
 
 
 def test_random_weights_are_declared(dataset: CaptionDataset) -> None:
@@ -479,19 +468,6 @@ def test_what_is_no_clip_is_one_line(tmp_path: Path, harm: Any, problem: str) ->
     with pytest.raises(InputError, match=rf"w\.pt.*{problem}") as error:
         _load(small(2), ClipWeights("small", "own", tmp_path / "w.pt"))
     assert "\n" not in str(error.value)
-
-
-def test_without_padding_nothing_changes() -> None:
-    torch.manual_seed(0)
-    model = open_clip.create_model(MODEL).eval()
-    assert can_be_short(model)
-    ids = open_clip.get_tokenizer(MODEL)(["a dog runs on the beach", "cats"])
-    with torch.inference_mode():
-        expected = model.encode_text(ids)
-        for row in (0, 1):
-            n = int((ids[row] != 0).sum())
-            found = text_features(model, ids[row : row + 1, :n])
-            torch.testing.assert_close(found[0], expected[row], rtol=1e-5, atol=1e-5)
 
 
 def test_a_tower_that_looks_ahead_is_left_whole() -> None:
