@@ -178,7 +178,7 @@ def replace_sets(val2017: CaptionDataset, n: int) -> tuple[CaptionDataset, list[
 
 @pytest.mark.coco
 def test_vectors_of_a_batch_are_forgotten_and_scores_stay(val2017: CaptionDataset) -> None:
-    dataset, captions = replace_sets(val2017, 10)
+    dataset, captions = replace_sets(val2017, 6)
     texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
     scorer = bound(dataset, model="all-MiniLM-L6-v2", device="cpu", memory_gib=1e-4)
     scorer.prepare()
