@@ -310,29 +310,29 @@ def test_the_content_of_files_is_in_the_signature(tmp_path: Path) -> None:
     )
 
 
-def test_code_that_is_in_no_file_is_never_taken_from_the_cache() -> None:
-    store = MemoryStore()
-    for factor in (1, 2):  # the same text of code, another value around it
-        space = {"__name__": "__main__", "factor": factor}
-        exec("def score(captions):\n    return [factor] * len(captions)\n", space)
-        space["score"].__module__ = "cell_of_a_notebook"  # type: ignore[attr-defined]
-        done = scored(FunctionMetric(space["score"]), small(), ["a"], [0], store)
-        assert (done.scores[0, 0], done.n_scored) == (factor, 1)
-        assert str(done.signatures[0]).endswith("|source:unsaved")
+def in_a_notebook(factor: int) -> Callable[[list[str]], list[int]]:
+    """The same text of code, in no file, with another value around it."""
+    space: dict[str, Any] = {"__name__": "__main__", "factor": factor}
+    exec("def score(captions):\n    return [factor * len(c) for c in captions]\n", space)
+    space["score"].__module__ = "cell_of_a_notebook"
+    return space["score"]
 
 
 def scaled(scale: int) -> Callable[[list[str]], list[int]]:
     return lambda captions: [scale * len(c) for c in captions]
 
 
-@pytest.mark.parametrize("make", [lambda k: partial(scale_by, scale=k), scaled, lambda k: Scale(k)])
-def test_an_object_with_values_of_its_own_is_never_taken_from_the_cache(
+@pytest.mark.parametrize(
+    "make", [in_a_notebook, lambda k: partial(scale_by, scale=k), scaled, lambda k: Scale(k)]
+)
+def test_what_is_more_than_a_file_is_never_taken_from_the_cache(
     make: Callable[[int], Callable[..., Any]],
 ) -> None:
     store, data = MemoryStore(), small()
     for factor in (1, 2):
         done = scored(FunctionMetric(make(factor)), data, ["abc"], [0], store)
         assert (done.scores[0, 0], done.n_scored) == (3 * factor, 1)
+        assert str(done.signatures[0]).endswith("|source:unsaved")
 
 
 def scale_by(captions: list[str], scale: int) -> list[int]:

@@ -506,6 +506,7 @@ def test_sizes_and_checksums_are_those_of_the_published_files() -> None:
     assert "pictures of 224, 64 tokens" in catalogue._size("ViT-B-16-SigLIP")
 
 
+@pytest.mark.slow
 def test_doctor_lists_them_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_verb(["doctor", "--clips"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
