@@ -77,6 +77,7 @@ def mean(metric: Metric, case: Case) -> float:
 Tokens = tuple[dict[int, list[str]], dict[int, list[str]]]
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_bleu_of_a_captioner_equals_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
     expected, _ = CocoBleu(4).compute_score(*tokens, verbose=0)
@@ -93,6 +94,7 @@ def test_rouge_and_cider_of_a_captioner_equal_pycocoevalcap(updown: Case, tokens
     assert mean(Cider(), updown) == pytest.approx(CocoCider().compute_score(*tokens)[0], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_sacrebleu_of_a_captioner_equals_sacrebleu(updown: Case) -> None:
     streams = [list(stream) for stream in zip(*updown.references, strict=True)]

@@ -323,16 +323,22 @@ def scaled(scale: int) -> Callable[[list[str]], list[int]]:
 
 
 @pytest.mark.parametrize(
-    "make", [in_a_notebook, lambda k: partial(scale_by, scale=k), scaled, lambda k: Scale(k)]
+    ("make", "source"),
+    [
+        (in_a_notebook, "|source:unsaved"),
+        (lambda k: partial(scale_by, scale=k), "|source:unsaved"),
+        (scaled, "+unsaved"),  # with a digest of its file
+        (lambda k: Scale(k), "+unsaved"),
+    ],
 )
 def test_what_is_more_than_a_file_is_never_taken_from_the_cache(
-    make: Callable[[int], Callable[..., Any]],
+    make: Callable[[int], Callable[..., Any]], source: str
 ) -> None:
     store, data = MemoryStore(), small()
     for factor in (1, 2):
         done = scored(FunctionMetric(make(factor)), data, ["abc"], [0], store)
         assert (done.scores[0, 0], done.n_scored) == (3 * factor, 1)
-        assert str(done.signatures[0]).endswith("|source:unsaved")
+        assert str(done.signatures[0]).endswith(source)
 
 
 def scale_by(captions: list[str], scale: int) -> list[int]:
