@@ -198,12 +198,6 @@ def test_close_ends_one_that_ignores_its_stdin(java: JavaRuntime, probe: list[st
     assert gone(process.pid)
 
 
-def test_two_services_at_once(java: JavaRuntime, probe: list[str]) -> None:
-    with service(java, [*probe, "echo"]) as a, service(java, [*probe, "echo"]) as b:
-        assert a.pid != b.pid
-        assert (a.exchange(["1"]), b.exchange(["2"])) == (["<1>"], ["<2>"])
-
-
 def test_a_crash_leaves_no_file_in_the_users_folder(
     java: JavaRuntime, probe: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def mean(metric: Metric, case: Case) -> float:
 Tokens = tuple[dict[int, list[str]], dict[int, list[str]]]
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_bleu_of_a_captioner_equals_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
     expected, _ = CocoBleu(4).compute_score(*tokens, verbose=0)
@@ -93,6 +94,7 @@ def test_rouge_and_cider_of_a_captioner_equal_pycocoevalcap(updown: Case, tokens
     assert mean(Cider(), updown) == pytest.approx(CocoCider().compute_score(*tokens)[0], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.coco
 def test_sacrebleu_of_a_captioner_equals_sacrebleu(updown: Case) -> None:
     streams = [list(stream) for stream in zip(*updown.references, strict=True)]
@@ -123,31 +125,23 @@ def test_corpus_and_sentence_bleu_of_sacrebleu_differ_on_short_captions() -> Non
 
 
 def test_statistics_go_through_the_cache_as_scores_do() -> None:
-    store, metric = MemoryStore(), Bleu()
-    first = score_captions(
-        StatisticsAdapter(metric), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
-    )
-    again = score_captions(
-        StatisticsAdapter(Bleu()), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
+    store, metric = MemoryStore(), Bleu(unsmoothed=True)
+    first, again = (
+        score_captions(
+            StatisticsAdapter(each), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
+        )
+        for each in (metric, Bleu(unsmoothed=True))
     )
     assert (first.n_scored, first.n_cached) == (4, 0)
     assert (again.n_scored, again.n_cached) == (0, 4)
     np.testing.assert_array_equal(first.scores, again.scores)
-    np.testing.assert_array_equal(metric.of_statistics(first.scores), scores(Bleu(), CHILDREN))
+    np.testing.assert_array_equal(metric.of_statistics(first.scores), scores(metric, CHILDREN))
     assert first.columns[0].name == "bleu matches-1"
-    signature = bound(Bleu(), CHILDREN.dataset).signatures[0]
-    assert first.signatures[0] == f"bleu matches-1|{signature.split('|', 1)[1]}"
-
-
-def test_scores_made_of_statistics_have_the_signatures_of_scores() -> None:
-    metric = Bleu(unsmoothed=True)
-    parts = StatisticsAdapter(metric)
-    scored = score_captions(
-        parts, CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, MemoryStore()
-    )
-    made = system_scores(metric, scored).scored
-    assert made.signatures == bound(metric, CHILDREN.dataset).signatures
-    assert "smooth:none" in str(made.signatures[-1])
+    signatures = bound(metric, CHILDREN.dataset).signatures
+    assert first.signatures[0] == f"bleu matches-1|{signatures[0].split('|', 1)[1]}"
+    # scores made of statistics have the signatures of scores
+    assert system_scores(metric, first).scored.signatures == signatures
+    assert "smooth:none" in signatures[-1]
 
 
 def test_an_image_without_references_has_no_statistics() -> None:

@@ -123,6 +123,5 @@ def test_the_best_of_a_trace(calls, edits, words, expected) -> None:
             trial("a", 1, 1.0),
         ]
     )
-    trace.trials.insert(0, trace.trials.pop(0))
     best = trace.best(calls, edits, words)
     assert (best.score if best else None) == expected

@@ -180,39 +180,17 @@ def test_a_file_is_checked_as_its_description_says_it_is_read(
 
 @pytest.mark.slow
 @pytest.mark.coco
-@pytest.mark.parametrize(("dataset", "tau"), [("flickr8k_expert", 53.03), ("composite", 63.45)])
-def test_fleur_as_published(dataset: str, tau: float, coco_root: Path, tmp_path: Path) -> None:
-    """Lee et al. (2024) print τ-c 53.0 and 63.5 of scores that they published."""
-    if not (coco_root / f"scores/fleur_{dataset}.csv").is_file():
-        pytest.skip("METAEVAL_DATA has no scores of FLEUR")
-    result = run_here(
-        tmp_path,
-        "experiment=judgments",
-        f"dataset={dataset}",
-        f"paths.data={coco_root}",
-        "metrics=[bank]",
-        "metric.bank.only=[FLEUR]",
-        "stats.replicates=10",
-        "task.fitted=false",
-        "report=none",
-    )
-    assert [m.name for m in result.metrics] == ["FLEUR"]
-    assert result.metric("FLEUR").citation == ("lee2024fleur",)
-    assert result.declared[0].title == "τ-c"
-    value = result.metric("FLEUR").numbers.value(result.declared[0].key)
-    assert 100 * value == pytest.approx(tau, abs=0.005)
-
-
-@pytest.mark.slow
-@pytest.mark.coco
 @pytest.mark.parametrize(
-    ("dataset", "options", "metric", "measure", "value"),
+    ("dataset", "options", "metric", "measure", "value", "near"),
     [
-        ("flickr8k_expert", (), "LLaVA-1.5-13B (references)", "kendall_tau_c", 33.5),
-        ("flickr8k_expert", (), "LLaVA-1.5-13B (visual context)", "kendall_tau_b", 42.6),
-        ("flickr8k_expert", (), "LLaVA-1.5-7B", "kendall_tau_c", 30.8),
-        ("thumb", MACHINES, "RefCLIPScore (published)", "pearson", 45.4),
-        ("thumb", MACHINES, "CLIPScore (published)", "pearson", 31.7),
+        # Lee et al. (2024) print 53.0 and 63.5
+        ("flickr8k_expert", (), "FLEUR", "kendall_tau_c", 53.03, 0.005),
+        ("composite", (), "FLEUR", "kendall_tau_c", 63.45, 0.005),
+        ("flickr8k_expert", (), "LLaVA-1.5-13B (references)", "kendall_tau_c", 33.5, 0.05),
+        ("flickr8k_expert", (), "LLaVA-1.5-13B (visual context)", "kendall_tau_b", 42.6, 0.05),
+        ("flickr8k_expert", (), "LLaVA-1.5-7B", "kendall_tau_c", 30.8, 0.05),
+        ("thumb", MACHINES, "RefCLIPScore (published)", "pearson", 45.4, 0.05),
+        ("thumb", MACHINES, "CLIPScore (published)", "pearson", 31.7, 0.05),
     ],
 )
 def test_scores_of_others_in_the_data_folder(
@@ -221,14 +199,15 @@ def test_scores_of_others_in_the_data_folder(
     metric: str,
     measure: str,
     value: float,
+    near: float,
     coco_root: Path,
     tmp_path: Path,
 ) -> None:
     """Judges' raw answers by their leading number, and THumB's scores by captioner: the values
     that their files give without metaeval (τ-c, τ-b and r times 100, to the printed digit). Of the
     visual context's answers 78 have no number (their τ-b is 42.4 where these count as 0)."""
-    if not (coco_root / "judges").is_dir() or not (coco_root / "thumb/metric_scores").is_dir():
-        pytest.skip("METAEVAL_DATA has no recorded judges, or none of THumB's scores")
+    if not all((coco_root / f).is_dir() for f in ("judges", "scores", "thumb/metric_scores")):
+        pytest.skip("METAEVAL_DATA has no recorded judges, or no scores of FLEUR or THumB")
     result = run_here(
         tmp_path,
         "experiment=judgments",
@@ -241,4 +220,4 @@ def test_scores_of_others_in_the_data_folder(
         "task.fitted=false",
         "report=none",
     )
-    assert 100 * result.metric(metric).numbers.value(measure) == pytest.approx(value, abs=0.05)
+    assert 100 * result.metric(metric).numbers.value(measure) == pytest.approx(value, abs=near)

@@ -296,50 +296,49 @@ def test_a_metric_that_depends_on_its_batch_is_marked(
         assert done.note == ("depends on the captions scored with it" if depends else None)
 
 
-def test_options_tokeniser_and_files_are_in_the_signature(tmp_path: Path) -> None:
-    def score(captions: list[str], scale: int = 1) -> list[int]:
-        return [scale] * len(captions)
-
-    weights = tmp_path / "weights.txt"
-    weights.write_text("1")
-    signatures = set()
-    for options in ({}, {"options": {"scale": 2}}, {"tokenizer": "ptb"}, {"files": [str(weights)]}):
-        signatures.add(scored(FunctionMetric(score, **options), small(), ["a"], [0]).signatures)
-    weights.write_text("2")
-    signatures.add(
-        scored(FunctionMetric(score, files=[str(weights)]), small(), ["a"], [0]).signatures
-    )
-    assert len(signatures) == 5
-    lost = scored(FunctionMetric(score, files=["no/such/file"]), small(), ["a"], [0])
+def test_the_content_of_files_is_in_the_signature(tmp_path: Path) -> None:
+    weights, signatures = tmp_path / "weights.txt", set()
+    for content in ("1", "2"):
+        weights.write_text(content)
+        metric = FunctionMetric(length, files=[str(weights)])
+        signatures.add(scored(metric, small(), ["a"], [0]).signatures)
+    assert len(signatures) == 2
+    lost = scored(FunctionMetric(length, files=["no/such/file"]), small(), ["a"], [0])
     assert (lost.status, lost.reason) == (
         "failed",
         "InputError: no/such/file: cannot be read (No such file or directory)",
     )
 
 
-def test_code_that_is_in_no_file_is_never_taken_from_the_cache() -> None:
-    store = MemoryStore()
-    for factor in (1, 2):  # the same text of code, another value around it
-        space = {"__name__": "__main__", "factor": factor}
-        exec("def score(captions):\n    return [factor] * len(captions)\n", space)
-        space["score"].__module__ = "cell_of_a_notebook"  # type: ignore[attr-defined]
-        done = scored(FunctionMetric(space["score"]), small(), ["a"], [0], store)
-        assert (done.scores[0, 0], done.n_scored) == (factor, 1)
-        assert str(done.signatures[0]).endswith("|source:unsaved")
+def in_a_notebook(factor: int) -> Callable[[list[str]], list[int]]:
+    """The same text of code, in no file, with another value around it."""
+    space: dict[str, Any] = {"__name__": "__main__", "factor": factor}
+    exec("def score(captions):\n    return [factor * len(c) for c in captions]\n", space)
+    space["score"].__module__ = "cell_of_a_notebook"
+    return space["score"]
 
 
 def scaled(scale: int) -> Callable[[list[str]], list[int]]:
     return lambda captions: [scale * len(c) for c in captions]
 
 
-@pytest.mark.parametrize("make", [lambda k: partial(scale_by, scale=k), scaled, lambda k: Scale(k)])
-def test_an_object_with_values_of_its_own_is_never_taken_from_the_cache(
-    make: Callable[[int], Callable[..., Any]],
+@pytest.mark.parametrize(
+    ("make", "source"),
+    [
+        (in_a_notebook, "|source:unsaved"),
+        (lambda k: partial(scale_by, scale=k), "|source:unsaved"),
+        (scaled, "+unsaved"),  # with a digest of its file
+        (lambda k: Scale(k), "+unsaved"),
+    ],
+)
+def test_what_is_more_than_a_file_is_never_taken_from_the_cache(
+    make: Callable[[int], Callable[..., Any]], source: str
 ) -> None:
     store, data = MemoryStore(), small()
     for factor in (1, 2):
         done = scored(FunctionMetric(make(factor)), data, ["abc"], [0], store)
         assert (done.scores[0, 0], done.n_scored) == (3 * factor, 1)
+        assert str(done.signatures[0]).endswith(source)
 
 
 def scale_by(captions: list[str], scale: int) -> list[int]:

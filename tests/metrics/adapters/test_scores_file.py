@@ -226,7 +226,7 @@ def test_the_scores_that_thumb_published_load_as_they_are(coco_root: Path) -> No
     ("name", "load", "captions", "expected"),
     [
         ("flickr8k_expert", load_expert, 5_664, (53.03, 34.9)),
-        ("composite", load_composite, 11_985, (63.45, None)),
+        pytest.param("composite", load_composite, 11_985, (63.45, None), marks=pytest.mark.slow),
     ],
 )
 def test_the_scores_that_fleur_published_join_whole(

@@ -2,7 +2,6 @@
 sentence similarity against transformers alone."""
 
 import contextlib
-import dataclasses
 import json
 import math
 import shutil
@@ -16,7 +15,6 @@ import pytest
 import torch
 import transformers
 
-from metaeval.compute.networks import keep_networks
 from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
@@ -180,7 +178,7 @@ def replace_sets(val2017: CaptionDataset, n: int) -> tuple[CaptionDataset, list[
 
 @pytest.mark.coco
 def test_vectors_of_a_batch_are_forgotten_and_scores_stay(val2017: CaptionDataset) -> None:
-    dataset, captions = replace_sets(val2017, 10)
+    dataset, captions = replace_sets(val2017, 6)
     texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
     scorer = bound(dataset, model="all-MiniLM-L6-v2", device="cpu", memory_gib=1e-4)
     scorer.prepare()
@@ -195,39 +193,8 @@ def test_vectors_of_a_batch_are_forgotten_and_scores_stay(val2017: CaptionDatase
 
 
 @pytest.mark.coco
-def test_scorers_of_a_network_share_the_vectors_of_sentences(val2017: CaptionDataset) -> None:
-    """A second dataset's captions are not encoded again, and score as on their own; a scorer whose
-    sentences another one has cleared scores as before."""
-    dataset, captions = replace_sets(val2017, 10)
-    texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
-    alone = ours(dataset, captions)
-    one_reference = dataclasses.replace(
-        dataset, references=tuple(group[-1:] for group in dataset.references)
-    )
-    alone_by_one = ours(one_reference, captions)
-    with keep_networks():
-        first, second = (
-            bound(each, model="all-MiniLM-L6-v2", device="cpu") for each in (dataset, one_reference)
-        )
-        first.prepare()
-        assert_same_scores(first.score(texts, images)[:, 0], alone)
-        shared = first._sentences
-        n = len(shared)
-        assert n == len({*texts, *(t for group in dataset.references for t in group)})
-        second.prepare()
-        assert_same_scores(second.score(texts, images)[:, 0], alone_by_one)
-        assert second._sentences is shared
-        assert len(shared) == n
-        shared._encoded.clear()
-        assert_same_scores(first.score(texts, images)[:, 0], alone)
-        first.close()
-        second.close()
-
-
-@pytest.mark.coco
-@pytest.mark.parametrize("n", [20, pytest.param(150, marks=pytest.mark.slow)])
-def test_equals_bert_score_on_coco(val2017: CaptionDataset, n: int) -> None:
-    dataset, captions = replace_sets(val2017, n)
+def test_equals_bert_score_on_coco(val2017: CaptionDataset) -> None:
+    dataset, captions = replace_sets(val2017, 20)
     captions[7], captions[11] = ("", 7), ("dog", 11)
     np.testing.assert_allclose(
         ours(dataset, captions), theirs(dataset, captions, 5), rtol=0, atol=TOLERANCE

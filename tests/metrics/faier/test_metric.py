@@ -217,16 +217,3 @@ def test_explanations_can_be_written_and_add_up(
     for each, row in zip((explanation, again), scores, strict=True):
         # the same float32 sums in another order, rounded to four digits
         assert list(each["values"].values()) == pytest.approx(row.tolist(), abs=6e-5)
-
-
-def test_missing_parts_are_reported(weights: dict[str, Path], scenes: CaptionDataset) -> None:
-    own = metric(weights)
-    assert "every one of these images" in str(own.bind(scenes.limited(1)))
-    assert isinstance(own.bind(replace(scenes, parts={}, _loaded={})), Absent)
-
-
-def test_weights_for_other_regions_are_refused(
-    weights: dict[str, Path], scenes: CaptionDataset
-) -> None:
-    absent = Faier(GoldRegions(most=10), weights=str(weights["r"])).bind(scenes)
-    assert "trained on gold-v1 regions, and these are gold-v1-10" in absent.reason

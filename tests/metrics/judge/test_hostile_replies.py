@@ -190,14 +190,21 @@ def test_a_reply_has_a_largest_size(reply: Callable[[], Any]) -> None:
     assert sent < 4 * MOST_BYTES
 
 
-def test_a_reply_has_a_longest_time() -> None:
-    def drip() -> Iterator[bytes]:
-        yield HEAD + b"Content-Length: 100000\r\n\r\n"
-        while True:
-            yield b" "
-            time.sleep(0.02)
+def drip() -> Iterator[bytes]:
+    yield HEAD + b"Content-Length: 100000\r\n\r\n"
+    while True:
+        yield b" "
+        time.sleep(0.02)
 
-    with raw_server(drip) as server:
+
+def hang() -> Iterator[bytes]:
+    time.sleep(6)
+    yield HEAD
+
+
+@pytest.mark.parametrize("reply", [drip, hang])
+def test_a_reply_has_a_longest_time(reply: Callable[[], Any]) -> None:
+    with raw_server(reply) as server:
         started = time.monotonic()
         result = scored(judge(server.url, retries=1, timeout=0.3), CAPTIONS[:1])
         assert time.monotonic() - started < 5

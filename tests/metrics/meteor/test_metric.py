@@ -388,8 +388,6 @@ def test_the_column_and_the_signature_say_what_matches() -> None:
     assert "lang:de" in signature
     assert "modules:exact+stem" in signature
     assert "table:" not in signature
-    assert "table:" in Meteor().bind(GERMAN_DATA).signatures[0]
-    assert Meteor().columns[0].name == "METEOR"
 
 
 def test_captions_in_another_language_name_the_option() -> None:

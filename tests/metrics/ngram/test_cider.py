@@ -24,7 +24,6 @@ from metaeval.metrics.ngram.ngrams import (
     ORDERS,
     CountedCorpus,
     DocumentFrequencies,
-    Edges,
     distinct_ngrams,
     read_corpus,
 )
@@ -290,17 +289,6 @@ def test_the_command(coco_root: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 Gram = tuple[str, ...]
-
-
-def test_edges_keep_large_numbers_apart() -> None:
-    """Neither a node nor a word runs into the other's half of the key."""
-    above = np.array([0, 1, 2**31 - 1, 2**31 - 1, 1])
-    words = np.array([2**31 - 1, 0, 2**31 - 1, 0, 0])
-    edges, nodes = Edges.of(above, words)
-    assert len(edges) == 4
-    assert nodes.tolist() == [0, 1, 3, 2, 1]
-    assert edges.find(above, words).tolist() == nodes.tolist()
-    assert edges.find(np.array([-1, 0, 2]), np.array([0, 0, 2**31 - 1])).tolist() == [-1, -1, -1]
 
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=7)

@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from metaeval.corruptions.graded.random import Random
-from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import InputError
@@ -157,7 +156,6 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         assert found.remedy
         return found
 
-    assert "no weights 'nowhere'" in absent("nowhere").reason
     file = tmp_path / "model_best.pth.tar"
     file.write_bytes(b"no checkpoint")
     assert "metric.tiger.vocabulary=FILE" in absent(file).remedy
@@ -165,12 +163,6 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     Vocabulary([*SPECIAL, "dog"]).save(words)
     assert "is not a checkpoint of torch" in absent(file, vocabulary=words).reason
     assert "none.json" in absent(file, vocabulary=tmp_path / "none.json").reason
-    fine = weights(tmp_path / "w")
-    assert "trained on gold-v1 regions" in absent(fine, regions=GoldRegions(most=3)).reason
-    data = (fine / "model.safetensors").read_bytes()
-    (fine / "model.safetensors").write_bytes(data[: len(data) // 2])
-    with pytest.raises(InputError, match="cut short"):
-        bound(Tiger(GoldRegions(), weights=str(fine)), dataset()).prepare()
 
 
 def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
@@ -181,18 +173,6 @@ def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
     wrong, words = official(tmp_path, Scan(ScanShape(dim=6, words=9, embed=5, word=4)))
     absent = ScanSimilarity(GoldRegions(), weights=str(wrong), vocabulary=words).bind(dataset())
     assert "regions of 6 numbers, not of 88" in absent.reason
-
-
-def test_regions_are_loaded_once_and_not_by_binding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded, load = [], GoldRegions.load
-    monkeypatch.setattr(GoldRegions, "load", lambda *args: loaded.append(1) or load(*args))
-    scorer = bound(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
-    assert not loaded
-    contexts = scorer.context(0), scorer.context(1)
-    scorer.prepare()
-    assert (len(loaded), len(set(contexts))) == (1, 2)
 
 
 def own_captions_win(data: CaptionDataset) -> dict[str, float]:
@@ -220,22 +200,6 @@ def test_human_captions_of_scenes_score_above_other_scenes(tmp_path: Path) -> No
     found = own_captions_win(load_scenes(n=150, images=False, cache=tmp_path))
     assert found["TIGEr"] > 0.9
     assert found["SCAN-i2t"] > 0.95
-
-
-@pytest.mark.coco
-def test_weights_never_score_what_they_have_seen(val2017: CaptionDataset, coco_root: Path) -> None:
-    """Either direction of COCO gets the other's weights; their 593 common images get no score."""
-    val = val2017.limited(20)
-    everything = load_coco("coco_karpathy_test", split="karpathy_test", data=coco_root)
-    for data, learned in ((val, "scan_karpathy_test-"), (everything, "scan_val2017-")):
-        assert bound(Tiger(GoldRegions(), device="cpu"), data).weights.label.startswith(learned)
-    common = np.isin(everything.image_ids, val2017.image_ids)
-    some = everything.subset([*np.flatnonzero(common)[:3], *np.flatnonzero(~common)[:3]])
-    scores = ready(Tiger(GoldRegions(), device="cpu"), some).score(some.human, np.arange(6))
-    seen = np.isin(some.image_ids, np.array(everything.image_ids)[common])
-    assert seen.sum() == 3
-    assert (np.isnan(scores).all(axis=1) == seen).all()
-    assert isinstance(Tiger(GoldRegions(), weights="scan_val2017").bind(val), Absent)
 
 
 REFERENCE = np.array([[0.1, 0.5, 0.3, 0.9]])
@@ -307,15 +271,6 @@ def test_random_vectors_against_the_definitions(tau: float, gains: str) -> None:
         # float64, summed in another order
         assert (found.rrs[k], found.wds[k]) == pytest.approx(expected, abs=1e-12)
     assert (found.tiger == (found.rrs + found.wds) / 2).all()
-
-
-def test_what_stands_behind_the_mask_does_not_count() -> None:
-    padded = [
-        np.pad(v, ((0, 0), (0, 3)), constant_values=c)
-        for v, c in ((REFERENCE, 7.0), (CANDIDATE, np.nan), (ALL, False))
-    ]
-    found = numbers(padded[0], np.nan_to_num(padded[1], nan=-9.0), padded[2].astype(np.bool_))
-    assert np.stack(found) == pytest.approx(np.stack(numbers(REFERENCE, CANDIDATE, ALL)), abs=1e-15)
 
 
 def test_ties_are_ranked_by_region() -> None:
@@ -417,18 +372,6 @@ def test_the_network_for_the_whole_image_leaves_the_others_alone() -> None:
     assert_same_scores(found["whole"][:, 0], found["all"][:, 0])
     assert not torch.isclose(found["whole"], found["none"])[:, 0].any()
     assert not torch.isclose(found["all"], found["none"])[:, 1].any()
-
-
-def test_padded_captions_are_read_as_each_alone() -> None:
-    torch.manual_seed(0)
-    text = Scan(ScanShape(dim=6, words=30, embed=7, word=5)).text
-    lengths = torch.tensor([4, 9, 2, 7])
-    ids = torch.randint(1, 30, (4, 9)) * (torch.arange(9) < lengths[:, None])
-    read = text(ids, lengths)
-    for row, length in enumerate(lengths.tolist()):
-        alone = text(ids[row : row + 1, :length])[0].detach()
-        np.testing.assert_allclose(alone, read[row, :length].detach(), rtol=0, atol=1e-6)
-        assert (read[row, length:] == 0).all()
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Iterator
@@ -32,7 +30,7 @@ from metaeval.metrics.spice.metric import (
     f_scores,
     load_synonyms,
 )
-from metaeval.runs.store import MemoryStore, SqliteStore, content_digest
+from metaeval.runs.store import MemoryStore
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 from metaeval.text.scene_graphs.spice_service import SpiceParser
@@ -176,8 +174,6 @@ def test_auto_is_corenlp_where_it_is_installed(cache: Path) -> None:
 def test_auto_uses_the_rules_elsewhere_and_names_them(tmp_path: Path) -> None:
     """A machine without CoreNLP has a row too, and the row does not pass for SPICE's."""
     metric, rules = Spice(cache=tmp_path), Spice(parser="perceptron", cache=tmp_path)
-    assert [c.name for c in metric.columns][:2] == ["SPICE (rules)", "SPICE-object (rules)"]
-    assert (metric.columns[0].variant_of, metric.columns[0].model) == ("SPICE", "rules")
     assert metric.columns == rules.columns
     data = CHILDREN.dataset
     assert bound(metric, data).signatures == bound(rules, data).signatures
@@ -225,45 +221,6 @@ def test_too_small_a_heap_shows_stderr_and_leaves_no_jvm(cache: Path) -> None:
     with pytest.raises(JavaError, match=r"OutOfMemoryError|heap"):
         parser(["a dog"])
     assert gone("-Xmx33m")
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-from metaeval.runs.store import SqliteStore
-from metaeval.text.scene_graphs.spice_service import SpiceParser
-cache, store, heap, first, count = sys.argv[1:]
-with SpiceParser(Path(cache), SqliteStore(Path(store)), heap=int(heap), threads=1) as parse:
-    print("parsed", len(parse(["a dog near a tree"])), flush=True)
-    numbers = range(int(first), int(first) + int(count))
-    sentences = [f"a man near {i} cats in a park" for i in numbers]
-    print("parsed", sum(x is not None for x in parse(sentences)), flush=True)
-"""
-
-
-def start(cache: Path, *arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", SCRIPT, str(cache), *map(str, arguments)]
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
-        # a background job of a shell ignores SIGINT, and so would its children
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-@pytest.mark.java
-@pytest.mark.slow
-def test_two_runs_at_once_on_one_store_both_finish(cache: Path, tmp_path: Path) -> None:
-    store = tmp_path / "content.sqlite"
-    for process in [start(cache, store, 1024, first, 60) for first in (0, 30)]:
-        output, _ = process.communicate(timeout=300)
-        assert (output, process.returncode) == ("parsed 1\nparsed 60\n", 0)
-    namespace = f"scene-graph-tuples:{spice_service.jars_identity()}"
-    keys = [content_digest([f"a man near {i} cats in a park"]) for i in range(90)]
-    assert len(SqliteStore(store).get_many(namespace, keys)) == 90
 
 
 Tuples = list[list[str]]

@@ -27,7 +27,7 @@ from torchvision.models import detection
 
 from metaeval.compute import device as devices, transport, transport_device
 from metaeval.corruptions.graded.replace import Replace
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.base import Metric
 from metaeval.metrics.vifidel.metric import Detector, ObjectSources, Vifidel, Wmd
@@ -353,15 +353,6 @@ def test_detections_are_counted_and_cached(
     assert again.labels(data, store)[0] == expected
 
 
-def test_missing_parts_are_reported(data: CaptionDataset, tmp_path: Path) -> None:
-    detector = Detector(str(tmp_path / "no.pth"))
-    absent = ObjectSources(["detector"], detector).missing(data)
-    assert "detector weights" in absent.reason
-    assert "metric.vifidel.detector.weights" in absent.remedy
-    blind = replace(data, parts={"images": Absent("images", "no images here")}, _loaded={})
-    assert "no images here" in str(detector.missing(blind))
-
-
 def test_weights_are_looked_for_where_torchvision_keeps_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -422,23 +413,6 @@ def test_device_scores_equal_processor_scores(
     assert sum(solved) > N_CAPTIONS / 2
     assert np.isnan(expected).any()
     assert (expected[:, 0] == 0).any()
-
-
-def test_batches_shrink_and_scores_stay(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An allocator that fails above 20 problems."""
-    expected, sizes = scores(metric), []
-    distances = transport.distances
-
-    def limited(cost: torch.Tensor, *rest: torch.Tensor, on_device: bool) -> object:
-        sizes.append(cost.shape[2])
-        if cost.shape[2] > 20:
-            raise torch.cuda.OutOfMemoryError("20 problems at most")
-        return distances(cost, *rest, on_device=on_device)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(devices, "transport_device", lambda name: CPU)
-    monkeypatch.setattr(transport, "distances", limited)
-    np.testing.assert_allclose(scores(metric), expected, rtol=0, atol=1e-12)
-    assert max(sizes) > 20
 
 
 Table = dict[str, npt.NDArray[np.float64]]

@@ -118,28 +118,6 @@ def test_ids_that_are_listed_once_a_caption(tmp_path: Path) -> None:
     np.testing.assert_array_equal(regions.features, FEATURES)
 
 
-def test_two_entries_of_one_image_are_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", features=FEATURES, image_ids=["7", "42", "007"])
-    with pytest.raises(InputError, match=r"holds different features for the same image '7'"):
-        load((7, 42), file=tmp_path / "a.npz")
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    np.save(folder / "7.npy", FEATURES[0])
-    np.save(folder / "000007.npy", FEATURES[1])
-    with pytest.raises(InputError, match=r"holds different features for the same image '7'"):
-        load((7, 42), file=folder)
-
-
-def test_boxes_of_texts_and_ids_of_other_bytes_are_refused_in_one_line(tmp_path: Path) -> None:
-    texts = PIXELS.astype("U8")
-    np.savez(tmp_path / "a.npz", features=FEATURES, image_ids=IDS, boxes=texts)
-    with pytest.raises(InputError, match="should be finite numbers"):
-        load(file=tmp_path / "a.npz")
-    np.savez(tmp_path / "b.npz", features=FEATURES, image_ids=[b"\xff\xfe"] * 3)
-    with pytest.raises(InputError, match="holds none of the"):
-        load(file=tmp_path / "b.npz")
-
-
 def test_images_may_have_different_numbers_of_regions(tmp_path: Path) -> None:
     np.save(tmp_path / "7.npy", FEATURES[0, :2])
     np.save(tmp_path / "42.npy", FEATURES[1])
@@ -237,6 +215,13 @@ def npy(array: Any, ids: str | None = "7\n42\n5193\n", boxes: Any = None) -> Any
     return write
 
 
+def two_entries(folder: Path) -> dict[str, Any]:
+    (folder / "folder").mkdir()
+    for name, features in zip(("7", "000007"), FEATURES, strict=False):
+        np.save(folder / f"folder/{name}.npy", features)
+    return {"file": folder / "folder"}
+
+
 def raw(name: str, content: bytes) -> Callable[[Path], dict[str, Any]]:
     def write(folder: Path) -> dict[str, Any]:
         (folder / name).write_bytes(content)
@@ -275,6 +260,10 @@ def cut(form: Callable[[Path], dict[str, Any]]) -> Callable[[Path], dict[str, An
         (npz(features=FEATURES, image_ids=np.array(IDS, object)), "'image_ids': is not a NumPy"),
         (cut(as_npz), "is not a NumPy archive, or is cut short"),
         (raw("a.npz", b"PK\x03\x04 nothing"), "is not a NumPy archive, or is cut short"),
+        (npz(features=FEATURES, image_ids=["7", "42", "007"]), "features for the same image '7'"),
+        (two_entries, "holds different features for the same image '7'"),
+        (npz(features=FEATURES, image_ids=IDS, boxes=PIXELS.astype("U8")), "finite numbers"),
+        (npz(features=FEATURES, image_ids=[b"\xff\xfe"] * 3), "holds none of the 3 images"),
         (raw("a.tsv", b""), "holds none of the 3 images"),
         (raw("a.h5", b"\x89HDF nothing"), "cannot be read as HDF5"),
         (cut(as_h5), "cannot be read as HDF5"),

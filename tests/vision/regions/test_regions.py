@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from metaeval.config import component, compose_config
 from metaeval.data.coco.load import load_coco
@@ -167,25 +166,6 @@ def test_scenes_have_regions() -> None:
     for row, image_id in enumerate(data.image_ids):
         assert sorted(regions.labels[row][1:]) == sorted(objects_of[image_id].labels)
         assert regions.features[row, 0, :80].sum() > 0
-
-
-def test_the_configuration_builds_each_source(tmp_path: Path) -> None:
-    options = {
-        "gold": [],
-        "bottomup": [f"regions.file={tmp_path}/a.tsv"],
-        "detector": ["regions.most=10", f"paths.cache={tmp_path}"],
-    }
-    for name, more in options.items():
-        assert component(compose_config([f"regions={name}", *more]).regions, "regions").name == name
-    assert compose_config([]).regions._target_.endswith("GoldRegions")
-    with pytest.raises(ConfigError, match=r"regions: .*argument 'many'"):
-        component(compose_config(["+regions.many=3"]).regions, "regions")
-
-
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[torch.Tensor, ...]:
-    cache: Path = tmp_path_factory.mktemp("scenes")
-    return GoldRegions().load(load_scenes(n=30, cache=cache)).tensors()
 
 
 @pytest.mark.parametrize(
