@@ -24,7 +24,6 @@ from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
 from metaeval.experiments.judgments.statistics import people_agreement, published_correlations
-from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
@@ -405,21 +404,23 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "problem"),
+    ("experiment", "data", "problem"),
     [
-        ("dataset=scenes dataset.n=9", "experiment=judgments needs rated captions"),
-        ("task.alpha=2", "2 is not in"),
+        ("judgments", "scenes dataset.n=9", "experiment=judgments needs rated captions"),
+        ("pairs", "scenes dataset.n=9", "experiment=pairs needs true and false captions"),
+        ("replace", "table dataset.file={}", "experiment=judgments for captions that people"),
+        ("forced_choice", "table dataset.file={}", "captions that people rated are for experim"),
+        ("retrieval", "scenes dataset.split=train dataset.n=6000 dataset.limit=5001",
+         r"give dataset\.limit=5000 or less"),
     ],
-)
-def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, problem: str) -> None:
+)  # fmt: skip
+def test_data_of_another_experiment_are_refused(
+    tmp_path: Path, experiment: str, data: str, problem: str
+) -> None:
+    table = own_table(tmp_path, 3)
+    options = [part.format(table) for part in f"dataset={data}".split()]
     with pytest.raises(ConfigError, match=problem):
-        run_in(tmp_path, *overrides.split(), "metrics=[bleu]")
-
-
-def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> None:
-    given = ["experiment=replace", "dataset=table", f"dataset.file={own_table(tmp_path, 3)}"]
-    with pytest.raises(ConfigError, match="experiment=judgments for captions that people"):
-        run_configured(compose_config(given), tmp_path / "OUT")
+        run_any(tmp_path, *options, "metrics=[bleu]", experiment=experiment)
 
 
 def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:

@@ -171,8 +171,6 @@ def test_a_wrong_control_or_dataset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"refine: 'Bigram model' cannot run .* other images"):
         run_in(tmp_path, *one, "metrics=[rouge_l,bigram_model]", "task.refine='Bigram model'")
     assert not (tmp_path / "OUT").exists()  # nothing was begun
-    with pytest.raises(ConfigError, match="experiment=pairs needs true and false captions"):
-        run_in(tmp_path, "dataset=scenes", "dataset.limit=2", "metrics=[length]")
 
 
 def test_pairs_without_scores_are_counted(tmp_path: Path) -> None:
