@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 import metaeval
+from metaeval.runs.files import read_run_json
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("experiments", "corruptions", "reports", "conf")
@@ -110,7 +111,8 @@ def test_it_is_installed_next_to_a_distribution_with_these_packages(
         source = build(next((tmp_path / "unpacked").iterdir()), tmp_path / "dist2", "wheel")
     with ZipFile(source) as wheel:
         names = wheel.namelist()
-    assert {"metaeval/experiments/run.py", "metaeval/conf/config.yaml"} <= set(names)
+    packed = {f"metaeval/{n}" for n in ("experiments/run.py", "conf/config.yaml")}
+    assert {*packed, "metaeval/data/scenes/val.jsonl.xz"} <= set(names)
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"metaeval"}
     home = tmp_path / "home"
@@ -125,12 +127,18 @@ def test_it_is_installed_next_to_a_distribution_with_these_packages(
     program = (
         "import experiments, metaeval, metaeval.experiments.run as run; "
         "print(experiments.owner, run.__file__, sep=';'); "
-        "print(metaeval.corrupt(['a red bus stops'], 'shuffle', rate=1.0)['applied'].all())"
+        "print(metaeval.corrupt(['a red bus stops'], 'shuffle', rate=1.0)['applied'].all())\n"
+        "metaeval.run('replace', dataset='scenes', dataset__limit=12, metrics=['bleu', 'cider'], "
+        "stats__replicates=20, out='OUT', quiet=True)"
     )
     done = subprocess.run(
         [home / "bin" / "python", "-c", program],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{target}{os.pathsep}{dependencies}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{target}{os.pathsep}{dependencies}",
+            "METAEVAL_CACHE": str(tmp_path / "cache"),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -138,6 +146,8 @@ def test_it_is_installed_next_to_a_distribution_with_these_packages(
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert (first[: len(f"the user;{target}")], second) == (f"the user;{target}", "True")
+    assert (tmp_path / "OUT" / "report.html").is_file()  # without a checkout
+    assert read_run_json(tmp_path / "OUT" / "run.json")["git"] is None
 
 
 def build(folder: Path, out: Path, form: str) -> Path:

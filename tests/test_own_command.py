@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.config import compose_config, selected
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.experiments.fitted import IMAGE, REFERENCES, TEXT
@@ -196,36 +194,6 @@ def test_lists_are_quick_and_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_is_written_again_next_to_a_package_of_that_name(tmp_path: Path) -> None:
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "reports/__init__.py").write_text("raise SystemExit('the wrong package')")
-    run = metaeval.run(
-        "replace",
-        metrics=["rouge_l"],
-        out=tmp_path / "OUT",
-        quiet=True,
-        dataset="scenes",
-        dataset__limit=12,
-        stats__replicates=20,
-    )
-
-    def page() -> str:
-        """Without what the first page could not know: when its run ended, and its own seconds."""
-        written = (run.directory / files.REPORT).read_text(encoding="utf-8")
-        return re.sub(r'<tr><th scope="row">(finished|report)</th>.*?</tr>\s*', "", written)
-
-    before = page()
-    (run.directory / files.REPORT).unlink()
-    command("metaeval", "report", "OUT", cwd=tmp_path)
-    assert page() == before
-    assert (run.directory / "tables/measures.tex").read_text().count(r"\midrule") == 1
-
-
-def test_an_empty_list_of_metrics_is_meant() -> None:
-    assert selected(compose_config(["metrics=[]"])) == []
-
-
-@pytest.mark.slow
 def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> None:
     """Metrics of images score them; those of references are skipped, and no system is compared."""
     scenes = load_scenes(limit=4)
@@ -284,23 +252,6 @@ def test_a_run_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None
     given = ("experiment=replace", *SMALL, "hydra.run.dir=/proc/x")
     done = command("metaeval", *given, cwd=tmp_path, code=2)
     assert done.stderr == "metaeval: /proc/x: No such file or directory\n"
-
-
-def test_near_names_and_short_lists(tmp_path: Path) -> None:
-    for arguments, line in (
-        (["experiment=graded", "corruption=shufle"], "did you mean 'shuffle'"),
-        (
-            ["experiment=replace", "metric=[bleu,cidr]"],
-            "did you mean 'cider' or 'cider_r'? choose from those of `python",
-        ),
-        (
-            ["experiment=replce"],
-            "did you mean 'replace' or 'reproduce'? choose from ",
-        ),
-    ):
-        done = command("metaeval", *arguments, cwd=tmp_path, code=2)
-        assert line in done.stderr
-        assert len(done.stderr) < 400
 
 
 def test_a_parameter_called_citation_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """A score's declared precision holds across batches, threads, kernels and processes."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,23 +13,9 @@ from tests.precision import assert_same_scores
 from tests.score_in_process import ColumnScores, in_process
 
 ATEN, MKL, THREADS = "ATEN_CPU_CAPABILITY", "MKL_CBWR", "OMP_NUM_THREADS"
-KERNELS: Mapping[str, Mapping[str, str]] = {
-    "default": {ATEN: "default", THREADS: "2"},
-    "one thread": {THREADS: "1"},
-}
+
+
 # of each family the tests that score captions in several ways; the two runs take under 2 minutes
-NETWORK_TESTS = (
-    "bertscore/test_metric.py::test_vectors_of_a_batch_are_forgotten_and_scores_stay",
-    "faier/test_matcher.py",
-    "scan/test_grounding.py",
-    "language_model/test_language_model.py::test_scores_from_the_networks_own_numbers",
-    *(
-        f"test_contract.py::test_a_metric_travels_and_no_score_depends_on_the_others[{name}]"
-        for name in ("bertscore", "learn_to_eval", "moverscore", "tiger", "vifidel", "wmd")
-    ),
-)
-
-
 def test_scores_are_rounded_to_a_grid_of_short_decimals() -> None:
     columns = [ScoreColumn("network", precision=1e-5), ScoreColumn("counts")]
     exact = np.array([0.1234567, 0.1234568, -2e-9, np.nan])
@@ -84,18 +67,3 @@ def test_default_metrics_in_other_circumstances(tmp_path: Path) -> None:
     )
     for k, (environment, options) in enumerate(others):
         compare(plain, in_process(tmp_path / f"{k}.npz", environment, *options))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kernels", KERNELS)
-def test_networks_pass_their_tests_under_other_kernels(kernels: str) -> None:
-    tests = [f"tests/metrics/{test}" for test in NETWORK_TESTS]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, "-m", "not slow and not gpu", *tests],
-        env={**os.environ, **KERNELS[kernels]},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert " passed" in done.stdout

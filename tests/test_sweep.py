@@ -92,7 +92,8 @@ def test_a_launcher_gives_the_same_bytes(launcher: str, tmp_path: Path) -> None:
     common = ("experiment=replace", *SMALL, "seed=0,1,-1")
     here = sweep(*common, "hydra.sweep.dir=HERE", cwd=tmp_path)
     there = sweep(*common, f"hydra/launcher={launcher}", "hydra.sweep.dir=THERE", cwd=tmp_path)
-    assert (here.returncode, "Traceback" in there.stderr) == (2, False)
+    codes = (here.returncode, there.returncode)
+    assert (codes, "Traceback" in there.stderr) == ((2, 2), False)
     for job in ("0", "1"):
         for name in (files.STATISTICS, files.SCORES, files.CAPTIONS):
             one, two = (tmp_path / f / job / name for f in ("HERE", "THERE"))

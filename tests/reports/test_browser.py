@@ -197,18 +197,6 @@ def test_csv_files_made_in_the_browser(opened: Page, run: Path) -> None:
         assert downloaded[str(record.image_id), record.set]["caption"] == record.caption
 
 
-def test_narrow_screens_do_not_scroll_sideways(opened: Page) -> None:
-    for width in (360, 768, 1280):
-        opened.size(width, 800)
-        assert opened.run("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_the_table_fits_a_desktop(opened: Page) -> None:
-    opened.size(1400, 900)
-    fits = "(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#table .scroll'))"
-    assert opened.run(fits)
-
-
 def test_print_hides_controls_and_stays_light(opened: Page) -> None:
     opened.media("dark", "print")
     assert opened.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metaeval.results.base import Estimate, Measured, MetricResult, Test
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.base import Estimate, Measured, MetricResult
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
-from metaeval.stats.significance.comparison import Shows
 
 
 def correlations_of(
@@ -74,36 +72,6 @@ def measured_result(
             for name, of_metric in values.items()
         ),
     )
-
-
-def significance(p: float | None, decidable: bool = True) -> Test:
-    """A test with this p-value, before and after correction."""
-    return Test(p=p, p_adjusted=p, method="permutation", decidable=decidable)
-
-
-def comparison(a: str, b: str, difference: float | None, p: float | None) -> Comparison:
-    """a minus b; the interval is ± 0.05 where the difference is defined."""
-    low, high = (None, None) if difference is None else (difference - 0.05, difference + 0.05)
-    return Comparison(
-        a=a, b=b, measure="m", difference=Estimate(value=difference, low=low, high=high), n=10,
-        tests=(significance(p),),
-    )  # fmt: skip
-
-
-def comparisons(*pairs: Comparison, alpha: float = 0.05) -> Comparisons:
-    """A family of comparisons."""
-    return Comparisons(measure="m", alpha=alpha, pairs=pairs)
-
-
-def against_control(
-    shows: Shows, above: Mapping[str, float] | None = None, value: float = 0.6
-) -> AgainstControl:
-    """Metrics against Length: metric → p-value of being 0.1 above it."""
-    pairs = [comparison(name, "Length", 0.1, p) for name, p in (above or {}).items()]
-    return AgainstControl(
-        control="Length", control_value=value, best="CIDEr", best_value=0.5,
-        comparisons=tuple(pairs), shows=shows,
-    )  # fmt: skip
 
 
 def changed_set(label: str, **fields: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from metaeval.runs.records import ScoreColumn
 ACCURACY = Measure("accuracy", "accuracy", unit="share")
 
 
-def comparison_of(a: str, b: str, difference: float, p: float) -> Comparison:
+def comparison_of(a: str, b: str, difference: float | None, p: float | None) -> Comparison:
     """A comparison with one test."""
     test = Test(p=p, p_adjusted=p, method="bootstrap", family="pairs")
     return Comparison(

@@ -18,11 +18,9 @@ from metaeval.results.run import Measure, RunInfo
 from metaeval.results.sentences import (
     above_control,
     bold_names,
-    definition_of_bold,
     join_names,
     leaders,
     sentences,
-    with_interval,
 )
 from metaeval.runs.records import ScoreColumn, Tally
 from tests.results.measured_results import (
@@ -256,19 +254,7 @@ def test_who_is_above_the_control(p: dict[str, float], shows: str, expected: str
     assert sentences(result)[1:] == [expected, "Few images."]
 
 
-def test_bold_is_the_best_and_those_not_separated_from_it() -> None:
-    comparisons = separated("ABC", [("A", "C")])
-    result = measured_result({"A": 0.9, "B": 0.6, "C": 0.5}, comparisons=comparisons)
-    assert bold_names(result, ACCURACY) == {"A", "B"}
-    definition = definition_of_bold({"accuracy": comparisons})
-    assert "0.05 (paired bootstrap, Holm over 3 pairs)" in definition
-
-
-def test_numbers_and_names_as_a_reader_sees_them() -> None:
-    estimate = Estimate(value=-0.0004, low=-0.1234, high=0.5)
-    assert with_interval(Measure("r", "r"), estimate) == "0.000 [−0.123, 0.500]"
-    assert with_interval(ACCURACY, estimate) == "0.0 [−12.3, 50.0]"
-    assert with_interval(Measure("n", "n", unit="count"), Estimate(value=5000)) == "5,000"
+def test_names_as_a_reader_sees_them() -> None:
     assert join_names("ABCDEFG") == "A, B, C, D, E, F and G"
     assert join_names("ABCDEFGH") == "A, B, C, D, E, F and 2 more"
 
@@ -306,11 +292,3 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
         path.write_text(text.replace(before, after))
         with pytest.raises(InputError, match=problem):
             read_result(path)
-
-
-def test_a_pair_is_compared_both_ways() -> None:
-    comparisons = separated("AB", [("A", "B")])
-    result = measured_result({"A": 0.9, "B": 0.5}, comparisons=comparisons)
-    assert result.comparison("accuracy", "B", "A").difference.value == -0.1
-    assert result.comparison("recall", "A", "B") is None
-    assert Measured(values={}).value("accuracy") is None

@@ -161,10 +161,9 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
         run_configured(config, tmp_path / name)
         return tmp_path / name
 
-    first, again, other = run("a", "c"), run("b", "c"), run("d", "e")
+    first, again = run("a", "c"), run("b", "c")
     for name in ("statistics.json", "captions.parquet", "scores.parquet"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
-        assert (first / name).read_bytes() == (other / name).read_bytes()
     result = read_result(first / "statistics.json")
     assert [m.name for m in result.metrics if m.ok] == ["CIDEr", "Length"]
     shares = {(t["source"], t["target"]): t for t in result.extra("transfer_intervals").records}

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from metaeval.data.judgments.pascal50s import load_pascal50s
-from metaeval.errors import ConfigError
 from metaeval.experiments.forced_choice.statistics import (
     choice_outcomes,
     published_accuracies,
@@ -19,7 +18,7 @@ from metaeval.results.files import read_info
 from metaeval.results.measured import MeasuredResult
 from metaeval.runs import files
 from tests.data.judgments.test_judgments import pascal50s
-from tests.experiments.judgments.test_judgments import own_table, run_any
+from tests.experiments.judgments.test_judgments import run_any
 
 
 def run_choice(
@@ -110,15 +109,6 @@ def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> N
     assert info.experiment.name == "forced_choice"
     assert (tmp_path / "other" / files.REPORT).is_file()
     assert not (tmp_path / "one" / files.REPORT).exists()
-
-
-def test_ratings_are_not_a_choice(tmp_path: Path) -> None:
-    table = own_table(tmp_path, 3)
-    with pytest.raises(ConfigError, match="captions that people rated are for experiment=judgm"):
-        run_any(
-            tmp_path, "dataset=table", f"dataset.file={table}", "metrics=[bleu]",
-            experiment="forced_choice",
-        )  # fmt: skip
 
 
 @pytest.mark.coco

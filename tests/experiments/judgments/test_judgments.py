@@ -24,7 +24,6 @@ from metaeval.experiments.judgments import task
 from metaeval.experiments.judgments.agreement import on_common_rows
 from metaeval.experiments.judgments.sample import RankedScores, Ratings
 from metaeval.experiments.judgments.statistics import people_agreement, published_correlations
-from metaeval.experiments.run import run_configured
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
@@ -206,32 +205,22 @@ def test_every_pair_of_metrics_is_tested(run: Path) -> None:
             assert (low <= 0 <= high) == (test.p >= 0.05)
 
 
-@pytest.mark.slow
-def test_a_stored_result_is_that_of_the_same_data_scores_and_options(
+def test_the_stored_result_of_other_ratings_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, n_computed = own_table(tmp_path, 8), []
     compute = task.statistics
     monkeypatch.setattr(task, "statistics", lambda *a: n_computed.append(1) or compute(*a))
 
-    def statistics(*overrides: str, out: str) -> bytes:
-        given = ("dataset=table", f"dataset.file={table}", "metrics=[bleu,rouge_l]", *overrides)
-        run_in(tmp_path, *given, out=out)
-        return (tmp_path / out / results.STATISTICS).read_bytes()
+    def statistics(out: str) -> MeasuredResult:
+        return run_in(tmp_path, "dataset=table", f"dataset.file={table}", "metrics=[bleu]", out=out)
 
-    first = statistics(out="a")
-    assert statistics(out="b") == first
-    assert len(n_computed) == 1  # of two runs
-    assert statistics(f"paths.cache={tmp_path / 'fresh'}", out="c") == first
-    for name in ("judgments.parquet", results.SCORES):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "c" / name).read_bytes()
-    assert statistics("stats.seed=5", out="d") != first
-    assert statistics("metric.rouge_l.beta=2", out="e") != first
+    first = statistics("a")
+    assert (statistics("b"), len(n_computed)) == (first, 1)
     changed, *lines = map(json.loads, table.open())
     changed["human"][0] = 5 - changed["human"][0]
     write_lines(table, [changed, *lines])
-    assert statistics(out="f") != first
-    assert len(n_computed) == 5
+    assert statistics("c").metrics != first.metrics
 
 
 def with_lines(folder: Path, lines: list[dict[str, Any]], **options: str) -> Judgments:
@@ -414,32 +403,24 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
     assert on_common_rows([whole, whole], given, "kendall_tau_b") == {}
 
 
-def test_thumb_has_a_system_level(tmp_path: Path) -> None:
-    thumb(tmp_path)
-    summary = run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu]")
-    systems = summary.extra("system_means").frame()["system"].unique()
-    assert set(systems) == {"Human", "Up-Down", "VinVL-base"}
-    assert summary.metrics[0].numbers["pearson_without Human_total"].n == 4
-    assert list(summary.groups()) == ["total", "precision", "recall"]
-    assert {f"pearson_{name}" for name in summary.groups()} <= summary.comparisons.keys()
-
-
 @pytest.mark.parametrize(
-    ("overrides", "problem"),
+    ("experiment", "data", "problem"),
     [
-        ("dataset=scenes dataset.n=9", "experiment=judgments needs rated captions"),
-        ("task.alpha=2", "2 is not in"),
+        ("judgments", "scenes dataset.n=9", "experiment=judgments needs rated captions"),
+        ("pairs", "scenes dataset.n=9", "experiment=pairs needs true and false captions"),
+        ("replace", "table dataset.file={}", "experiment=judgments for captions that people"),
+        ("forced_choice", "table dataset.file={}", "captions that people rated are for experim"),
+        ("retrieval", "scenes dataset.split=train dataset.n=6000 dataset.limit=5001",
+         r"give dataset\.limit=5000 or less"),
     ],
-)
-def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, problem: str) -> None:
+)  # fmt: skip
+def test_data_of_another_experiment_are_refused(
+    tmp_path: Path, experiment: str, data: str, problem: str
+) -> None:
+    table = own_table(tmp_path, 3)
+    options = [part.format(table) for part in f"dataset={data}".split()]
     with pytest.raises(ConfigError, match=problem):
-        run_in(tmp_path, *overrides.split(), "metrics=[bleu]")
-
-
-def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> None:
-    given = ["experiment=replace", "dataset=table", f"dataset.file={own_table(tmp_path, 3)}"]
-    with pytest.raises(ConfigError, match="experiment=judgments for captions that people"):
-        run_configured(compose_config(given), tmp_path / "OUT")
+        run_any(tmp_path, *options, "metrics=[bleu]", experiment=experiment)
 
 
 def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
@@ -451,9 +432,17 @@ def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
 
 
 def test_the_page_of_several_dimensions(tmp_path: Path) -> None:
-    """A table for each dimension; what is folded stands together; bold and its test by column."""
+    """A table for each dimension; what is folded stands together; bold and its test by column.
+    Systems are compared, too."""
     thumb(tmp_path)
-    run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu,rouge_l]")
+    summary = run_in(
+        tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu,rouge_l]"
+    )
+    systems = summary.extra("system_means").frame()["system"].unique()
+    assert set(systems) == {"Human", "Up-Down", "VinVL-base"}
+    assert summary.metrics[0].numbers["pearson_without Human_total"].n == 4
+    assert list(summary.groups()) == ["total", "precision", "recall"]
+    assert {f"pearson_{name}" for name in summary.groups()} <= summary.comparisons.keys()
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
     titles = ("Table, total", "Table, precision", "Table, recall", "Further statistics")
     assert [page.count(f">{title}</h2>") for title in titles] == [1] * 4

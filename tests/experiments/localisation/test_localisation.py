@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from metaeval.config import build_all, compose_config, selected
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.table import load_table
 from metaeval.data.scenes.load import load_scenes
-from metaeval.errors import ConfigError, InputError, StrictError
+from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.localisation.explained import by_names, by_tokens, suspicion
 from metaeval.experiments.localisation.task import AUC, EXPLAINED, FIRST, MarkedCaption, outcome
 from metaeval.metrics.base import Metric, Scorer
@@ -119,21 +118,6 @@ def test_a_metric_that_knows_the_wrong_words_finds_them_all(
     assert f"{said}{words} of them wrong" in capsys.readouterr().out
     html = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
     assert "wrong words, AUC" in html
-
-
-def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        run(tmp_path, marked_file(tmp_path), out=name, report="none")
-    for name in (files.STATISTICS, files.SCORES, files.CAPTIONS):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
-def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
-    for metric, absent in (("pacscore", True), ("rouge_l", False)):
-        with pytest.raises(StrictError) if absent else nullcontext():
-            run(tmp_path, marked_file(tmp_path), metrics=[metric])
-        text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-        assert ("No metric has a value." in text) == absent
 
 
 def one_marked(folder: Path, **record: object) -> Path:

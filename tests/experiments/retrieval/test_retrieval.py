@@ -8,7 +8,6 @@ import pytest
 
 from metaeval.config import build, compose_config
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.retrieval import task
 from metaeval.experiments.retrieval.task import MEASURES, hits_at, ranks_of, score_every_pair
 from metaeval.overrides import override_texts
@@ -88,15 +87,3 @@ def test_a_run_writes_ranks_recalls_and_a_page(
     assert ("ROUGE-L: " in html, "No metric has a value." in html) == (True, False)
     rows = pd.read_csv(tmp_path / "OUT" / files.TABLES / "measures.csv")
     assert rows["Metric"].tolist() == ["ROUGE-L", "Length"]
-
-
-def test_a_run_without_a_metric_says_so(tmp_path: Path) -> None:
-    with pytest.raises(StrictError, match="no metric has scores: pacscore skipped: "):
-        run(tmp_path, metrics=["pacscore"])
-    text = (tmp_path / "OUT" / files.REPORT).read_text(encoding="utf-8")
-    assert "No metric has a value." in text
-
-
-def test_data_that_is_not_for_it_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"give dataset\.limit=5000 or less"):
-        run(tmp_path, dataset__split="train", dataset__limit=5001, dataset__n=6000)

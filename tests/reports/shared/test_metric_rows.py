@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from metaeval.reports.shared.formatting import row_kind
 from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.results.base import MetricResult, Spread, Status, TrainingRecord, TrainingSpread
 from metaeval.results.measured import MeasuredResult
@@ -87,17 +86,3 @@ def test_what_did_not_run_is_shown_once() -> None:
     assert visible(absent) == ["SPICE", "SCAN-i2t"]
     there = [metric("TIGEr"), metric("TIGEr-RRS", part_of="TIGEr")]
     assert visible(there) == ["TIGEr", "TIGEr-RRS"]
-
-
-def test_kinds_are_what_the_fields_say_and_not_what_names_look_like() -> None:
-    metrics = [
-        metric("a"),
-        metric("b", untrained=True),
-        metric("c", status="failed"),
-        metric("d-part", part_of="d"),
-        metric("VIFIDEL-ref"),
-        metric("e", control=True),
-    ]
-    assert [row_kind(m) for m in metrics] == [
-        "result", "random", "absent", "part", "result", "control",
-    ]  # fmt: skip
