@@ -146,6 +146,25 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
     assert compared(columns[:2])[1] == {}
 
 
+def test_a_metric_with_gaps_meets_the_best_control_of_its_items() -> None:
+    """The model orders 200 images and turns the other 100 round, which are all that "gaps" scores;
+    length orders these alone. So the model is the best control of "all", length that of "gaps"."""
+    right, wrong = np.tile([0.0, 1.0, 2.0], (N, 1)), np.tile([2.0, 1.0, 0.0], (N, 1))
+    last = np.arange(N)[:, None] >= 200
+    columns = [
+        column("all", right),
+        column("gaps", np.where(last, right, np.nan)),
+        column("model", np.where(last, wrong, right), control=True),
+        column("length", np.where(last, right, wrong), control=True),
+    ]
+    for measure, against in compared(columns)[1].items():
+        assert against.control == "model", measure
+        assert [(c.a, c.b, c.n) for c in against.comparisons] == [
+            ("all", "model", N),
+            ("gaps", "length", 100),
+        ], measure
+
+
 def test_a_metric_equal_to_the_control_is_not_above_it() -> None:
     same = scores(1.0, 1)
     columns = [column("metric", same), column("model", same, control=True)]
