@@ -11,8 +11,10 @@ import pandas as pd
 from omegaconf import DictConfig
 from scipy.stats import rankdata
 
-from metaeval.experiments.captioners.systems import ScoredSystems, best_first, by_image_and_set
+from metaeval.experiments.captioners.systems import ScoredSystems, best_first
+from metaeval.experiments.graded.statistics import image_by_set
 from metaeval.results.base import Estimate
+from metaeval.results.graded import record_cells
 from metaeval.results.measured import Extra
 from metaeval.results.notes import fill_sentences
 from metaeval.results.sentences import join_names
@@ -114,19 +116,26 @@ def metric_disagreements(
     return names, pd.DataFrame({"image_id": images, "disagreement": values})
 
 
+OF_RHO = ("rank_order_rho", "rank_order_rho_tie_mean", "rank_order_rho_tie_std")
+OF_PAIRS = (
+    *("rank_order_rho_within", "spearman_rho", "kendall_tau_b", "tie_fraction"),
+    *("pairwise_accuracy", "pairwise_ties"),
+)
+
+
 def against_human(
     family: SystemScores,
     captions: pd.DataFrame,
     images: pd.Index[int | str],
     sets: list[str],
     counts: Counts,
-    config: DictConfig,
+    stats: DictConfig,
 ) -> Iterator[Row]:
     """Each system (level 0) against Human (level 1, the last set) by each column, on the images
     that both have: the two-level protocol of González-Chávez et al., section 4.2."""
     if family.scored.scores is None:
         return
-    scores = by_image_and_set(family.scored.scores, captions, images, sets)
+    scores = image_by_set(captions, family.scored.scores, images, sets)
     for c, column in enumerate(family.scored.columns):
         for s, name in enumerate(sets[:-1]):
             pair = scores[:, [s, -1], c]
@@ -137,12 +146,13 @@ def against_human(
                 [name, sets[-1]],
                 higher_is_better=column.higher_is_better,
                 counts=counts,
-                confidence=config.stats.confidence,
-                tie_seeds=config.stats.tie_seeds,
-                seed=config.stats.seed,
+                confidence=stats.confidence,
+                tie_seeds=stats.tie_seeds,
+                seed=stats.seed,
             )
             system, human = record.sets.values()
-            low, high = record.rank_order_rho_bounds
+            least, greatest = record.rank_order_rho_bounds
+            image, level, rest, _ = record.variance
             yield {
                 "metric": column.name,
                 "part_of": column.part_of,
@@ -150,22 +160,15 @@ def against_human(
                 "n": int((~np.isnan(pair[:, 0])).sum()),
                 "mean": system.mean,
                 "human_mean": human.mean,
-                "rank_order_rho": Estimate.of(record.rank_order_rho),
-                "rank_order_rho_tie_mean": record.rank_order_rho_tie_mean,
-                "rank_order_rho_tie_std": record.rank_order_rho_tie_std,
-                "rank_order_rho_least": low,
-                "rank_order_rho_greatest": high,
-                "rank_order_rho_within": Estimate.of(record.rank_order_rho_within),
-                "spearman_rho": Estimate.of(record.spearman_rho),
-                "kendall_tau_b": Estimate.of(record.kendall_tau_b),
-                "tie_fraction": record.tie_fraction,
-                "pairwise_accuracy": Estimate.of(record.pairwise_accuracy),
-                "pairwise_ties": record.pairwise_ties,
+                **record_cells(record, OF_RHO),
+                "rank_order_rho_least": least,
+                "rank_order_rho_greatest": greatest,
+                **record_cells(record, OF_PAIRS),
                 "auc": Estimate.of(record.adjacent_auc[0].auc),
                 "inversion_rate": Estimate.of(record.inversion_rate),
-                "variance_image": record.variance.image,
-                "variance_level": record.variance.level,
-                "variance_rest": record.variance.rest,
+                "variance_image": image,
+                "variance_level": level,
+                "variance_rest": rest,
             }
 
 
@@ -196,6 +199,38 @@ CAVEATS = (
     "In no length bin of the other systems: {apart}; scores cannot be separated from length there.",
     "With length held fixed, the order of systems changes by {changed}.",
 )
+
+
+class CaptionLengths(NamedTuple):
+    """The length of each caption.
+
+    Attributes
+    ----------
+    words, ratio
+        Its words, and their ratio to the mean words of the image's references; NaN without any.
+    longer
+        Whether it is longer than every reference.
+    place
+        The bin of the ratio; -1 without a ratio.
+    """
+
+    words: Floats
+    ratio: Floats
+    longer: Floats
+    place: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls, machines: pd.DataFrame, references: Mapping[object, Sequence[str]]
+    ) -> CaptionLengths:
+        """The lengths of the captions of `machines`."""
+        lengths = {image: [len(r.split()) for r in of] or [0] for image, of in references.items()}
+        words = np.array([len(caption.split()) for caption in machines[CAPTION]], dtype=np.float64)
+        mean = np.array([float(np.mean(lengths[image])) for image in machines[IMAGE_ID]])
+        longest = np.array([float(max(lengths[image])) for image in machines[IMAGE_ID]])
+        ratio = words / np.where(mean > 0, mean, np.nan)
+        place = np.where(np.isnan(ratio), -1, np.searchsorted(EDGES, ratio, side="right"))
+        return cls(words, ratio, np.where(longest > 0, words > longest, np.nan), place)
 
 
 class LengthAnalysis(NamedTuple):
@@ -244,57 +279,41 @@ def length_analysis(
     headlines
         The columns whose order of systems `changed` looks at.
     """
-    words = np.array([len(caption.split()) for caption in machines[CAPTION]], dtype=np.float64)
-    lengths = {image: [len(r.split()) for r in of] or [0] for image, of in references.items()}
-    mean = np.array([float(np.mean(lengths[image])) for image in machines[IMAGE_ID]])
-    longest = np.array([float(max(lengths[image])) for image in machines[IMAGE_ID]])
-    ratio = words / np.where(mean > 0, mean, np.nan)
-    place = np.where(np.isnan(ratio), -1, np.searchsorted(EDGES, ratio, side="right"))
+    lengths = CaptionLengths.of(machines, references)
     rows = {name: np.flatnonzero(machines[SET].to_numpy() == name) for name in systems}
     counts = {
-        name: np.bincount(place[r][place[r] >= 0], minlength=len(EDGES) + 1)
+        name: np.bincount(lengths.place[r][lengths.place[r] >= 0], minlength=len(EDGES) + 1)
         for name, r in rows.items()
     }
-    ratios = {name: _mean(ratio[r]) for name, r in rows.items()}
+    ratios = {name: _mean(lengths.ratio[r]) for name, r in rows.items()}
     comparable, shared = comparable_systems(counts, ratios)
     used = [k for k in range(len(EDGES) + 1) if any(counts[name][k] for name in systems)]
     records: list[Row] = [
         {"metric": "captions", "system": name, **{bin_name(k): int(counts[name][k]) for k in used}}
         for name in systems
     ]
+    bins_of = {name: shared if name in comparable else [] for name in systems}
     changed = []
     for of in scored:
         for c, column in enumerate(of.columns):
             if of.scores is None or column.part_of is not None or column.control:
                 continue
-            scores = of.scores[:, c]
-            plain, controlled = [], []
-            for name, r in rows.items():
-                in_bins = [_mean(scores[r][place[r] == k], FEWEST) for k in range(len(EDGES) + 1)]
-                fixed = float("nan")
-                if shared and name in comparable:
-                    fixed = float(np.mean([in_bins[k] for k in shared]))
-                controlled.append(fixed)
-                plain.append(float("nan") if np.isnan(fixed) else _mean(scores[r]))
-                records.append(
-                    {
-                        "metric": column.name,
-                        "system": name,
-                        **{bin_name(k): in_bins[k] for k in used},
-                        "length_controlled": fixed,
-                        "trend": _spearman(ratio[r], scores[r]),
-                    }
-                )
-            higher = column.higher_is_better
-            order = best_first(np.array(controlled), higher)
-            if column.name in headlines and order != best_first(np.array(plain), higher):
+            made = _by_bin(of.scores[:, c], lengths, rows, bins_of)
+            for name, (row, in_bins) in made.items():
+                bins = {bin_name(k): in_bins[k] for k in used}
+                records.append({"metric": column.name, "system": name, **bins, **row})
+            fixed = np.array([row["length_controlled"] for row, _ in made.values()])
+            plain = np.array([_mean(of.scores[r, c]) for r in rows.values()])
+            plain[np.isnan(fixed)] = np.nan
+            orders = [best_first(values, column.higher_is_better) for values in (fixed, plain)]
+            if column.name in headlines and orders[0] != orders[1]:
                 changed.append(column.name)
     return LengthAnalysis(
         systems={
             name: {
-                "words": _mean(words[r]),
+                "words": _mean(lengths.words[r]),
                 "ratio": ratios[name],
-                "longer": _mean(np.where(longest[r] > 0, words[r] > longest[r], np.nan)),
+                "longer": _mean(lengths.longer[r]),
                 "comparable": name in comparable,
             }
             for name, r in rows.items()
@@ -303,6 +322,25 @@ def length_analysis(
         changed=tuple(changed),
         caveat=_caveat(counts, ratios, comparable, changed),
     )
+
+
+def _by_bin(
+    scores: Floats,
+    lengths: CaptionLengths,
+    rows: Mapping[str, npt.NDArray[np.intp]],
+    shared: Mapping[str, Sequence[int]],
+) -> dict[str, tuple[Row, list[float]]]:
+    """System → its numbers over the `shared` bins and the trend, and the mean score of each bin."""
+    made = {}
+    for name, r in rows.items():
+        in_bins = [_mean(scores[r][lengths.place[r] == k], FEWEST) for k in range(len(EDGES) + 1)]
+        fixed = [in_bins[k] for k in shared[name]]
+        row: Row = {
+            "length_controlled": float(np.mean(fixed)) if fixed else float("nan"),
+            "trend": _spearman(lengths.ratio[r], scores[r]),
+        }
+        made[name] = row, in_bins
+    return made
 
 
 def bin_name(place: int) -> str:

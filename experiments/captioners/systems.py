@@ -8,18 +8,18 @@ from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 from scipy.stats import rankdata
 
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.graded.statistics import image_by_set
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
 from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.measured import SystemRanking
-from metaeval.runs.records import IMAGE_ID, SET, SYSTEM, ScoreColumn
+from metaeval.runs.records import SET, SYSTEM, ScoreColumn
 from metaeval.scoring import MetricScores, SystemScores, system_scores
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
@@ -63,17 +63,6 @@ def score_families(
     adapted = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
     results = score_all(adapted, dataset, captions.assign(**{SYSTEM: captions[SET]}), config)
     return [system_scores(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
-
-
-def by_image_and_set(
-    values: npt.NDArray[np.float64], captions: pd.DataFrame, images: pd.Index[Any], sets: list[str]
-) -> Floats:
-    """Rows [n, k], one per caption, as [n_images, n_sets, k]; NaN for missing images."""
-    table = np.full((len(images), len(sets), values.shape[1]), np.nan)
-    row = images.get_indexer(pd.Index(captions[IMAGE_ID]))
-    column = pd.Index(sets).get_indexer(pd.Index(captions[SET]))
-    table[row, column] = values
-    return table
 
 
 class ScoredSystems(NamedTuple):
@@ -157,12 +146,12 @@ def scored_systems(
 ) -> list[ScoredSystems]:
     """The corpus scores of a metric that has them, and the means of its sentences' scores."""
     assert family.scored.scores is not None
-    scores = by_image_and_set(family.scored.scores, machines, images, settings.systems)
+    scores = image_by_set(machines, family.scored.scores, images, settings.systems)
     n, s, _ = scores.shape
     means = np.stack([parts_of_means(scores[:, k]) for k in range(s)], axis=1).reshape(n, s, -1)
     if family.statistics is None or family.corpus is None:
         return _of_parts(family, MEAN, means, mean_of_sums, settings)
-    parts = by_image_and_set(family.statistics, machines, images, settings.systems)
+    parts = image_by_set(machines, family.statistics, images, settings.systems)
     return [
         *_of_parts(family, CORPUS, parts, family.corpus, settings),
         *_of_parts(family, MEAN, means, mean_of_sums, settings),

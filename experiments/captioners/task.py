@@ -35,12 +35,13 @@ from metaeval.experiments.captioners.systems import (
     MEAN,
     ScoredSystems,
     Settings,
-    by_image_and_set,
     mean_rank,
     score_families,
     scored_systems,
     with_all_references,
 )
+from metaeval.experiments.graded.statistics import image_by_set
+from metaeval.experiments.measure import of_stats
 from metaeval.experiments.record import (
     RunRecord,
     dataset_info,
@@ -244,29 +245,7 @@ class Captioners(
         settings = Settings(
             names, counts, stats.confidence, self.permutations, stats.seed, self.baseline
         )
-        ranked: list[ScoredSystems] = []
-        absent: list[MetricResult] = []
-        sentences: list[SentenceScores] = []
-        duels: list[Row] = []
-        with progress_bar(
-            total=len(scores.systems) + len(scores.against_human), desc="statistics"
-        ) as bar:
-            for family in scores.systems:
-                scored = family.scored
-                if scored.scores is None:
-                    absent += [scored.result(c, None) for c in range(len(scored.columns))]
-                else:
-                    values = by_image_and_set(scored.scores, machines, images, names)
-                    ranked += scored_systems(family, machines, images, settings)
-                    sentences += [
-                        SentenceScores(column, values[:, :, c].T, scored.family)
-                        for c, column in enumerate(scored.columns)
-                    ]
-                bar.update()
-            for family in scores.against_human:
-                sets = [*names, HUMAN]
-                duels += against_human(family, captions, images, sets, counts, record.config)
-                bar.update()
+        ranked, sentences, duels = _computed(scores, captions, machines, images, settings, stats)
         heads = [score for score in ranked if score.column.headline]
         matrices = agreement_matrices(ranked, sentences, counts, stats.confidence)
         votes, by_image = metric_disagreements(sentences, images)
@@ -288,7 +267,8 @@ class Captioners(
             for system in data.systems
         ]
         caveats = [c for c in (_copied(of_systems, data.dataset, COPIED), length.caveat) if c]
-        defined = by_image["disagreement"].dropna()
+        captioned = Extra.of("captions", "Captions by system", of_systems, folded=True)
+        human = [human_matrix(duels)] if duels else []
         return MeasuredResult(
             experiment=self.name,
             dataset=data.dataset.name,
@@ -299,53 +279,77 @@ class Captioners(
                 "References": data.references(),
             },
             settings={
-                "seed": stats.seed,
-                "replicates": stats.replicates,
+                **of_stats(stats),
                 "permutations": self.permutations,
-                "confidence": stats.confidence,
                 "tie_seeds": tuple(tie_breaking_seeds(stats.tie_seeds, stats.seed)),
                 "baseline": self.baseline,
                 "votes in disagreement": tuple(votes),
             },
-            metrics=_in_given_order(scores.systems, ranked, absent, matrices),
+            metrics=_in_given_order(scores.systems, ranked, matrices),
             declared=(MEAN_TAU_B,),
             systems=systems,
             extras=(
-                *matrices,
-                *([human_matrix(duels)] if duels else []),
-                Extra.of("captions", "Captions by system", of_systems, folded=True),
-                length.by_bin,
-                *_system_extras(ranked, systems),
-                Extra.of(files.AGAINST_HUMAN, "Systems against Human", duels, kind="data"),
-                Extra.of(
-                    "signatures_against_human",
-                    "Signatures against Human",
-                    _signatures(scores),
-                    kind="data",
-                ),
-                Extra.of(
-                    "disagreement",
-                    "Disagreement of metrics, averaged over images",
-                    [{"n_images": len(defined), "mean": defined.mean()}],
-                    kind="data",
-                ),
+                *(*matrices, *human, captioned, length.by_bin),
+                *_data_extras(ranked, systems, duels, scores, by_image["disagreement"].dropna()),
             ),
             notes=(*_notes(of_systems, data.dataset, ranked), *caveats[1:]),
             caveat="".join(caveats[:1]),
         )
 
 
-def _system_extras(
-    ranked: Sequence[ScoredSystems], systems: Mapping[str, SystemRanking]
+def _computed(
+    scores: CaptionerScores,
+    captions: pd.DataFrame,
+    machines: pd.DataFrame,
+    images: "pd.Index[int | str]",
+    settings: Settings,
+    stats: DictConfig,
+) -> tuple[list[ScoredSystems], list[SentenceScores], list[Row]]:
+    """The scores of systems, the scores of sentences, and the systems against Human."""
+    ranked: list[ScoredSystems] = []
+    sentences: list[SentenceScores] = []
+    duels: list[Row] = []
+    total = len(scores.systems) + len(scores.against_human)
+    with progress_bar(total=total, desc="statistics") as bar:
+        for family in scores.systems:
+            scored = family.scored
+            if scored.scores is not None:
+                values = image_by_set(machines, scored.scores, images, settings.systems)
+                ranked += scored_systems(family, machines, images, settings)
+                sentences += [
+                    SentenceScores(column, values[:, :, c].T, scored.family)
+                    for c, column in enumerate(scored.columns)
+                ]
+            bar.update()
+        for family in scores.against_human:
+            sets = [*settings.systems, HUMAN]
+            duels += against_human(family, captions, images, sets, settings.counts, stats)
+            bar.update()
+    return ranked, sentences, duels
+
+
+def _data_extras(
+    ranked: Sequence[ScoredSystems],
+    systems: Mapping[str, SystemRanking],
+    duels: Sequence[Row],
+    scores: CaptionerScores,
+    disagreement: "pd.Series[float]",
 ) -> Iterator[Extra]:
-    """Yield the tests between systems, and the systems' scores."""
+    """Yield the tests between systems, and what only the files have."""
     yield Extra.of(
         "tests",
         "Tests between systems: permutation by image, of mean ranks by bootstrap",
         _tests(ranked, systems),
         folded=True,
     )
-    yield Extra.of("systems", "Scores of systems", _scores(ranked, systems), kind="data")
+    mean = [{"n_images": len(disagreement), "mean": disagreement.mean()}]
+    for name, title, rows in (
+        ("systems", "Scores of systems", _scores(ranked, systems)),
+        (files.AGAINST_HUMAN, "Systems against Human", duels),
+        ("signatures_against_human", "Signatures against Human", _signatures(scores)),
+        ("disagreement", "Disagreement of metrics, averaged over images", mean),
+    ):
+        yield Extra.of(name, title, rows, kind="data")
 
 
 def _rankings(
@@ -366,12 +370,16 @@ def _rankings(
 def _in_given_order(
     families: Sequence[SystemScores],
     ranked: Sequence[ScoredSystems],
-    absent: Sequence[MetricResult],
     matrices: Sequence[Extra],
 ) -> tuple[MetricResult, ...]:
     """The results of all scores, in the order of the configuration."""
     of_systems = {extra.name: extra for extra in matrices}.get("agreement-systems")
-    results = list(absent)
+    results = [
+        family.scored.result(c, None)
+        for family in families
+        if family.scored.scores is None
+        for c in range(len(family.scored.columns))
+    ]
     for score in ranked:
         assert of_systems is not None
         assert score.scored.scores is not None

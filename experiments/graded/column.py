@@ -1,16 +1,16 @@
 """The statistics of one column of scores."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.experiments.graded.differences import Comparable, extreme_steps
-from metaeval.experiments.graded.seeds import seed_spread
+from metaeval.experiments.graded.seeds import order_measures, seed_spread
 from metaeval.results.base import Cell, Estimate, Measured, Model
-from metaeval.results.graded import dose_rows
-from metaeval.stats.correlation.rank_order import rank_order, rank_orders_within
+from metaeval.results.graded import MEASURES, SWEEP_MEASURES, dose_rows, record_cells
+from metaeval.stats.correlation.rank_order import rank_orders_within
 from metaeval.stats.dose import dose_record
 from metaeval.stats.ordering.graded import (
     GradedRecord,
@@ -18,10 +18,10 @@ from metaeval.stats.ordering.graded import (
     graded_result,
     selected_statistics,
 )
-from metaeval.stats.ordering.pairwise import pairwise, worst_first, worst_inversion
+from metaeval.stats.ordering.pairwise import worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import Counts, defined_replicates, resampled_means
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.resampling.replicates import replicate_statistics
+from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
 WORST_IMAGES = 200  # how many of a column's worst inversions are named
 
@@ -101,140 +101,115 @@ def column_statistics(
 
     The run's own seed comes first. NaN = not scored.
     """
-    levels, applied, counts = design.levels, design.applied, design.counts
-    grades, values = np.array(levels), tables[0]
-    by_seed = list(tables) if higher_is_better else [-table for table in tables]
-    better = by_seed[0]
-
-    def selected(scores: Floats, sets: slice = slice(None)) -> Row:
-        record = selected_statistics(scores[:, sets], grades[sets], confidence=design.confidence)
-        return {
-            "n_images": record.n_images,
-            "rank_order_rho": record.rank_order_rho,
-            "rank_order_rho_within": Estimate.of(record.rank_order_rho_within),
-            "pairwise_accuracy": Estimate.of(record.pairwise_accuracy),
-            "monotone_rate": Estimate.of(record.monotone_rate),
-        }
-
+    values = tables[0]
     result = graded_result(
         values,
-        grades,
+        design.levels,
         design.names,
         higher_is_better=higher_is_better,
-        counts=counts,
+        counts=design.counts,
         confidence=design.confidence,
         tie_seeds=design.tie_seeds,
     )
-    graded = result.record
-    comparable = comparable_of(result)
     n_images = int((~np.isnan(values)).any(axis=1).sum())
-    drawn = defined_replicates(comparable.replicates["rank_order_rho"], n_images)
-    error = float(drawn.std(ddof=1)) if len(drawn) > 1 else np.nan
-    severity = worst_inversion(values.T, levels, applied.T, higher_is_better=higher_is_better)
+    estimates = record_cells(result.record, [each.key for each in SWEEP_MEASURES])
+    lowest, highest = result.record.rank_order_rho_bounds
+    image, level, rest, _ = result.record.variance
     least, clearest = extreme_steps(result, n_images, design.confidence)
+    measured = Measured(
+        values={
+            key: each if isinstance(each, Estimate) else Estimate(value=each)
+            for key, each in estimates.items()
+        },
+        facts={
+            "n": values.size,
+            "n_nan": int(np.isnan(values).sum()),
+            "rank_order_rho_tie_mean": result.record.rank_order_rho_tie_mean,
+            "rank_order_rho_tie_std": result.record.rank_order_rho_tie_std,
+            "rank_order_rho_lowest": lowest,
+            "rank_order_rho_highest": highest,
+            "pairwise_ties": result.record.pairwise_ties,
+            "variance_image": image,
+            "variance_level": level,
+            "variance_rest": rest,
+            "least_seen_step": least,
+            "clearest_step": clearest,
+        },
+    )
+    severity = worst_inversion(
+        values.T, design.levels, design.applied.T, higher_is_better=higher_is_better
+    )
+    by_seed = list(tables) if higher_is_better else [-table for table in tables]
+    record = ColumnRecord(
+        measured=measured,
+        rows=_rows_of_extras(design, result, by_seed, n_images),
+        worst_images=tuple(worst_first(severity)[:WORST_IMAGES].tolist()),
+    )
+    return ColumnStatistics(record, comparable_of(result))
+
+
+def _rows_of_extras(
+    design: Design, result: ResampledGraded, by_seed: Sequence[Floats], n_images: int
+) -> dict[str, tuple[Row, ...]]:
+    """Name of an extra → the column's rows in it, of scores of each seed, higher is better."""
+    levels, better = np.array(design.levels), by_seed[0]
+
+    def selected(scores: Floats, first: int = 0) -> Row:
+        part = scores[:, first:]
+        record = selected_statistics(part, levels[first:], confidence=design.confidence)
+        return record_cells(record, record._fields)
+
     rows: dict[str, tuple[Row, ...]] = {
-        "scores_by_set": tuple(_set_rows(graded)),
-        "steps": ({step.name: Estimate.of(step.auc) for step in graded.adjacent_auc},),
+        "scores_by_set": tuple(_set_rows(result.record)),
+        "steps": ({step.name: Estimate.of(step.auc) for step in result.record.adjacent_auc},),
         "groups": tuple(selected(better[members]) for members in design.groups),
     }
-    if not applied.all():
-        rows["applied"] = (selected(better[applied.all(axis=1)]),)
+    if not design.applied.all():
+        rows["applied"] = (selected(better[design.applied.all(axis=1)]),)
     if design.floor and len(levels) > 2:
-        rows["degrees"] = (selected(better, slice(1, None)),)
-    if spread := seed_spread(by_seed, levels, error, graded.rank_order_rho_tie_std):
+        rows["degrees"] = (selected(better, 1),)
+    drawn = defined_replicates(result.resampled.rank_order_rho, n_images)
+    error = float(drawn.std(ddof=1)) if len(drawn) > 1 else np.nan
+    if spread := seed_spread(by_seed, design.levels, error, result.record.rank_order_rho_tie_std):
         rows["seeds"] = (spread,)
     if (curve := design.curve) is not None:
         scores = np.stack(by_seed)
         record = dose_record(
             scores[:, :, curve.order],
             curve.doses,
-            counts,
+            design.counts,
             floor=scores[:, :, 0] if design.floor else None,
             confidence=design.confidence,
         )
         of_dose, points = dose_rows(record, curve.doses, curve.realised)
         rows["dose"], rows["dose_points"] = (of_dose,), tuple(points)
-    lowest, highest = graded.rank_order_rho_bounds
-    measured = Measured(
-        values={
-            "rank_order_rho": Estimate.of(graded.rank_order_rho),
-            "rank_order_rho_within": Estimate.of(graded.rank_order_rho_within),
-            "pairwise_accuracy": Estimate.of(graded.pairwise_accuracy),
-            "spearman_rho": Estimate.of(graded.spearman_rho),
-            "kendall_tau_b": Estimate.of(graded.kendall_tau_b),
-            "tie_fraction": Estimate(value=graded.tie_fraction),
-            "monotone_rate": Estimate.of(graded.monotone_rate),
-            "inversion_rate": Estimate.of(graded.inversion_rate),
-        },
-        facts={
-            "n": values.size,
-            "n_nan": int(np.isnan(values).sum()),
-            "rank_order_rho_tie_mean": graded.rank_order_rho_tie_mean,
-            "rank_order_rho_tie_std": graded.rank_order_rho_tie_std,
-            "rank_order_rho_lowest": lowest,
-            "rank_order_rho_highest": highest,
-            "pairwise_ties": graded.pairwise_ties,
-            "variance_image": graded.variance.image,
-            "variance_level": graded.variance.level,
-            "variance_rest": graded.variance.rest,
-            "least_seen_step": least,
-            "clearest_step": clearest,
-        },
-    )
-    worst = tuple(worst_first(severity)[:WORST_IMAGES].tolist())
-    return ColumnStatistics(
-        ColumnRecord(measured=measured, rows=rows, worst_images=worst), comparable
-    )
+    return rows
 
 
-def _set_rows(record: GradedRecord) -> list[dict[str, Any]]:
-    """The scores of each set: number, mean, standard deviation and quantiles."""
-    return [
-        {
-            "set": name,
-            "level": summary.level,
-            "n": summary.n,
-            "mean": summary.mean,
-            "std": summary.std,
-            **{f"quantile_{q}": value for q, value in summary.quantiles.items()},
-        }
-        for name, summary in record.sets.items()
-    ]
+def _set_rows(record: GradedRecord) -> Iterator[Row]:
+    """Yield the scores of each set: number, mean, standard deviation and quantiles."""
+    for name, summary in record.sets.items():
+        row = summary._asdict()
+        quantiles = row.pop("quantiles")
+        yield {"set": name, **row, **{f"quantile_{q}": x for q, x in quantiles.items()}}
 
 
 def comparable_of(result: ResampledGraded) -> Comparable:
     """The measures of a column and their replicates."""
     return Comparable(
-        {
-            "rank_order_rho": result.record.rank_order_rho.value,
-            "rank_order_rho_within": result.record.rank_order_rho_within.value,
-            "pairwise_accuracy": result.record.pairwise_accuracy.value,
-        },
-        {
-            "rank_order_rho": result.resampled.rank_order_rho,
-            "rank_order_rho_within": result.within,
-            "pairwise_accuracy": result.resampled.pairwise_accuracy,
-        },
+        {name: getattr(result.record, name).value for name in MEASURES},
+        _replicates(result.resampled, result.within),
     )
 
 
-def comparable_statistics(
-    values: Floats, levels: Sequence[int], counts: Counts, higher_is_better: bool
-) -> Comparable:
-    """The measures alone, of scores [n_images, n_sets], with their replicates."""
-    better, grades = values if higher_is_better else -values, np.array(levels)
-    resampled = replicate_statistics(better, grades, counts)
-    rhos = rank_orders_within(better, grades)
-    of_images = rhos[~np.isnan(rhos)]
-    return Comparable(
-        {
-            "rank_order_rho": rank_order(better, grades).rho,
-            "rank_order_rho_within": float(of_images.mean()) if len(of_images) else float("nan"),
-            "pairwise_accuracy": pairwise(better, grades).accuracy,
-        },
-        {
-            "rank_order_rho": resampled.rank_order_rho,
-            "rank_order_rho_within": resampled_means(rhos, counts),
-            "pairwise_accuracy": resampled.pairwise_accuracy,
-        },
-    )
+def comparable_statistics(scores: Floats, levels: Sequence[int], counts: Counts) -> Comparable:
+    """The measures alone, of scores [n_images, n_sets], higher is better, with replicates."""
+    within = resampled_means(rank_orders_within(scores, levels), counts)
+    resampled = replicate_statistics(scores, np.array(levels), counts)
+    return Comparable(order_measures(scores, levels), _replicates(resampled, within))
+
+
+def _replicates(resampled: Replicates, within: Floats) -> dict[str, Floats]:
+    """The replicates by measure."""
+    values = (resampled.rank_order_rho, within, resampled.pairwise_accuracy)
+    return dict(zip(MEASURES, values, strict=True))

@@ -2,24 +2,24 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons, Power
+from metaeval.experiments.measure import Outcomes, ResampledValue, Statistic, measure
+from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES
+from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
-    PairTest,
     adjusted_in_family,
-    against_best_control,
-    compare,
     is_significant,
-    resampled_difference,
+    on_common_items,
 )
 from metaeval.stats.significance.paired_differences import (
     detectable_difference,
@@ -48,7 +48,7 @@ class ComparedColumn(NamedTuple):
     column, family
         What it is, and the metric that it belongs to.
     scores
-        float64 [n_images, n_sets]; NaN = not scored.
+        float64 [n_images, n_sets], higher is better; NaN = not scored.
     comparable
         Its measures on all its scores.
     """
@@ -59,137 +59,97 @@ class ComparedColumn(NamedTuple):
     comparable: Comparable
 
 
-# computes the measures of scores [n_images, n_sets]; the flag says whether higher is better
-MeasureScores = Callable[[Floats, bool], Comparable]
+class OrderMeasures:
+    """The measures of scores [n_images, n_sets], higher is better; equal tables are computed once.
 
-
-class CommonItems:
-    """Measures of two columns on the items that both have.
-
-    An item is a version of an image. Most columns have all of them, and then nothing is computed.
+    `compute` computes them. Those of the `columns` on all their scores are known.
     """
 
-    def __init__(self, columns: Sequence[ComparedColumn], measure_scores: MeasureScores) -> None:
-        self._columns = {c.column.name: c for c in columns}
-        self._missing = {c.column.name: np.isnan(c.scores) for c in columns}
-        self._measure_scores = measure_scores
-        self._made: dict[tuple[str, bytes], Comparable] = {}
+    def __init__(
+        self, columns: Sequence[ComparedColumn], compute: Callable[[Floats], Comparable]
+    ) -> None:
+        self._compute = compute
+        self._known = {self._key(c.scores): c.comparable for c in columns}
 
-    def of(self, a: str, b: str) -> tuple[Comparable, Comparable, int]:
-        """The measures of `a` and of `b`, and how many images have an item of both."""
-        missing = self._missing[a] | self._missing[b]
-        n = int((~missing.all(axis=1)).sum())
-        return self._of(a, missing), self._of(b, missing), n
+    def of(self, scores: Floats) -> Comparable:
+        """The measures of one table."""
+        key = self._key(scores)
+        if key not in self._known:
+            self._known[key] = self._compute(scores)
+        return self._known[key]
 
-    def _of(self, name: str, missing: npt.NDArray[np.bool_]) -> Comparable:
-        entry = self._columns[name]
-        if np.array_equal(missing, self._missing[name]):
-            return entry.comparable
-        key = (name, np.packbits(missing).tobytes())
-        if key not in self._made:
-            scores = np.where(missing, np.nan, entry.scores)
-            self._made[key] = self._measure_scores(scores, entry.column.higher_is_better)
-        return self._made[key]
+    @staticmethod
+    def _key(scores: Floats) -> bytes:
+        """A digest; every NaN counts as the same."""
+        return sha256(np.where(np.isnan(scores), np.nan, scores).tobytes()).digest()
 
 
-def compare_all_pairs(
-    columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
-) -> dict[str, Comparisons]:
-    """All pairs of the ranked metrics, by each measure.
+class OrderStatistic(Statistic):
+    """One of the measures of scores [n_images, n_sets]; the units are images with a score."""
 
-    p-values are Holm-corrected over the pairs of a measure; `detectable` and `images_needed` are at
-    the level of the hardest of the pairs, α/m.
+    span = math.inf
+
+    def __init__(self, measure: str, measures: OrderMeasures) -> None:
+        self.measure, self.measures = measure, measures
+
+    def of(self, column: Floats) -> ResampledValue:
+        made = self.measures.of(column)
+        n = int((~np.isnan(column)).any(axis=1).sum())
+        return ResampledValue(made.values[self.measure], made.replicates[self.measure], n, n)
+
+
+def compare_columns(
+    columns: Sequence[ComparedColumn], compute: Callable[[Floats], Comparable], confidence: float
+) -> tuple[dict[str, Comparisons], dict[str, AgainstControl]]:
+    """All pairs of the ranked metrics with their power, and every other column against the best
+    control, by each measure.
+
+    Parts and networks without training are compared with controls, too. The ceiling is not a
+    control to beat.
     """
-    names = [c.column.name for c in columns if c.column.is_ranked]
-    pairs = list(combinations(names, 2))
-    alpha = round(1 - confidence, 12)
-    family = f"{len(names)} metrics, each pair"
-    return {
-        measure: _compared(pairs, measure, common, confidence, alpha, family)
-        for measure in MEASURES
+    measures, tables = OrderMeasures(columns, compute), {c.column.name: c.scores for c in columns}
+    outcomes = {
+        key: Outcomes(Measure(key, key), tables, OrderStatistic(key, measures), family=key)
+        for key in MEASURES
     }
-
-
-def against_controls(
-    columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
-) -> dict[str, AgainstControl]:
-    """Every column that is not a control against the best control of each measure.
-
-    The ceiling is not a control to beat. Empty without controls or without other columns.
-    """
-    controls = [c for c in columns if c.column.control and c.family != CEILING]
-    others = [c for c in columns if not c.column.control]
     alpha = round(1 - confidence, 12)
-    names = [c.column.name for c in others]
-    against: dict[str, AgainstControl] = {}
-    for measure in MEASURES:
-        values = {c.column.name: c.comparable.values[measure] for c in (*others, *controls)}
-        tested = against_best_control(
-            {measure: values},
-            names,
-            [c.column.name for c in controls],
-            lambda hypotheses: [_difference(common, *each, confidence) for each in hypotheses],
-            f"{len(others)} columns, each against the best control",
-            alpha=alpha,
-        )
-        against |= {key: AgainstControl.of(test, key, alpha) for key, test in tested.items()}
-    return against
-
-
-def _difference(common: CommonItems, measure: str, a: str, b: str, confidence: float) -> PairTest:
-    """The test of one pair, before any correction."""
-    of_a, of_b, n = common.of(a, b)
-    return resampled_difference(
-        of_a.values[measure],
-        of_b.values[measure],
-        of_a.replicates[measure],
-        of_b.replicates[measure],
-        n,
-        confidence=confidence,
+    pairs = measure(
+        [each._replace(family="") for each in outcomes.values()],
+        [c.column for c in columns],
+        confidence,
+        alpha,
     )
-
-
-def _compared(
-    pairs: Sequence[tuple[str, str]],
-    measure: str,
-    common: CommonItems,
-    confidence: float,
-    alpha: float,
-    family: str,
-) -> Comparisons:
-    """The comparisons of one family."""
-    tests, powers = {}, []
-    level = alpha / max(len(pairs), 1)
-    for a, b in pairs:
-        of_a, of_b, n = common.of(a, b)
-        tests[a, b] = _difference(common, measure, a, b, confidence)
-        paired = paired_difference(
-            of_a.values[measure],
-            of_b.values[measure],
-            of_a.replicates[measure],
-            of_b.replicates[measure],
-            n,
-            confidence,
-        )
-        known = not math.isnan(paired.error)
-        powers.append(
-            Power(
-                effect=paired.effect,
-                detectable=detectable_difference(paired.error, level, POWER) if known else None,
-                images_needed=images_needed(n, paired.difference, paired.error, level, POWER)
-                if known
-                else None,
-            )
-        )
-    made = compare(tests, family, alpha=alpha)
-    return Comparisons(
-        measure=measure,
-        alpha=alpha,
-        pairs=tuple(
-            Comparison.of(tested, measure).model_copy(update={"power": power})
-            for tested, power in zip(made, powers, strict=True)
-        ),
+    controls = measure(
+        [each._replace(pairs=False) for each in outcomes.values()],
+        [replace(c.column, part_of=None, untrained=False) for c in columns if c.family != CEILING],
+        confidence,
+        alpha,
     )
+    comparisons = {
+        key: _with_power(made, outcomes[key], confidence) for key, made in pairs.comparisons.items()
+    }
+    return comparisons, controls.controls
+
+
+def _with_power(comparisons: Comparisons, outcomes: Outcomes, confidence: float) -> Comparisons:
+    """The pairs with what they could show, at the level of the hardest of them, α/m."""
+    level = comparisons.alpha / max(len(comparisons.pairs), 1)
+    pairs = []
+    for pair in comparisons.pairs:
+        common = on_common_items(outcomes.columns[pair.a], outcomes.columns[pair.b])
+        a, b = map(outcomes.statistic.known, common)
+        n = a.n_units
+        paired = paired_difference(a.value, b.value, a.replicates, b.replicates, n, confidence)
+        needed = None
+        if not math.isnan(paired.error):
+            needed = images_needed(n, paired.difference, paired.error, level, POWER)
+        power = Power(
+            effect=paired.effect,
+            detectable=detectable_difference(paired.error, level, POWER),
+            images_needed=needed,
+        )
+        pairs.append(pair.model_copy(update={"power": power}))
+    return comparisons.model_copy(update={"pairs": tuple(pairs)})
 
 
 def extreme_steps(

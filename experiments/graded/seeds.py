@@ -8,7 +8,6 @@ interval over images.
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
@@ -22,8 +21,7 @@ from metaeval.results.graded import MEASURES
 from metaeval.runs.records import HUMAN, Version
 from metaeval.stats.correlation.rank_order import rank_order, rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
-
-Floats = npt.NDArray[np.float64]
+from metaeval.stats.resampling.items import Floats
 
 COMPARED_SEEDS = 5
 # what four more seeds cost little of: METEOR would take minutes more, SPICE an hour
@@ -98,13 +96,14 @@ def score_seeds(
     return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
 
 
-def _ordering_of_sets(values: Floats, levels: Sequence[int]) -> tuple[float, float, float]:
+def order_measures(scores: Floats, levels: Sequence[int]) -> dict[str, float]:
     """ρ, ρ within images and pairwise accuracy of a table [n_images, n_sets], higher is better."""
-    return (
-        rank_order(values, levels).rho,
-        rank_order_within(values, levels).rho,
-        pairwise(values, levels).accuracy,
+    values = (
+        rank_order(scores, levels).rho,
+        rank_order_within(scores, levels).rho,
+        pairwise(scores, levels).accuracy,
     )
+    return dict(zip(MEASURES, values, strict=True))
 
 
 def seed_spread(
@@ -133,9 +132,10 @@ def seed_spread(
     """
     if len(tables) < 2:
         return None
-    drawn = np.array([_ordering_of_sets(table, levels) for table in tables])
+    drawn = [order_measures(table, levels) for table in tables]
     spread: dict[str, float | int] = {"n": len(tables)}
-    for name, values in zip(MEASURES, drawn.T, strict=True):
+    for name in MEASURES:
+        values = np.array([each[name] for each in drawn])
         spread[f"{name}_mean"], spread[f"{name}_sd"] = values.mean(), values.std(ddof=1)
     seed = spread["rank_order_rho_sd"]
     return {

@@ -14,19 +14,15 @@ from omegaconf import DictConfig
 from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.experiments.graded.column import (
+    ColumnRecord,
     Curve,
     Design,
     Row,
     column_statistics,
     comparable_statistics,
 )
-from metaeval.experiments.graded.differences import (
-    POWER,
-    CommonItems,
-    ComparedColumn,
-    against_controls,
-    compare_all_pairs,
-)
+from metaeval.experiments.graded.differences import POWER, ComparedColumn, compare_columns
+from metaeval.experiments.measure import of_stats
 from metaeval.results.base import NEW, MetricResult, Spread, TrainingSpread
 from metaeval.results.graded import CEILING, MEASURES, SWEEP_MEASURES, paper_distance
 from metaeval.results.measured import SETS, Extra, MeasuredResult, PublishedValues
@@ -133,47 +129,122 @@ def statistics(
     lowest set holds captions of other images, which is not a degree of corruption.
     """
     captions = files.read_run_table(out / files.CAPTIONS, _NEEDED)
-    scores = files.read_run_table(out / files.SCORES)
     images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
+    groups = image_groups(dataset, images.tolist(), captions, sets[0].name if floor else None)
+    design = _design(captions, images, sets, groups, floor, config.stats)
+    columns = _computed_columns(results, _score_tables(out, images, design.names), design)
+    rows = _rows_by_extra(columns, groups)
+    metrics = _metric_results(results, columns, experiment, dataset, config.seed, corruptions)
+    printed, others = _published(metrics, published)
+    if published is not None and published.comparable:
+        _add_published(rows.get("seeds", []), printed)
+    comparisons, controls = compare_columns(
+        [compared for compared, _ in columns.values()],
+        lambda scores: comparable_statistics(scores, design.levels, design.counts),
+        design.confidence,
+    )
+    worst = {
+        name: images[list(record.worst_images)].tolist() for name, (_, record) in columns.items()
+    }
+    notes = fill_sentences(
+        NOTES,
+        unchanged=", ".join(_unchanged(sets)),
+        once=", ".join(_of_one_seed(metrics, rows)),
+        others=", ".join(others),
+    )
+    return MeasuredResult(
+        experiment=experiment,
+        dataset=dataset.name,
+        metrics=tuple(metrics),
+        facts={
+            "Images": len(images),
+            "Captions": len(captions),
+            "Versions": " < ".join(design.names),
+        },
+        settings={**of_stats(config.stats), "tie_seeds": tuple(design.tie_seeds), "power": POWER},
+        declared=SWEEP_MEASURES,
+        comparisons=comparisons,
+        controls=controls,
+        published=_of_paper(printed, published),
+        extras=tuple(_graded_extras(sets, rows, worst)),
+        notes=tuple(notes),
+        caveat=_caveat(metrics, sets),
+    )
+
+
+def _design(
+    captions: pd.DataFrame,
+    images: pd.Index[Any],
+    sets: Sequence[CaptionSet],
+    groups: Sequence[GroupMembers],
+    floor: bool,
+    stats: DictConfig,
+) -> Design:
+    """What the statistics of every column depend on."""
     names = [entry.name for entry in sets]
-    groups = image_groups(dataset, images.tolist(), captions, names[0] if floor else None)
-    confidence = float(config.stats.confidence)
-    design = Design(
+    return Design(
         names=names,
         levels=[entry.level for entry in sets],
         applied=image_by_set(captions, "applied", images, names).astype(bool),
         floor=floor,
         groups=[group.members for group in groups],
         curve=curve_of(sets, floor),
-        counts=bootstrap_counts(len(images), config.stats.replicates, config.stats.seed),
-        confidence=confidence,
-        tie_seeds=tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
+        counts=bootstrap_counts(len(images), stats.replicates, stats.seed),
+        confidence=float(stats.confidence),
+        tie_seeds=tie_breaking_seeds(stats.tie_seeds, stats.seed),
     )
-    columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
-    of_seeds = seed_tables(out, images, names)
-    metrics: list[MetricResult] = []
-    compared: list[ComparedColumn] = []
-    rows: dict[str, list[dict[str, Any]]] = {}  # of the extras
-    worst: dict[str, list[Any]] = {}
+
+
+def _computed_columns(
+    results: Sequence[MetricScores], tables: Mapping[str, Sequence[Floats]], design: Design
+) -> dict[str, tuple[ComparedColumn, ColumnRecord]]:
+    """Column that ran → what it is compared by, and its statistics."""
+    made = {}
+    for scored in results:
+        for column in scored.columns if scored.status == "ok" else ():
+            values = tables[column.name]
+            # the scores of the ceiling are levels, which have no curve
+            has_curve = column.part_of is None and scored.family != CEILING
+            computed = column_statistics(
+                design if has_curve else design._replace(curve=None),
+                values,
+                column.higher_is_better,
+            )
+            better = values[0] if column.higher_is_better else -values[0]
+            compared = ComparedColumn(column, scored.family, better, computed.comparable)
+            made[column.name] = compared, computed.record
+    return made
+
+
+def _rows_by_extra(
+    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]], groups: Sequence[GroupMembers]
+) -> dict[str, list[dict[str, Any]]]:
+    """Name of an extra → its rows of all columns."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for name, (compared, record) in columns.items():
+        for extra, of_column in record.rows.items():
+            for row in _with_group(groups, of_column) if extra == "groups" else of_column:
+                rows.setdefault(extra, []).append({"metric": name, **row})
+        for row in rows.get("dose_points", []):
+            if row["metric"] == name:
+                row["control"] = compared.column.control
+    return rows
+
+
+def _metric_results(
+    results: Sequence[MetricScores],
+    columns: Mapping[str, tuple[ComparedColumn, ColumnRecord]],
+    experiment: str,
+    dataset: CaptionDataset,
+    seed: int,
+    corruptions: Sequence[Corruption],
+) -> list[MetricResult]:
+    """The results of all columns, with how their training relates to the run."""
+    metrics = []
     for scored in results:
         for c, column in enumerate(scored.columns):
-            numbers = None
-            if scored.status == "ok":
-                values = image_by_set(columns[column.name], "score", images, names)
-                # the scores of the ceiling are levels, which have no curve
-                has_curve = column.part_of is None and scored.family != CEILING
-                computed = column_statistics(
-                    design if has_curve else design._replace(curve=None),
-                    [values, *of_seeds.get(column.name, ())],
-                    column.higher_is_better,
-                )
-                compared.append(ComparedColumn(column, scored.family, values, computed.comparable))
-                numbers = computed.record.measured
-                worst[column.name] = images[list(computed.record.worst_images)].tolist()
-                for name, of_column in computed.record.rows.items():
-                    for row in _with_group(groups, of_column) if name == "groups" else of_column:
-                        rows.setdefault(name, []).append({"metric": column.name, **row})
+            numbers = columns[column.name][1].measured if column.name in columns else None
             versions = seeds = None
             if scored.training is not None:
                 versions = versions_in_training(scored.training.drawn, corruptions)
@@ -182,60 +253,22 @@ def statistics(
                     column.signature_name or column.name,
                     experiment,
                     dataset.name,
-                    len(images) if not (numbers and numbers.facts["n_nan"]) else 0,
-                    config.seed,
+                    len(dataset) if not (numbers and numbers.facts["n_nan"]) else 0,
+                    seed,
                     corruptions,
                 )
             metrics.append(scored.result(c, numbers, versions=versions, seeds=seeds))
-    common = CommonItems(
-        compared,
-        lambda values, up: comparable_statistics(values, design.levels, design.counts, up),
-    )
-    controls = {c.column.name: c.column.control for c in compared}
-    for row in rows.get("dose_points", []):
-        row["control"] = controls[row["metric"]]
-    printed, others = _published(metrics, published)
-    if published is not None and published.comparable:
-        _add_published(rows.get("seeds", []), printed)
-    return MeasuredResult(
-        experiment=experiment,
-        dataset=dataset.name,
-        metrics=tuple(metrics),
-        facts={
-            "Images": len(images),
-            "Captions": len(captions),
-            "Versions": " < ".join(names),
-        },
-        settings={
-            "seed": config.stats.seed,
-            "replicates": config.stats.replicates,
-            "confidence": confidence,
-            "tie_seeds": tuple(design.tie_seeds),
-            "power": POWER,
-        },
-        declared=SWEEP_MEASURES,
-        comparisons=compare_all_pairs(compared, common, confidence),
-        controls=against_controls(compared, common, confidence),
-        published=()
-        if published is None
-        else (
-            PublishedValues(
-                source=published.source,
-                values={name: {MEASURES[0]: value} for name, value in printed.items()},
-                why_not=published.why_not,
-            ),
-        ),
-        extras=tuple(_graded_extras(sets, rows, worst)),
-        notes=tuple(
-            fill_sentences(
-                NOTES,
-                unchanged=", ".join(_unchanged(sets)),
-                once=", ".join(_of_one_seed(metrics, rows)),
-                others=", ".join(others),
-            )
-        ),
-        caveat=_caveat(metrics, sets),
-    )
+    return metrics
+
+
+def _of_paper(
+    printed: Mapping[str, float], published: PublishedInfo | None
+) -> tuple[PublishedValues, ...]:
+    """The values of the paper, where the run has one."""
+    if published is None:
+        return ()
+    values = {name: {MEASURES[0]: value} for name, value in printed.items()}
+    return (PublishedValues(source=published.source, values=values, why_not=published.why_not),)
 
 
 def _add_published(rows: Iterable[dict[str, Any]], printed: Mapping[str, float]) -> None:
@@ -356,14 +389,14 @@ def curve_of(sets: Sequence[CaptionSet], floor: bool) -> Curve | None:
     return Curve(order, doses, [sets[k].mean_realised_rate for k in order])
 
 
-def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
-    """Column → its scores [n_images, n_sets] of each further corruption seed; empty without any."""
-    path = out / files.SEED_SCORES
-    if not path.is_file():
-        return {}
+def _score_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
+    """Column → its scores [n_images, n_sets], then those of each further corruption seed."""
     tables: dict[str, list[Floats]] = {}
-    for (metric, _), part in files.read_run_table(path).groupby([METRIC, SEED], sort=True):
-        tables.setdefault(str(metric), []).append(image_by_set(part, "score", images, names))
+    for metric, part in files.read_run_table(out / files.SCORES).groupby(METRIC, sort=False):
+        tables[str(metric)] = [image_by_set(part, "score", images, names)]
+    if (path := out / files.SEED_SCORES).is_file():
+        for (metric, _), part in files.read_run_table(path).groupby([METRIC, SEED], sort=True):
+            tables.setdefault(str(metric), []).append(image_by_set(part, "score", images, names))
     return tables
 
 
@@ -392,13 +425,20 @@ def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
 
 
 def image_by_set(
-    table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequence[str]
+    table: pd.DataFrame,
+    value: str | npt.NDArray[Any],
+    images: pd.Index[Any],
+    names: Sequence[str],
 ) -> Floats:
-    """The column `value` as [n_images, n_sets]; the table has one row per image and set."""
+    """The column `value` as [n_images, n_sets]; the table has one row per image and set.
+
+    `value` may also be an array with the rows of the table: [n] or [n, k]. NaN without a row.
+    """
+    data = table[value].to_numpy() if isinstance(value, str) else value
     row = images.get_indexer(pd.Index(table[IMAGE_ID]))
     column = pd.Index(names).get_indexer(pd.Index(table[SET]))
-    values = np.full((len(images), len(names)), np.nan)
-    values[row, column] = table[value]
+    values = np.full((len(images), len(names), *data.shape[1:]), np.nan)
+    values[row, column] = data
     return values
 
 

@@ -8,13 +8,14 @@ Their result is a `MeasuredResult`. Its extras are "sets" (the versions, worst f
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from metaeval.results.base import Estimate, MetricResult
+from metaeval.results.base import Cell, Estimate, MetricResult
 from metaeval.results.measured import MeasuredResult, ranked
 from metaeval.results.run import Measure
 from metaeval.runs.records import HUMAN
 from metaeval.stats.dose import DoseRecord
+from metaeval.stats.resampling.bootstrap import IntervalEstimate
 
 MEASURES = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")  # that are compared
 CEILING = "ceiling"  # the family of the control whose scores are the levels
@@ -31,6 +32,15 @@ SWEEP_MEASURES = (
     Measure("monotone_rate", "share of images in order", False, "share", group=FURTHER),
     Measure("inversion_rate", "share of inverted pairs", False, "share", "lowest", group=FURTHER),
 )
+
+
+def record_cells(record: NamedTuple, names: Iterable[str]) -> dict[str, Estimate | Cell]:
+    """These fields of a record of statistics, those with an interval as estimates."""
+    values = {name: getattr(record, name) for name in names}
+    return {
+        name: Estimate.of(value) if isinstance(value, IntervalEstimate) else value
+        for name, value in values.items()
+    }
 
 
 def rows_by_metric(result: MeasuredResult, name: str) -> dict[str, dict[str, Any]]:

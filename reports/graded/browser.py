@@ -112,24 +112,15 @@ def _replayed(
             return None
         else:
             changed[position] = change
-    out: list[str] = []
-    bare: list[str] = []
-    for position in range(len(words) + 1):
-        new = inserted.get(position, [])
-        if before_word and new:
-            out += [_mark("", word) for word in new]
-            bare += new
-        if position in changed:
-            _, before, after = changed[position]
-            out.append(_mark(before, after, moved))
-            bare += [after] if after else []
-        elif position < len(words):
-            out.append(words[position])
-            bare.append(words[position])
-        if not before_word and new:
-            out += [_mark("", word) for word in new]
-            bare += new
-    return " ".join(out) if " ".join(bare) == caption else None
+    pieces: list[tuple[str, str]] = []  # marked, and as it stands in the caption
+    for position, word in enumerate([*words, ""]):
+        new = [(_mark("", after), after) for after in inserted.get(position, [])]
+        _, before, after = changed.get(position, (position, word, word))
+        marked = _mark(before, after, moved) if position in changed else word
+        standing = [(marked, after)] if marked else []
+        pieces += [*new, *standing] if before_word else [*standing, *new]
+    bare = " ".join(after for _, after in pieces if after)
+    return " ".join(marked for marked, _ in pieces) if bare == caption else None
 
 
 def _compared(old: list[str], new: list[str]) -> str:

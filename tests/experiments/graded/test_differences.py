@@ -6,12 +6,13 @@ import numpy as np
 
 from metaeval.experiments.graded.column import comparable_of, comparable_statistics
 from metaeval.experiments.graded.differences import (
-    CommonItems,
+    Comparable,
     ComparedColumn,
-    against_controls,
-    compare_all_pairs,
+    OrderMeasures,
+    compare_columns,
     extreme_steps,
 )
+from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.graded import MEASURES
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded, graded_result
@@ -36,9 +37,11 @@ def column(name: str, values: np.ndarray, family: str = "", **fields: Any) -> Co
     return ComparedColumn(ScoreColumn(name, **fields), family, values, comparable_of(measures))
 
 
-def common(columns: list[ComparedColumn]) -> CommonItems:
-    return CommonItems(
-        columns, lambda values, up: comparable_statistics(values, [0, 1, 2], COUNTS, up)
+def compared(
+    columns: list[ComparedColumn], counts: np.ndarray = COUNTS
+) -> tuple[dict[str, Comparisons], dict[str, AgainstControl]]:
+    return compare_columns(
+        columns, lambda values: comparable_statistics(values, [0, 1, 2], counts), 0.95
     )
 
 
@@ -50,7 +53,7 @@ def test_pairs_are_of_metrics_alone_and_separated_where_they_differ() -> None:
         column("part", scores(0.0, 4), part_of="good"),
         column("control", scores(0.0, 5), control=True),
     ]
-    tested = compare_all_pairs(columns, common(columns), 0.95)["rank_order_rho_within"]
+    tested = compared(columns)[0]["rank_order_rho_within"]
     assert tested.alpha == 0.05
     pairs = {(p.a, p.b): p for p in tested.pairs}
     assert list(pairs) == [("good", "poor"), ("good", "twin"), ("poor", "twin")]
@@ -75,13 +78,27 @@ def test_a_pair_is_compared_on_the_items_that_both_have() -> None:
     columns = [column("a", a), column("b", b)]
     own = columns[0].comparable.values["pairwise_accuracy"]
     assert own < columns[1].comparable.values["pairwise_accuracy"] - 0.1
-    for measure, tested in compare_all_pairs(columns, common(columns), 0.95).items():
+    for measure, tested in compared(columns)[0].items():
         (pair,) = tested.pairs
         assert (pair.difference.value, pair.n) == (0.0, 240), measure
         assert not pair.is_significant()
-    # the items of the pair are those of b; its own values need no second computation
-    of_a, of_b, _ = common(columns).of("a", "b")
-    assert of_a.values == of_b.values == columns[1].comparable.values
+
+
+def test_what_is_known_is_not_computed_again() -> None:
+    """The measures of a column's own scores are known; those of another table are computed once."""
+    computed: list[np.ndarray] = []
+
+    def compute(values: np.ndarray) -> Comparable:
+        computed.append(values)
+        return comparable_statistics(values, [0, 1, 2], COUNTS)
+
+    own = column("a", scores(1.0, 1))
+    gaps = own.scores.copy()
+    gaps[0, 0] = np.nan
+    measures = OrderMeasures([own], compute)
+    assert measures.of(own.scores.copy()) is own.comparable
+    assert measures.of(gaps) is measures.of(-np.negative(gaps))  # NaN may have a sign
+    assert len(computed) == 1
 
 
 def test_measures_alone_are_those_of_the_whole_statistics() -> None:
@@ -92,7 +109,7 @@ def test_measures_alone_are_those_of_the_whole_statistics() -> None:
         whole = comparable_of(
             graded_result(values, range(3), NAMES, higher_is_better=up, counts=COUNTS)
         )
-        alone = comparable_statistics(values, [0, 1, 2], COUNTS, up)
+        alone = comparable_statistics(values if up else -values, [0, 1, 2], COUNTS)
         assert alone.values == whole.values
         for name, replicates in whole.replicates.items():
             np.testing.assert_array_equal(alone.replicates[name], replicates)
@@ -105,7 +122,7 @@ def test_without_replicates_nothing_is_claimed() -> None:
         values = scores(0.0, seed)
         measures = graded_result(values, range(3), NAMES, counts=none)
         columns.append(ComparedColumn(ScoreColumn(name), name, values, comparable_of(measures)))
-    (pair,) = compare_all_pairs(columns, common(columns), 0.95)["rank_order_rho"].pairs
+    (pair,) = compared(columns, none)[0]["rank_order_rho"].pairs
     assert (pair.test.p_adjusted, pair.power.detectable) == (None, None)
 
 
@@ -117,7 +134,7 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
         column("model", scores(0.5, 5), control=True),
         column("Ceiling", scores(9.0, 6), family="ceiling", control=True),
     ]
-    tested = against_controls(columns, common(columns), 0.95)
+    tested = compared(columns)[1]
     assert tuple(tested) == MEASURES
     for against in tested.values():
         assert (against.control, against.above) == ("model", ("good",))
@@ -126,13 +143,32 @@ def test_a_metric_is_above_the_best_control_or_is_not() -> None:
         assert good.is_significant()
         assert (good.difference.value or 0) > 0
         assert not (weak.is_significant() and (weak.difference.value or 0) > 0)
-    assert against_controls(columns[:2], common(columns), 0.95) == {}
+    assert compared(columns[:2])[1] == {}
+
+
+def test_a_metric_with_gaps_meets_the_best_control_of_its_items() -> None:
+    """The model orders 200 images and turns the other 100 round, which are all that "gaps" scores;
+    length orders these alone. So the model is the best control of "all", length that of "gaps"."""
+    right, wrong = np.tile([0.0, 1.0, 2.0], (N, 1)), np.tile([2.0, 1.0, 0.0], (N, 1))
+    last = np.arange(N)[:, None] >= 200
+    columns = [
+        column("all", right),
+        column("gaps", np.where(last, right, np.nan)),
+        column("model", np.where(last, wrong, right), control=True),
+        column("length", np.where(last, right, wrong), control=True),
+    ]
+    for measure, against in compared(columns)[1].items():
+        assert against.control == "model", measure
+        assert [(c.a, c.b, c.n) for c in against.comparisons] == [
+            ("all", "model", N),
+            ("gaps", "length", 100),
+        ], measure
 
 
 def test_a_metric_equal_to_the_control_is_not_above_it() -> None:
     same = scores(1.0, 1)
     columns = [column("metric", same), column("model", same, control=True)]
-    (pair,) = against_controls(columns, common(columns), 0.95)["rank_order_rho"].comparisons
+    (pair,) = compared(columns)[1]["rank_order_rho"].comparisons
     assert not pair.is_significant()
 
 
