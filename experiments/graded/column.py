@@ -1,7 +1,7 @@
 """The statistics of one column of scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +112,7 @@ def column_statistics(
         tie_seeds=design.tie_seeds,
     )
     n_images = int((~np.isnan(values)).any(axis=1).sum())
-    estimates = record_cells(result.record, [each.key for each in SWEEP_MEASURES])
+    estimates: dict[str, Any] = record_cells(result.record, [each.key for each in SWEEP_MEASURES])
     lowest, highest = result.record.rank_order_rho_bounds
     image, level, rest, _ = result.record.variance
     least, clearest = extreme_steps(result, n_images, design.confidence)

@@ -395,8 +395,8 @@ def _score_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[st
     for metric, part in files.read_run_table(out / files.SCORES).groupby(METRIC, sort=False):
         tables[str(metric)] = [image_by_set(part, "score", images, names)]
     if (path := out / files.SEED_SCORES).is_file():
-        for (metric, _), part in files.read_run_table(path).groupby([METRIC, SEED], sort=True):
-            tables.setdefault(str(metric), []).append(image_by_set(part, "score", images, names))
+        for (name, _), part in files.read_run_table(path).groupby([METRIC, SEED], sort=True):
+            tables.setdefault(str(name), []).append(image_by_set(part, "score", images, names))
     return tables
 
 
