@@ -229,7 +229,7 @@ def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
     scores = results.read_run_table(run / "scores.parquet")
     scores.loc[5, "image_id"] = 999
     results.write_table(run / "scores.parquet", scores)
-    with pytest.raises(InputError, match=r"field 'image_id': '999' is not among"):
+    with pytest.raises(InputError, match=r"field 'image_id': '999' is not in the run"):
         write_report(run)
 
 

@@ -86,7 +86,7 @@ def test_the_style_chooses_columns_and_scales_scores() -> None:
         assert scale_numbers("0.7 [0.1, 0.9]") == "70.0 [10.0, 90.0]"
     with (
         print_style(PrintStyle(columns=["tau"])),
-        pytest.raises(ConfigError, match="no column 'tau'; choose from Rank-order ρ, Ties"),
+        pytest.raises(ConfigError, match="unknown column 'tau'; choose from Rank-order ρ, Ties"),
     ):
         chosen_columns(TABLE)
 
