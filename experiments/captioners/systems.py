@@ -25,13 +25,13 @@ from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
-    resampled_difference,
     smallest_p,
 )
 from metaeval.stats.significance.paired_bootstrap import (
     OfSums,
     SystemDifference,
     compare_systems,
+    difference_of,
     mean_of_sums,
     parts_of_means,
     resampled_scores,
@@ -217,24 +217,22 @@ def _of_parts(
 def mean_rank(scores: Sequence[ScoredSystems], settings: Settings) -> SystemRanking:
     """The systems' ranks by these scores, averaged; 1 is best, and equal scores share their rank.
 
-    Ranks are computed anew in each replicate of the images.
+    Ranks are computed anew in each replicate of the images. p is twice the share of replicates in
+    which the other system ranks at least as well (`difference_of`): ranks jump, so that Student's t
+    of their replicates would call two equal systems different too often.
     """
     points = _mean_ranks([(s.points[:, None], s.column) for s in scores])[:, 0]
     drawn = _mean_ranks([(s.drawn, s.column) for s in scores])
     order = best_first(points, higher=False)
     systems, n = settings.systems, settings.counts.shape[1]
     estimates = settings.estimates(order, points, drawn, [n] * len(systems))
-    tests = {
-        (systems[a], systems[b]): resampled_difference(
-            points[a],
-            points[b],
-            drawn[a],
-            drawn[b],
-            n,
-            confidence=settings.confidence,
+    least = smallest_p(len(settings.counts), sides=2)
+    tests = {}
+    for a, b in combinations(order, 2):
+        d = difference_of(points[a], points[b], drawn[a], drawn[b], settings.confidence, n)
+        tests[systems[a], systems[b]] = PairTest(
+            d.difference, d.low, d.high, d.p_two_sided, "bootstrap", n, least
         )
-        for a, b in combinations(order, 2)
-    }
     return SystemRanking(
         scores=estimates, best="lowest", digits=2, **settings.comparisons("mean rank", tests)
     )

@@ -161,9 +161,10 @@ def test_all_pairs_of_systems_are_one_family(karpathy: Path) -> None:
         raw = [p.tests[0].p if p.tests[0].p is not None else np.nan for p in pairs]
         assert [p.tests[0].p_adjusted for p in pairs] == holm(raw).tolist()
         letters = ranking.letters()
-        assert ranking.is_decidable
+        # 60 replicates cannot decide on ranks
+        assert ranking.is_decidable == (name != "mean rank")
         # two systems share a letter unless a test separates them
-        for pair in pairs:
+        for pair in pairs if ranking.is_decidable else ():
             apart = pair.is_significant(ranking.comparisons.alpha)
             assert apart == (not set(letters[pair.a]) & set(letters[pair.b]))
 
