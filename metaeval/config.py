@@ -150,7 +150,13 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             return ConfigError(f"{key}: this option is known only with metric=[{name}]")
         keys, last = _all_keys(overrides), key.rpartition(".")[2]
         named = [f"'{each}'" for each in keys if each.endswith(f".{last}")][:2]
-        meant = f"; did you mean {' or '.join(named)}?" if named else did_you_mean(key, keys)
+        group = key.rpartition(".")[0]
+        beside = [each for each in keys if each.startswith(f"{group}.") and "._" not in each]
+        meant = did_you_mean(key, beside or keys)
+        if named:
+            meant = f"; did you mean {' or '.join(named)}?"
+        elif not meant and group and len(beside) <= _MANY:
+            meant = f"; known are {', '.join(beside)}" if beside else ""
         return ConfigError(f"{key}: unknown option{meant}")
     relevant = [line for line in lines if not line.startswith("See https://")]
     return ConfigError(" ".join(" ".join(relevant[:2]).split()))
