@@ -24,7 +24,7 @@ from metaeval import choices, installation
 from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
-from metaeval.options import OptionError, did_you_mean
+from metaeval.options import MOST_NAMES, OptionError, did_you_mean
 from metaeval.overrides import merge, metric_overrides, outside_the_grammar
 from metaeval.runs.environment import from_environment
 
@@ -151,25 +151,24 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         keys, last = _all_keys(overrides), key.rpartition(".")[2]
         named = [f"'{each}'" for each in keys if each.endswith(f".{last}")][:2]
         group = key.rpartition(".")[0]
-        beside = [each for each in keys if each.startswith(f"{group}.") and "._" not in each]
-        meant = did_you_mean(key, beside or keys)
+        siblings = [each for each in keys if each.startswith(f"{group}.") and "._" not in each]
+        meant = did_you_mean(key, siblings or keys)
         if named:
             meant = f"; did you mean {' or '.join(named)}?"
-        elif not meant and group and len(beside) <= _MANY:
-            meant = f"; known are {', '.join(beside)}" if beside else ""
+        elif not meant and siblings and len(siblings) <= MOST_NAMES:
+            meant = f"; known are {', '.join(siblings)}"
         return ConfigError(f"{key}: unknown option{meant}")
     relevant = [line for line in lines if not line.startswith("See https://")]
     return ConfigError(" ".join(" ".join(relevant[:2]).split()))
 
 
 _GROUP_CHOICE = re.compile(r"\+?(experiment|dataset|metric|corruption|regions|vectors|report)=")
-_MANY = 20  # names, which one line may hold
 
 
 def _choose_from(group: str, names: Sequence[str]) -> str:
     """What there is to choose in a group, or the command that lists it."""
     plural = next((what for what, of in choices.LISTED.items() if of == group), None)
-    if len(names) > _MANY and plural:
+    if len(names) > MOST_NAMES and plural:
         return f" choose from those of `python -m metaeval list {plural}`"
     return f" choose from {', '.join(names)}"
 

@@ -224,11 +224,9 @@ def _rows_by_extra(
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, (compared, record) in columns.items():
         for extra, of_column in record.rows.items():
+            more = {"control": compared.column.control} if extra == "dose_points" else {}
             for row in _with_group(groups, of_column) if extra == "groups" else of_column:
-                rows.setdefault(extra, []).append({"metric": name, **row})
-        for row in rows.get("dose_points", []):
-            if row["metric"] == name:
-                row["control"] = compared.column.control
+                rows.setdefault(extra, []).append({"metric": name, **row, **more})
     return rows
 
 
