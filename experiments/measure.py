@@ -7,7 +7,7 @@ statistic declares as its `test`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from omegaconf import DictConfig
 
 from metaeval.results.base import Estimate, Measured
 from metaeval.results.comparison import AgainstControl, Comparisons
+from metaeval.results.resampled import CEILING, Resampled
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -197,6 +198,8 @@ class Outcomes(NamedTuple):
         with "" they are not compared with controls.
     pairs
         Whether all pairs of metrics are compared.
+    ceiling
+        The outcomes of a perfect metric, where the value that it reaches is not certain.
     """
 
     measure: Measure
@@ -204,6 +207,7 @@ class Outcomes(NamedTuple):
     statistic: Statistic
     family: str = ""
     pairs: bool = True
+    ceiling: Floats | None = None
 
     def value(self, name: str) -> float:
         """The statistic of a column."""
@@ -221,11 +225,13 @@ class Outcomes(NamedTuple):
 
 class Measurements(NamedTuple):
     """What `measure` returns: column → key of a measure → estimate; by the measure's key all pairs
-    of metrics, and every metric against the best control."""
+    of metrics, and every metric against the best control; and the replicates of the measures by
+    which they are compared with controls."""
 
     values: dict[str, dict[str, Estimate]]
     comparisons: dict[str, Comparisons]
     controls: dict[str, AgainstControl]
+    resampled: list[Resampled]
 
     def of(self, name: str, facts: Mapping[str, Any] | None = None) -> Measured | None:
         """The numbers of a column, with its facts; `None` where it has no outcomes."""
@@ -257,7 +263,7 @@ def measure(
     every, known = list(outcomes), list(columns)
     ranked = [c.name for c in known if c.is_ranked]
     controls = [c.name for c in known if c.is_control]
-    made = Measurements({}, {}, {})
+    made = Measurements({}, {}, {}, [])
     families: dict[str, list[Outcomes]] = {}
     for each in every:
         key = each.measure.key
@@ -270,9 +276,37 @@ def measure(
             made.comparisons[key] = Comparisons.tested(tests, key, "pairs of metrics", alpha)
         if each.family:
             families.setdefault(each.family, []).append(each)
+            made.resampled.extend(_resampled(each, ranked, controls))
     for members in families.values():
         made.controls.update(_against_controls(members, ranked, controls, confidence, alpha))
     return made
+
+
+def _resampled(
+    outcomes: Outcomes, ranked: Sequence[str], controls: Sequence[str]
+) -> Iterator[Resampled]:
+    """The replicates of metrics and controls; of controls also on the items of each column that has
+    gaps."""
+    columns, known = outcomes.columns, outcomes.statistic.known
+
+    def row(name: str, column: Floats, items_of: str = "") -> Resampled:
+        of = known(column)
+        return Resampled(
+            outcomes.measure.key, name, items_of, of.value, of.n_units, of.n, of.replicates
+        )
+
+    if outcomes.ceiling is not None:
+        yield row(CEILING, outcomes.ceiling)
+    for name in (*ranked, *controls):
+        if name in columns:
+            yield row(name, columns[name])
+    gapped = [n for n in (*ranked, *controls) if n in columns and outcomes.has_gaps(n)]
+    for name in gapped:
+        others = {c: columns[c] for c in controls if c in columns and c != name}
+        if outcomes.ceiling is not None:
+            others[CEILING] = outcomes.ceiling
+        for other, column in others.items():
+            yield row(other, on_common_items(column, columns[name])[0], name)
 
 
 def _against_controls(

@@ -25,6 +25,7 @@ from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.resampled import decoded, encoded
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.files import digest, file_sha256
 
@@ -38,15 +39,30 @@ def statistics_of(
     """The statistics of a run: of a `stored` experiment from the store where an earlier run has
     put them."""
     if not experiment.stored:
-        return hidden_in(experiment.statistics(data, scores, record), record.config)
+        return _computed(experiment, data, scores, record)
     namespace = f"results of {experiment.name} {code_digest()}"
     key = _key(experiment, data, scores, record)
+    of_replicates = key + b" replicates"
     with open_store(record.config) as store:
-        if stored := store.get_many(namespace, [key]).get(key):
-            return MeasuredResult.model_validate_json(stored)
-        result = hidden_in(experiment.statistics(data, scores, record), record.config)
-        store.put_many(namespace, {key: result.model_dump_json().encode()})
+        stored = store.get_many(namespace, [key, of_replicates])
+        if len(stored) == 2:
+            result = MeasuredResult.model_validate_json(stored[key])
+            return result.model_copy(update={"resampled": decoded(stored[of_replicates])})
+        result = _computed(experiment, data, scores, record)
+        replicates = encoded(result.resampled)
+        store.put_many(
+            namespace, {key: result.model_dump_json().encode(), of_replicates: replicates}
+        )
         return result
+
+
+def _computed(
+    experiment: MetricExperiment[Any, Any], data: Any, scores: Any, record: RunRecord
+) -> MeasuredResult:
+    """The statistics, without the values that the configuration takes from the environment."""
+    made = experiment.statistics(data, scores, record)
+    hidden = hidden_in(made, record.config)
+    return hidden.model_copy(update={"resampled": made.resampled})
 
 
 def _key(

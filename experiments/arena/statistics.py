@@ -160,6 +160,7 @@ def statistics(
         metrics=tuple(scored.result(c, measured.of(column.name)) for scored, c, column in labelled),
         comparisons=measured.comparisons,
         controls=measured.controls,
+        resampled=tuple(measured.resampled),
         people={} if people is None else {AGREEMENT.key: people},
         extras=(
             *ranking,

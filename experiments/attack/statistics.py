@@ -97,7 +97,8 @@ class AttackStatistics(NamedTuple):
     best_of_n
         What is chosen when the metric picks the best of n captions; empty where not measured.
     resisted, gains
-        [images] 1 where the main search failed, and the gain; NaN for an image without them.
+        [images] 1 where the main search found only false captions below the human one, 1/2 where
+        the best one is equal to it; and the gain; NaN for an image without them.
     """
 
     n_images: int
@@ -207,6 +208,9 @@ def attack_statistics(
     resisted[rows] = calls > max(1, budgets[-1])
     calls = calls[np.isfinite(calls)]
     tried = [(i, trial) for i in rows if (trial := best[i]) is not None]
+    for i, trial in tried:
+        if trial.score == human[i]:
+            resisted[i] = 0.5
     gains = np.array([(trial.score - human[i]) / spread for i, trial in tried])
     gains_of[[i for i, _ in tried]] = gains
     won = [trial for i, trial in tried if fools_metric(trial, human[i], material, i)]
@@ -474,12 +478,8 @@ def declared(calls: int) -> tuple[Measure, ...]:
 
 def attack_measures(numbers: AttackStatistics) -> Measured:
     """The measures and facts of one metric."""
-    final = numbers.final()
-    low, high = (None if end is None else 1 - end for end in (final.high, final.low))
     values = {
-        RESISTS: Estimate(
-            value=None if final.value is None else 1 - final.value, low=low, high=high, n=final.n
-        ),
+        RESISTS: mean(numbers.resisted, 0),
         GAIN: numbers.gain,
         **{fooled_key(constraint): numbers.final(constraint) for constraint in numbers.success},
         "generic": numbers.outranks,

@@ -399,6 +399,7 @@ class Attack(
             declared=declared(self.budgets[-1]),
             comparisons=tested.comparisons,
             controls=tested.controls,
+            resampled=tuple(tested.resampled),
             extras=(*extras, self._examples(data, scores)),
             notes=tuple(fill_sentences(NOTES, rule=rule_of(data))),
             caveat="".join(fill_sentences(CAVEATS, no_fluency=scores.no_fluency)),

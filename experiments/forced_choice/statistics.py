@@ -246,6 +246,7 @@ def statistics(
         ),
         comparisons=measured.comparisons,
         controls=measured.controls,
+        resampled=tuple(measured.resampled),
         people={
             measure_of(n, group).key: Estimate(value=share)
             for n in pairs.n_references

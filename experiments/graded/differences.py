@@ -12,6 +12,7 @@ import numpy as np
 from metaeval.experiments.measure import Outcomes, ResampledValue, Statistic, measure
 from metaeval.results.comparison import AgainstControl, Comparisons, Power
 from metaeval.results.graded import CEILING, MEASURES
+from metaeval.results.resampled import Resampled
 from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.graded import ResampledGraded
@@ -100,16 +101,19 @@ class OrderStatistic(Statistic):
 
 def compare_columns(
     columns: Sequence[ComparedColumn], compute: Callable[[Floats], Comparable], confidence: float
-) -> tuple[dict[str, Comparisons], dict[str, AgainstControl]]:
-    """All pairs of the ranked metrics with their power, and every other column against the best
-    control, by each measure.
+) -> tuple[dict[str, Comparisons], dict[str, AgainstControl], list[Resampled]]:
+    """All pairs of the ranked metrics with their power, every other column against the best
+    control, by each measure, and the replicates.
 
     Parts and networks without training are compared with controls, too. The ceiling is not a
     control to beat.
     """
     measures, tables = OrderMeasures(columns, compute), {c.column.name: c.scores for c in columns}
+    ceiling = next((c.scores for c in columns if c.family == CEILING), None)
     outcomes = {
-        key: Outcomes(Measure(key, key), tables, OrderStatistic(key, measures), family=key)
+        key: Outcomes(
+            Measure(key, key), tables, OrderStatistic(key, measures), family=key, ceiling=ceiling
+        )
         for key in MEASURES
     }
     alpha = round(1 - confidence, 12)
@@ -128,7 +132,7 @@ def compare_columns(
     comparisons = {
         key: _with_power(made, outcomes[key], confidence) for key, made in pairs.comparisons.items()
     }
-    return comparisons, controls.controls
+    return comparisons, controls.controls, controls.resampled
 
 
 def _with_power(comparisons: Comparisons, outcomes: Outcomes, confidence: float) -> Comparisons:

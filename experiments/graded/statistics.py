@@ -139,7 +139,7 @@ def statistics(
     printed, others = _published(metrics, published)
     if published is not None and published.comparable:
         _add_published(rows.get("seeds", []), printed)
-    comparisons, controls = compare_columns(
+    comparisons, controls, resampled = compare_columns(
         [compared for compared, _ in columns.values()],
         lambda scores: comparable_statistics(scores, design.levels, design.counts),
         design.confidence,
@@ -166,6 +166,7 @@ def statistics(
         declared=SWEEP_MEASURES,
         comparisons=comparisons,
         controls=controls,
+        resampled=tuple(resampled),
         published=_of_paper(printed, published),
         extras=tuple(_graded_extras(sets, rows, worst)),
         notes=tuple(notes),

@@ -19,6 +19,7 @@ from metaeval.experiments.judgments.sample import (
     View,
     varies,
 )
+from metaeval.experiments.measure import ResampledValue
 from metaeval.results.base import Estimate
 from metaeval.stats.agreement.ceiling import LEAST_ITEMS, alt_test, disattenuated_correlation
 from metaeval.stats.agreement.controls import pair_table, partial_correlation
@@ -349,11 +350,12 @@ def _accuracy(column: RankedScores, given: Ratings, counts: Counts, confidence: 
     }
 
 
-def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
-    """The accuracy on pairs of captions of an image with ties calibrated, and its replicates."""
-    calibrated = tie_calibration(scores, given.mean, given.image)
-    replicates = _accuracy_replicates(scores, given, calibrated.epsilon, sample.counts)
-    return calibrated.accuracy, replicates
+def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> ResampledValue:
+    """The accuracy on pairs of captions of an image with ties calibrated; the units are images that
+    have a pair, the items are pairs."""
+    made = tie_calibration(scores, given.mean, given.image)
+    replicates = _accuracy_replicates(scores, given, made.epsilon, sample.counts)
+    return ResampledValue(made.accuracy, replicates, made.n_groups, made.n_pairs)
 
 
 def _accuracy_replicates(scores: Floats, given: Ratings, epsilon: float, counts: Counts) -> Floats:

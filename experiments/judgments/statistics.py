@@ -55,7 +55,6 @@ from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 from metaeval.stats.ordering.tie_calibration import ties
 from metaeval.stats.resampling.items import Floats
 
-MEAN_RATING = "mean_rating"  # an extra: what the mean rating reaches, by measure
 FEW_VALUES = 20  # τ-c of a column with fewer different scores depends on how many they are
 FEW_PAIRS = 30  # below this an accuracy has a note with its number of pairs
 NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
@@ -185,6 +184,7 @@ def statistics(
         ),
         comparisons={k: each for of in tested for k, each in of.comparisons.items()},
         controls={k: each for of in tested for k, each in of.controls.items()},
+        resampled=tuple(row for of in tested for row in of.resampled),
         people={
             dimension.key(dimension.statistic): people.estimate
             for dimension in made
@@ -259,10 +259,6 @@ class Dimension:
             self.values[column_name][f"{self.statistic}_common"] = common
         self.blind = [*columns.controls, *(c for c in self.fitted.values() if varies(c))]
 
-    def of_mean_rating(self) -> float:
-        """The protocol's correlation of the mean rating: what a perfect metric reaches."""
-        return float(getattr(self.rows.of(self.given.mean)[0], self.statistic))
-
     def _agreement(self, column: RankedScores) -> Estimates:
         return agreement_of(
             column, self.rows, self.sample, self.statistic, self.settings.confidence
@@ -334,6 +330,7 @@ class Dimension:
                 ScoreStatistic(self, name),
                 family=name,
                 pairs=name != "system_accuracy",
+                ceiling=self.given.mean if name in SYMBOL else None,
             )
             for name in names
         ]
@@ -352,11 +349,12 @@ class ScoreStatistic(Statistic):
 
     def of(self, column: Floats) -> ResampledValue:
         given, sample = self.dimension.given, self.dimension.sample
+        if self.name == "accuracy":
+            return pair_accuracy(column, given, sample)
         if self.name in SYMBOL:
             value, replicates = (getattr(x, self.name) for x in self.dimension.rows.of(column))
         else:
-            compute = pair_accuracy if self.name == "accuracy" else system_accuracy
-            value, replicates = compute(column, given, sample)
+            value, replicates = system_accuracy(column, given, sample)
         n = int((~np.isnan(column[given.row])).sum())
         return ResampledValue(value, replicates, given.images_of(column), n)
 
@@ -455,8 +453,6 @@ def _mean_words(judged: Judgments) -> dict[str, float]:
 
 
 def _extras(judged: Judgments, sample: Sample, made: Sequence[Dimension]) -> Iterator[Extra]:
-    reached = [{"key": d.key(d.statistic), "value": d.of_mean_rating()} for d in made]
-    yield Extra.of(MEAN_RATING, "What the mean rating reaches", reached, kind="data")
     for dimension in made:
         yield Extra.of(
             f"curves-{dimension.name}" if len(made) > 1 else "curves",

@@ -277,6 +277,7 @@ class Localisation(
             declared=tuple(m for m in MEASURES if m.key != EXPLAINED or scores.explained),
             comparisons=measured.comparisons,
             controls=measured.controls,
+            resampled=tuple(measured.resampled),
             notes=(BY_CHANCE.format(100 * chance), *NOTES),
         )
 

@@ -190,6 +190,7 @@ def statistics(
         declared=(*(each.measure for each in tested if each.pairs), *_hidden(tested)),
         comparisons=measured.comparisons,
         controls=measured.controls,
+        resampled=tuple(measured.resampled),
         extras=tuple(extra for extra in extras if extra.rows or extra.kind == "data"),
         notes=(*_notes(settings, refine, rows), *_missing(facts, len(pairs))),
     )

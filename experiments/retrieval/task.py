@@ -260,6 +260,7 @@ class Retrieval(
             declared=tuple(m for m, _, _ in MEASURES),
             comparisons=measured.comparisons,
             controls=measured.controls,
+            resampled=tuple(measured.resampled),
             notes=("Equal scores count against a metric.",),
         )
 

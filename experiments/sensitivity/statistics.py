@@ -229,6 +229,7 @@ def statistics(
         declared=tuple(m for m in _declared(tables.kinds, tables.by_severity) if m.key in defined),
         comparisons={key: of for key, of in measured.comparisons.items() if key in defined},
         controls=measured.controls,
+        resampled=tuple(measured.resampled),
         extras=tuple(sensitivity_extras(metrics, of_metrics, sets, list(tables.kinds), pairs)),
         notes=tuple(_notes(sets, tables.sorts)),
     )

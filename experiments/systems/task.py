@@ -145,6 +145,7 @@ def statistics(
         declared=tuple(declared),
         comparisons=measured.comparisons,
         controls=measured.controls,
+        resampled=tuple(measured.resampled),
         extras=(
             Extra.of("influence", "Correlations without one system", influence, folded=True),
             Extra.of("systems", "The systems", _rows(table), folded=True),

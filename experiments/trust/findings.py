@@ -1,334 +1,185 @@
-"""Each experiment's result on each metric against the best control."""
+"""The tests that finished runs give: which measure of which run is evidence, and who judged."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from metaeval.data.judgments.pascal50s import LABELS
 from metaeval.experiments.arena.statistics import AGREEMENT, SYSTEMS
-from metaeval.experiments.attack.statistics import CONTROLS, COPIED, fooled_key
-from metaeval.experiments.forced_choice.statistics import MEAN, measure_of
-from metaeval.experiments.judgments.statistics import MEAN_RATING
-from metaeval.experiments.pairs.statistics import measure_key as pairs_key
-from metaeval.experiments.sensitivity.extras import KIND, MEAN_AUC, POSITIVES
-from metaeval.results.base import Estimate, MetricResult
-from metaeval.results.comparison import Comparisons
+from metaeval.experiments.attack.statistics import RESISTS
+from metaeval.experiments.forced_choice.statistics import MEAN
+from metaeval.experiments.sensitivity.extras import KIND, POSITIVES
 from metaeval.results.measured import EXAMPLES, SETS, MeasuredResult
-from metaeval.stats.significance.comparison import ALPHA
-
-Word = Literal["shown", "not shown", "below", "cannot tell"]
-Outcome = Literal[Word, "not counted"]
-Test = tuple[str, str, str]  # item, source, part
 
 GRADED = ("graded", "replace", "shuffle", "sample_size")  # experiments of graded corruption
-BLIND = ("length", "random")  # of the scores that every attack runs on
 LONG = 30  # words of a mean caption from which battles are about long captions
 CHOICE = "agreement with people's choice"
-RATED: Mapping[str, Any] = {"judged": "people's ratings"}
-IN_ORDER: Mapping[str, Any] = {"ceiling_is": "every pair in order"}
-MADE: Mapping[str, Any] = {"judged": "nobody: the captions were made worse", "corrupted": True}
-# what a number is, who judged, and what the best value is: fields of findings, by source
+RATED: Mapping[str, Any] = {"judged": "people's ratings", "unit": "captions"}
+MADE: Mapping[str, Any] = {
+    "judged": "nobody: the captions were made worse", "corrupted": True, "unit": "images"
+}  # fmt: skip
+CHOSEN: Mapping[str, Any] = {"measure": CHOICE, "unit": "pairs"}
+BATTLES: Mapping[str, Any] = {
+    "measure": "agreement with the winners of battles", "judged": "people", "unit": "battles"
+}  # fmt: skip
+# what a number is, who judged, what its n counts, and what the best value is, by source
 SOURCES: Mapping[str, Mapping[str, Any]] = {
     "graded.order": {
-        "measure": "share of pairs of versions of one caption in order", **MADE, **IN_ORDER
+        "measure": "share of pairs of versions of one caption in order", **MADE,
+        "ceiling_is": "every pair in order, equal captions apart",
     },
     "pairs.kinds": {
-        "measure": "share of pairs with the true caption higher",
+        "measure": "share of pairs with the true caption higher", "unit": "pairs",
         "judged": "the benchmark's authors",
     },
-    "forced_choice.direct": {"measure": CHOICE},
-    "forced_choice.consensus": {"measure": CHOICE},
-    "forced_choice.one_reference": {"measure": CHOICE},
+    "forced_choice.direct": CHOSEN,
+    "forced_choice.consensus": CHOSEN,
+    "forced_choice.one_reference": CHOSEN,
     "judgments.correlation": {**RATED, "ceiling_is": "the mean rating"},
     "judgments.with_people": {**RATED, "ceiling_is": "the mean rating"},
     "judgments.pairs": {
+        **RATED, "unit": "pairs", "ceiling_is": "every pair in order",
         "measure": "pairs of captions of an image in order, or tied as by people",
-        **RATED, **IN_ORDER,
     },
-    "judgments.systems": {"measure": "share of pairs of systems in order", **RATED, **IN_ORDER},
-    "systems.correlation": {"measure": "r over systems", "ceiling_is": "a correlation of 1"},
+    "systems.correlation": {
+        "measure": "r over systems", "unit": "systems", "ceiling_is": "a correlation of 1"
+    },
     "sensitivity.rewrites": {
-        "measure": "how often a rewrite scores above a harmful near-copy",
-        "ceiling_is": "always", **MADE,
+        "measure": "how often a rewrite scores above a harmful near-copy", **MADE,
+        "ceiling_is": "always",
     },
     "sensitivity.kinds": {
         "measure": "how often the human caption scores higher", "ceiling_is": "always", **MADE
     },
-    "arena.agreement": {"measure": "agreement with the winners of battles", "judged": "people"},
-    "arena.long": {"measure": "agreement with the winners of battles", "judged": "people"},
+    "arena.agreement": BATTLES,
+    "arena.long": BATTLES,
     "attack.resists": {
-        "measure": "share of images on which the search failed", **MADE,
-        "ceiling_is": "never fooled", "corrupted": False,
+        "measure": "share of images on which the search failed, equal scores half", **MADE,
+        "ceiling_is": "never fooled", "corrupted": False, "constant": 0.5,
     },
 }  # fmt: skip
 Example = Mapping[str, Any]  # image_id, better, worse, and the metric's score of both
 
 
-class Finding(NamedTuple):
-    """One number of one metric against the best blind control on the same items.
+class DeclaredTest(NamedTuple):
+    """One measure of one run as evidence for a use.
 
     Attributes
     ----------
     source, part
         What conf/trust/uses.yaml chooses by; the part is a kind, a dimension, a category.
-    metric, measure
-        The metric, and what `value` is, in words.
-    judged
-        Who says which caption is better.
-    value, control, control_value
-        The metric's value; the best control and its value.
-    difference
-        Value minus control, with its interval.
-    of_control
-        The control's value with its interval.
-    ceiling, ceiling_is
-        The value that would be best, and what it is.
-    examples
-        Up to three captions.
+    key
+        The measure's key in the run.
+    measure, judged
+        What is measured, in words, and who says which caption is better.
+    unit
+        What its n counts.
+    ceiling_is
+        What the best value is.
     corrupted
         Whether the captions were corrupted by this tool.
-    why_not
-        Why it does not count; `None` where it counts.
+    constant
+        The value of a score that is the same for all captions, where that is a control.
+    examples
+        Metric → up to three captions.
     item
         The item of the battery.
-    detectable, outcome
-        What the rules make of it.
     """
 
     source: str
     part: str
-    metric: str
+    key: str
     measure: str
     judged: str
-    value: Estimate
-    control: str
-    control_value: float
-    difference: Estimate
-    of_control: Estimate = Estimate(value=None)
-    ceiling: float = 1.0
+    unit: str
     ceiling_is: str = "always right"
-    examples: tuple[Example, ...] = ()
     corrupted: bool = False
-    why_not: str | None = None
+    constant: float | None = None
+    examples: Mapping[str, Sequence[Example]] = {}
     item: str = ""
-    detectable: float | None = None
-    outcome: Outcome = "cannot tell"
+
+    @property
+    def id(self) -> tuple[str, str, str]:
+        """What no other test of a use has."""
+        return self.item, self.source, self.part
 
     @property
     def name(self) -> str:
         """ "sugarcrepe: replace_obj"."""
         return f"{self.item}: {self.part}" if self.part else self.item
 
-    @property
-    def test(self) -> Test:
-        """What is the same for all metrics."""
-        return self.item, self.source, self.part
 
-    @property
-    def skill(self) -> Estimate:
-        """The difference on the scale from the control (0) to the ceiling (1)."""
-        room, difference = self.ceiling - self.control_value, self.difference
-        if room <= 0 or difference.value is None:
-            return Estimate(value=None)
-        low, high = difference.low, difference.high
-        return Estimate(
-            value=difference.value / room,
-            low=None if low is None else low / room,
-            high=None if high is None else high / room,
-        )
+def tests_of(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    """All tests of a result that a use may need."""
+    if result.experiment in _TESTS:
+        yield from _TESTS[result.experiment](result)
 
 
-class MetricTests(NamedTuple):
-    """The tests between all pairs of metrics of a result, in one measure; `measure` in words."""
-
-    measure: str
-    pairs: Comparisons
-    corrupted: bool = False
+def _test(source: str, part: str, key: str, **more: Any) -> DeclaredTest:
+    """`more` are fields besides those of the source."""
+    return DeclaredTest(source=source, part=part, key=key, **{**SOURCES[source], **more})
 
 
-def between_metrics(result: MeasuredResult) -> Iterator[MetricTests]:
-    """The tests between metrics that an experiment makes, in its main measure."""
-    experiment, pairs = result.experiment, result.comparisons
-    if experiment in GRADED and "pairwise_accuracy" in pairs:
-        measure = "share of pairs of versions in order"
-        yield MetricTests(measure, pairs["pairwise_accuracy"], corrupted=True)
-    elif experiment == "sensitivity":
-        measure = "how often the human caption scores higher, mean over kinds that harm"
-        yield MetricTests(measure, pairs[MEAN_AUC], corrupted=True)
-    elif experiment == "pairs" and (key := pairs_key("true > false")) in pairs:
-        measure = "share of pairs with the true caption higher, mean over kinds"
-        yield MetricTests(measure, pairs[key])
-    elif experiment == "forced_choice":
-        for n in _numbers_of_references(result):
-            yield MetricTests(_agreement(n), pairs[measure_of(n, MEAN).key])
-    elif experiment == "judgments":
-        statistic = str(result.settings["statistic"])
-        key = dimension_key(result, statistic, main_dimension(result))
-        yield MetricTests(f"{statistic} with people", pairs[key])
-    elif experiment == "arena":
-        yield MetricTests("agreement with the winners of battles", pairs[AGREEMENT.key])
+def _graded(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    yield _test("graded.order", result.experiment, "pairwise_accuracy")
 
 
-def findings(result: MeasuredResult) -> Iterator[Finding]:
-    """All findings of a result that a use may need."""
-    if result.experiment in _FINDINGS:
-        yield from _FINDINGS[result.experiment](result)
-
-
-def _against_control(
-    result: MeasuredResult,
-    key: str,
-    source: str,
-    part: str,
-    examples: Mapping[str, Sequence[Example]] | None = None,
-    **more: Any,
-) -> Iterator[Finding]:
-    """The comparison of every metric with the best control by a measure of a result.
-
-    `examples` are those of each metric; `more` are fields besides those of the source.
-    """
-    against = result.controls.get(key)
-    compared = {} if against is None else {c.a: c for c in against.comparisons}
-    for metric in _metrics(result):
-        if metric.name not in compared:
-            continue
-        value, one = metric.numbers[key], compared[metric.name]
-        if value.value is None or one.difference.value is None:
-            continue
-        yield Finding(
-            source=source,
-            part=part,
-            metric=metric.name,
-            value=value,
-            control=one.b,
-            control_value=value.value - one.difference.value,
-            difference=one.difference,
-            of_control=result.metric(one.b).numbers[key],
-            examples=tuple((examples or {}).get(metric.name, ())),
-            **{**SOURCES[source], **more},
-        )
-
-
-def _graded(result: MeasuredResult) -> Iterator[Finding]:
-    yield from _against_control(result, "pairwise_accuracy", "graded.order", result.experiment)
-
-
-def _pairs(result: MeasuredResult) -> Iterator[Finding]:
-    main = result.declared[0].key
+def _pairs(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    main = f"{result.declared[0].key}_"
     for key in result.controls:
-        if key.startswith(f"{main}_"):
-            kind = key.removeprefix(f"{main}_")
-            yield from _against_control(result, key, "pairs.kinds", kind)
+        if key.startswith(main):
+            yield _test("pairs.kinds", key.removeprefix(main), key)
 
 
-def _forced_choice(result: MeasuredResult) -> Iterator[Finding]:
-    most = max(_numbers_of_references(result), default=0)
+def _forced_choice(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    numbers = result.settings["n_references"]
+    most = max(map(int, numbers), default=0) if isinstance(numbers, tuple) else 0
     votes = str(result.settings["labels"])
-    judged = LABELS.get(votes, "people")
     for measure in result.declared:
         key, _, category = measure.key.removeprefix("agreement_").partition("_")
-        if measure.key not in result.controls or not category:
+        if measure.key not in result.controls or category in ("", MEAN):
             continue  # every category is evidence, so that their mean is none
         n = int(key)
         sources = ["consensus" if votes == "consensus" else "direct"] if n == most else []
         if n == 1 and votes != "consensus":
             sources.append("one_reference")
         for source in sources:
-            yield from _against_control(
-                result,
-                measure.key,
+            yield _test(
                 f"forced_choice.{source}",
                 category,
-                measure=_agreement(n),
-                judged=judged,
+                measure.key,
+                measure=f"{CHOICE}, {n} reference{'s' * (n != 1)}",
+                judged=LABELS.get(votes, "people"),
             )
 
 
-def _agreement(n: int) -> str:
-    return f"{CHOICE}, {n} reference{'s' * (n != 1)}"
-
-
-def _numbers_of_references(result: MeasuredResult) -> list[int]:
-    """Of a forced choice."""
-    numbers = result.settings["n_references"]
-    return [int(str(n)) for n in numbers] if isinstance(numbers, tuple) else []
-
-
-def _judgments(result: MeasuredResult) -> Iterator[Finding]:
-    statistic = str(result.settings["statistic"])  # also the difference's and the ceiling's
-    rows = (extra.records for extra in result.extras if extra.name == MEAN_RATING)
-    reached = {one["key"]: one["value"] for records in rows for one in records}
-    people = any("_without Human" in measure.key for measure in result.declared)
-    for dimension in dimensions(result):
-        key = dimension_key(result, statistic, dimension)
-        yield from _against_control(
-            result,
-            key,
-            f"judgments.{'with_people' if people else 'correlation'}",
-            dimension,
-            measure=f"{statistic} with people",
-            ceiling=reached.get(key, 1.0),
-        )
-    main = main_dimension(result)
-    for name, source in (("accuracy", "pairs"), ("system_accuracy", "systems")):
-        key = dimension_key(result, name, main)
-        for one in _against_control(result, key, f"judgments.{source}", main):
-            few = _too_few_systems(one.value.n or 0) if source == "systems" else None
-            yield one._replace(why_not="its captions are of people, too" if people else few)
-
-
-def _systems(result: MeasuredResult) -> Iterator[Finding]:
-    """Metrics without controls: chance is 0, as uncertain as r of so many systems is."""
-    for measure in result.declared:
-        if measure.key != f"pearson_{measure.group}":
-            continue
-        for metric in _metrics(result):
-            value = metric.numbers[measure.key]
-            half = 1.96 / math.sqrt(max(1, (value.n or 0) - 1))
-            yield Finding(
-                source="systems.correlation",
-                part=str(measure.group),
-                metric=metric.name,
-                judged=f"people ({measure.group})",
-                value=value,
-                control="chance",
-                control_value=0.0,
-                difference=value,
-                of_control=Estimate(value=0.0, low=-half, high=half, n=value.n),
-                **SOURCES["systems.correlation"],
-            )
-
-
-def dimensions(result: MeasuredResult) -> list[str]:
-    """What people rated, of a result of judgments."""
+def _judgments(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    statistic = str(result.settings["statistic"])
     given = result.settings["dimensions"]
-    return list(map(str, given)) if isinstance(given, tuple) else []
+    dimensions = list(map(str, given)) if isinstance(given, tuple) else []
+
+    def key(name: str, dimension: str) -> str:
+        return name if len(dimensions) == 1 else f"{name}_{dimension}"
+
+    people = any("_without Human" in measure.key for measure in result.declared)
+    source = "judgments.with_people" if people else "judgments.correlation"
+    for dimension in dimensions:
+        words = f"{statistic} with people"
+        yield _test(source, dimension, key(statistic, dimension), measure=words)
+    if not people:
+        main = "total" if "total" in dimensions else dimensions[0]
+        yield _test("judgments.pairs", main, key("accuracy", main))
 
 
-def main_dimension(result: MeasuredResult) -> str:
-    """ "total", where people rated it, else the first dimension."""
-    known = dimensions(result)
-    return "total" if "total" in known else known[0]
+def _systems(result: MeasuredResult) -> Iterator[DeclaredTest]:
+    for measure in result.declared:
+        if measure.key == f"pearson_{measure.group}":
+            group = str(measure.group)
+            yield _test("systems.correlation", group, measure.key, judged=f"people ({group})")
 
 
-def dimension_key(result: MeasuredResult, name: str, dimension: str) -> str:
-    return name if len(dimensions(result)) == 1 else f"{name}_{dimension}"
-
-
-def _too_few_systems(n: int) -> str | None:
-    """Whether a random order of this number of systems is correct too often to show anything.
-
-    Resampled images cannot answer this: they are of the same systems.
-    """
-    by_chance = 1 / math.factorial(n)
-    if by_chance < ALPHA:
-        return None
-    return f"a random order of {n} systems is right with probability {by_chance:.2f}"
-
-
-def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
+def _sensitivity(result: MeasuredResult) -> Iterator[DeclaredTest]:
     kind_of = {one["set"]: one["kind"] for one in result.extra(SETS).records}
     worst: dict[str, dict[str, list[Example]]] = {}
     for one in result.extra(EXAMPLES).records:
@@ -340,10 +191,10 @@ def _sensitivity(result: MeasuredResult) -> Iterator[Finding]:
             of_kind[metric] = examples[:3]
     for key in result.controls:
         if key == POSITIVES:
-            yield from _against_control(result, key, "sensitivity.rewrites", "", worst.get(""))
+            yield _test("sensitivity.rewrites", "", key)
         elif key.startswith(KIND):
             kind = key.removeprefix(KIND)
-            yield from _against_control(result, key, "sensitivity.kinds", kind, worst.get(kind))
+            yield _test("sensitivity.kinds", kind, key, examples=worst.get(kind, {}))
 
 
 def _example(record: Mapping[str, Any], what: str) -> Example:
@@ -357,67 +208,23 @@ def _example(record: Mapping[str, Any], what: str) -> Example:
     }
 
 
-def _arena(result: MeasuredResult) -> Iterator[Finding]:
+def _arena(result: MeasuredResult) -> Iterator[DeclaredTest]:
     systems = [extra.records for extra in result.extras if extra.name == SYSTEMS]
     known = [s["words"] for records in systems for s in records if s["words"] is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG
     for source in ("arena.agreement", *(["arena.long"] if is_long else [])):
-        yield from _against_control(result, AGREEMENT.key, source, "")
+        yield _test(source, "", AGREEMENT.key)
 
 
-def _attack(result: MeasuredResult) -> Iterator[Finding]:
+def _attack(result: MeasuredResult) -> Iterator[DeclaredTest]:
     gallery: dict[str, list[Example]] = {}
     for one in result.extra(EXAMPLES).records:
         gallery.setdefault(one["metric"], []).append(_example(one, "false"))
-    for metric in _metrics(result):
-        for search in (str(metric.numbers.facts["search"]), COPIED):
-            key = fooled_key(search)
-            controls = _resistance_of_controls(result, search, key)
-            if not controls or key not in metric.numbers.values:
-                continue
-            best = max(controls, key=lambda name: controls[name].value or 0.0)
-            value, control = _complement(metric.numbers[key]), controls[best]
-            if value.value is None or control.value is None:
-                continue
-            yield Finding(
-                source="attack.resists",
-                part=search,
-                metric=metric.name,
-                value=value,
-                control=best,
-                control_value=control.value,
-                difference=_unpaired(value, control),
-                of_control=control,
-                examples=tuple(gallery.get(metric.name, ())[:3]),
-                **SOURCES["attack.resists"],
-            )
+    first = {metric: examples[:3] for metric, examples in gallery.items()}
+    yield _test("attack.resists", "", RESISTS, examples=first)
 
 
-def _resistance_of_controls(result: MeasuredResult, search: str, key: str) -> dict[str, Estimate]:
-    """Control → the share of images on which this search failed against it.
-
-    Its columns, and for the main search the scores that every run attacks.
-    """
-    rates = {
-        metric.name: metric.numbers[key]
-        for metric in result.metrics
-        if metric.statistics is not None and metric.column.control and key in metric.numbers.values
-    }
-    if search != COPIED:
-        rates |= {
-            one["score"]: Estimate(
-                value=one["images fooled"],
-                low=one["images fooled_low"],
-                high=one["images fooled_high"],
-                n=one["n"],
-            )
-            for one in result.extra(CONTROLS).records
-            if one["score"] in BLIND
-        }
-    return {name: _complement(rate) for name, rate in rates.items() if rate.value is not None}
-
-
-_FINDINGS: Mapping[str, Callable[[MeasuredResult], Iterator[Finding]]] = {
+_TESTS: Mapping[str, Callable[[MeasuredResult], Iterator[DeclaredTest]]] = {
     "forced_choice": _forced_choice,
     "judgments": _judgments,
     "arena": _arena,
@@ -427,33 +234,4 @@ _FINDINGS: Mapping[str, Callable[[MeasuredResult], Iterator[Finding]]] = {
     "attack": _attack,
     "systems": _systems,
 }
-EXPERIMENTS = tuple(_FINDINGS)  # whose results are evidence
-
-
-def _metrics(result: MeasuredResult) -> Iterator[MetricResult]:
-    """The metrics with numbers: no controls, no parts of others."""
-    for metric in result.metrics:
-        if metric.statistics is not None and not metric.column.control and metric.column.headline:
-            yield metric
-
-
-def _unpaired(value: Estimate, control: Estimate) -> Estimate:
-    """A difference of two values by the widths of their intervals, as if they were independent.
-
-    For values whose items are not available; too strict where both succeed on the same images, too
-    lenient where one succeeds on those on which the other fails.
-    """
-    difference = (value.value or 0.0) - (control.value or 0.0)
-    if value.interval is None or control.interval is None:
-        return Estimate(value=difference)
-    width = math.hypot(*(high - low for low, high in (value.interval, control.interval))) / 2
-    return Estimate(value=difference, low=difference - width, high=difference + width)
-
-
-def _complement(rate: Estimate) -> Estimate:
-    def turned(number: float | None) -> float | None:
-        return None if number is None else 1.0 - number
-
-    return Estimate(
-        value=turned(rate.value), low=turned(rate.high), high=turned(rate.low), n=rate.n
-    )
+EXPERIMENTS = tuple(_TESTS)  # whose results are evidence

@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 import statistics as median_of
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from metaeval.errors import ConfigError
-from metaeval.experiments.trust.findings import (
+from metaeval.experiments.trust.findings import tests_of
+from metaeval.experiments.trust.verdicts import (
+    Cell,
+    Cells,
     Finding,
-    Word,
-    between_metrics,
-    dimension_key,
-    findings,
-    main_dimension,
+    Measured as MeasuredTest,
+    Rules,
+    Use,
+    UseCells,
+    Uses,
+    admitted,
+    judged,
+    robustness,
 )
-from metaeval.experiments.trust.verdicts import Cell, Cells, Rules, Use, cells, robustness
 from metaeval.metrics.adapters.bank import BankMetric
 from metaeval.metrics.adapters.own import ScoresFileMetric
 from metaeval.metrics.base import Metric
 from metaeval.results.base import Measured, MetricResult
+from metaeval.results.comparison import Comparison
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
+from metaeval.results.resampled import Resampled
 from metaeval.results.run import RunInfo
-from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
 
-NAMED: tuple[Word, ...] = ("shown", "not shown", "below")  # whose metrics a use lists
 DEMONSTRATION = "scenes"  # the model of columns that drawn scenes alone have trained
+FITTED_FAMILY = "fitted"
 NOTES = (
-    "Skill: how far a metric gets from the best blind control on the same items (0) to the ceiling "
-    "(1), the mean over the tests of a use. Blind controls see neither image nor references: "
-    "length, brevity, a random score, a language model, a regression on the caption alone.",
+    "Skill: how far a metric gets from a blind control (0) to the ceiling (1), over the tests of a "
+    "use together, against the control that is hardest to beat. Blind controls see neither image "
+    "nor references.",
     "Shown: the {rules.confidence:.0%} interval of the skill is above {rules.minimal_skill:g}; "
-    "below: it is under it; not shown: it contains it; cannot tell: no test counts.",
-    "A test does not count where the best control alone comes within {rules.least_room:g} of the "
-    "ceiling, where a perfect metric could not be shown, where no metric is above a regression on "
-    "the caption alone, or where the metric was chosen or trained on such a test.",
-    "Skills of two metrics are not compared by a test.",
+    "below: it ends under it; not shown: it contains it; cannot tell: no test counts.",
+    "A test counts with {rules.least_images} images or more, all blind controls, and the best of "
+    "them {rules.least_room:g} or more below the ceiling.",
+    "Rank: 1 + how many metrics with the same tests are above by a test; no test separates those "
+    "of rank 1.",
 )
-CONCORDANCE = "Benchmarks of ratings: Kendall's W {:.2f}, p = {:.3f}"
 Metrics = Sequence[MetricResult]
 
 
@@ -59,6 +65,8 @@ class ItemRun:
         The folder of its run, relative to this run's folder if inside it.
     reason
         Why it has no run.
+    resampled
+        The replicates of its run.
     """
 
     id: str
@@ -68,6 +76,7 @@ class ItemRun:
     info: RunInfo | None = None
     directory: str | None = None
     reason: str | None = None
+    resampled: tuple[Resampled, ...] = ()
 
     @property
     def metrics(self) -> Metrics:
@@ -77,66 +86,61 @@ class ItemRun:
 
 def gathered(
     battery: str,
-    uses: Sequence[Use],
-    rules: Rules,
+    uses: Uses,
     runs: Sequence[ItemRun],
     own_metrics: Sequence[str] = (),
     metrics: Mapping[str, Metric] | None = None,
     reruns: Mapping[int, Sequence[ItemRun]] | None = None,
     highlight: Sequence[str] = (),
-    baselines: Sequence[str] = (),
 ) -> MeasuredResult:
     """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds.
-    The user has not asked for `baselines`: a run in which they alone have scores is not done.
+    The user has not asked for baselines: a run in which they alone have scores is not done.
 
-    Its extras are "cells" (a row a use and metric), "evidence" (every finding behind them) and
-    "examples", "uses", "robustness", "items" and "missing" ones; of the user's metrics "own" and
-    "known"; and with several benchmarks of ratings "across" and "benchmarks".
+    Its extras are "cells" (a row a use and metric), "evidence" (every test of a cell) and
+    "examples", "uses", "others" (metrics that lack some tests), "silent" (tests that do not count),
+    "robustness", and "items"; of the user's metrics "own".
     """
-    columns = _columns(runs)
+    rules = uses.rules
+    columns = _columns(runs, uses)
     ran = [name for name, m in columns.items() if m.ok]
-    found = {use.id: _found(use, runs, columns) for use in uses}
+    own = [name for name in ran if columns[name].family in own_metrics]
+    baselines = [name for name in ran if columns[name].family in uses.baselines]
 
-    def judge(rules: Rules, without: str | None) -> Cells:
+    def judge_runs(of: Sequence[ItemRun], rules: Rules, without: str | None) -> Cells:
+        kept = [run for run in of if run.id != without]
         return {
-            use: cells([f for f in several if f.item != without], ran, rules)
-            for use, several in found.items()
+            use.id: judged(
+                _tests(use, kept, uses, rules), _metrics_of(use, columns, uses), rules, baselines
+            )
+            for use in uses.uses
         }
 
-    made = judge(rules, None)
-    seeds = {
-        seed: {use.id: cells(_found(use, again, columns), ran, rules) for use in uses}
-        for seed, again in (reruns or {}).items()
-    }
+    made = judge_runs(runs, rules, None)
+    seeds = {seed: judge_runs(again, rules, None) for seed, again in (reruns or {}).items()}
     items = [run.id for run in runs if run.result is not None]
-    own = [name for name in ran if columns[name].family in own_metrics]
+    changes = robustness(lambda *given: judge_runs(runs, *given), rules, items, seeds)
+    every = [(use, made[use.id]) for use in uses.uses]
     extras = [
-        Extra.of("uses", "Answers", _uses(uses, made)),
-        Extra.of("own", "Your metric", _own(uses, made, own)),
-        Extra.of("known", "Your metric and the best known one", _known(runs, own)),
-        Extra.of("silent", "Tests that cannot tell", _silent(made), folded=True),
-        *across_benchmarks({run.id: run.result for run in runs if run.result is not None}),
-        Extra.of(
-            "robustness",
-            "Words that change",
-            robustness(judge, rules, items, seeds),
-            folded=True,
-        ),
+        Extra.of("uses", "Answers", [_use(use, of, baselines) for use, of in every]),
+        Extra.of("own", "Your metric", _own(every, own)),
+        Extra.of("others", "On other tests", _others(every), folded=True),
+        Extra.of("silent", "Tests that do not count", _silent(every), folded=True),
+        Extra.of("robustness", "Words that change", changes, folded=True),
         Extra.of("items", "Battery", [_item(run) for run in runs], folded=True),
-        Extra.of("cells", "Skills and tests", _cells(made), kind="data"),
-        Extra.of("evidence", "Evidence", _evidence(made), kind="data"),
-        Extra.of("examples", "Captions", _examples(found), kind="data"),
+        Extra.of("cells", "Skills and tests", _cells(every), kind="data"),
+        Extra.of("evidence", "Evidence", _evidence(every), kind="data"),
+        Extra.of("examples", "Captions", _examples(every), kind="data"),
     ]
     return MeasuredResult(
         experiment="trust",
         dataset=", ".join(sorted({run.result.dataset for run in runs if run.result is not None})),
-        facts={"Battery": battery, "Experiments": len(items), "Metrics": len(ran)},
+        facts={"Battery": battery, "Experiments": len(items), "Metrics": len(ran) - len(baselines)},
         settings={
             "battery": battery,
             **rules.model_dump(),
             "highlight": tuple(dict.fromkeys([*own, *highlight])),
         },
-        metrics=_entries(runs, columns, metrics or {}, baselines),
+        metrics=_entries(runs, columns, metrics or {}, uses.baselines),
         declared=(),
         extras=tuple(extras),
         notes=tuple(fill_sentences(NOTES, rules=rules)),
@@ -172,13 +176,16 @@ def require_one_identity(results: Iterable[tuple[str, MeasuredResult]]) -> None:
                 )
 
 
-def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult]:
-    """Column → its entry in the first run in which it has numbers, else in any run."""
+def _columns(runs: Sequence[ItemRun], uses: Uses) -> dict[str, MetricResult]:
+    """Column → its entry in the first run in which it has numbers, else in any run; of controls
+    those that some use shows like metrics."""
+    shown = {*uses.baselines, *(family for use in uses.uses for family in use.judges)}
     known: dict[str, MetricResult] = {}
     for run in runs:
         for metric in run.metrics:
             column = metric.column
-            if column.control or column.part_of is not None or not column.headline:
+            hidden = column.control and metric.family not in shown
+            if hidden or column.part_of is not None or not column.headline:
                 continue
             if column.model == DEMONSTRATION:
                 continue
@@ -223,21 +230,57 @@ def _entries(
     return tuple(entries)
 
 
-def _found(use: Use, runs: Sequence[ItemRun], columns: Mapping[str, MetricResult]) -> list[Finding]:
-    """All findings for a use, before the rules."""
-    collected = []
+def _metrics_of(use: Use, columns: Mapping[str, MetricResult], uses: Uses) -> list[str]:
+    """The columns that have a cell of a use."""
+    shown = {*uses.baselines, *use.judges}
+    return [
+        name for name, m in columns.items() if m.ok and (not m.column.control or m.family in shown)
+    ]
+
+
+def _tests(use: Use, runs: Sequence[ItemRun], uses: Uses, rules: Rules) -> list[MeasuredTest]:
+    """All tests of a use, each with its numbers and whether it counts."""
+    blind = [family for family in uses.blind if family not in use.judges]
+    tests = []
     for run in runs:
         if run.result is None:
             continue
-        data = None if run.info is None else run.info.dataset
-        too_few = None if data is None else data.too_few
-        for finding in findings(run.result):
-            if finding.metric in columns and use.asks(finding.source, finding.part):
-                metric = run.result.metric(finding.metric)
-                learned = _why_learned(metric, finding.corrupted, run.result.experiment)
-                why = finding.why_not or too_few or learned
-                collected.append(finding._replace(item=run.id, why_not=why))
-    return collected
+        families = {m.name: m.family for m in run.result.metrics}
+        controls = {
+            m.name
+            for m in run.result.metrics
+            if m.column.is_control and m.family not in (*uses.baselines, *use.judges)
+        }
+        for test in tests_of(run.result):
+            if not use.asks(test.source, test.part):
+                continue
+            rows = {(r.column, r.items_of): r for r in run.resampled if r.measure == test.key}
+            known = [name for name in families if (name, "") in rows]
+            made = MeasuredTest(
+                test._replace(item=run.id),
+                rows,
+                families,
+                tuple(name for name in known if name in controls),
+                {
+                    m.name: m.numbers.values[test.key]
+                    for m in run.result.metrics
+                    if m.statistics is not None and test.key in m.statistics.values
+                },
+                metric_why_not=_why_not(use, run.result, test.corrupted),
+            )
+            tests.append(admitted(made, rules, blind))
+    return tests
+
+
+def _why_not(use: Use, result: MeasuredResult, corrupted: bool) -> dict[str, str]:
+    """Metric → why a test of this run does not count for it."""
+    reasons = {}
+    for metric in result.metrics:
+        if metric.family in use.circular:
+            reasons[metric.name] = use.circular[metric.family]
+        elif (why := _why_learned(metric, corrupted, result.experiment)) is not None:
+            reasons[metric.name] = why
+    return reasons
 
 
 def _why_learned(metric: MetricResult, corrupted: bool, experiment: str) -> str | None:
@@ -250,97 +293,170 @@ def _why_learned(metric: MetricResult, corrupted: bool, experiment: str) -> str 
     return None
 
 
-def _uses(uses: Sequence[Use], made: Cells) -> Iterator[dict[str, Any]]:
-    """The metrics with each word, best first, and the best one."""
-    for use in uses:
-        row = made[use.id]
-        ranked = sorted(
-            (name for name in row if row[name].skill.value is not None),
-            key=lambda name: (row[name].word != "shown", -(row[name].skill.value or 0.0), name),
-        )
-        best = row[ranked[0]] if ranked else Cell("cannot tell")
-        yield {
-            "use": use.title,
-            "id": use.id,
-            "best": ranked[0] if ranked else None,
-            "skill": best.skill,
-            "judged by": _joined(f.judged for f in best.counted) or None,
-            "n": _n(best),
-            **{
-                word: ", ".join(name for name in ranked if row[name].word == word) or None
-                for word in NAMED
-            },
-            "what it takes": use.shows,
-        }
-
-
 def _joined(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
-def _n(cell: Cell) -> int | None:
-    """The items of the tests that count."""
-    return sum(f.value.n or 0 for f in cell.counted) or None
+def _sizes(findings: Sequence[Finding]) -> str | None:
+    """ "9,300 pairs; 1,000 images": the items of tests."""
+    sizes: Counter[str] = Counter()
+    for f in findings:
+        sizes[f.test.unit] += f.value.n or 0
+    return "; ".join(f"{n:,} {unit}" for unit, n in sizes.items()) or None
 
 
-def _cells(made: Cells) -> Iterator[dict[str, Any]]:
-    for use, row in made.items():
-        for metric, cell in row.items():
+def _best(of: UseCells) -> list[str]:
+    """The metrics of rank 1, highest skill first."""
+    first = [name for name, cell in of.cells.items() if cell.rank == 1]
+    return sorted(first, key=lambda name: (-(of.cells[name].skill.value or 0.0), name))
+
+
+def _use(use: Use, of: UseCells, baselines: Sequence[str]) -> dict[str, Any]:
+    """The answer for a use: the metrics that no test puts below another, and what it rests on."""
+    best = _best(of)
+    counted = of.counted
+    shown = [
+        name
+        for name, cell in of.cells.items()
+        if cell.word == "shown" and name not in (*best, *baselines)
+    ]
+    shown.sort(key=lambda name: (-(of.cells[name].skill.value or 0.0), name))
+    first = of.cells[best[0]] if best else Cell("cannot tell")
+    return {
+        "use": use.title,
+        "id": use.id,
+        "rank 1": ", ".join(best) or None,
+        "shown, too": ", ".join(shown) or None,
+        "skill": first.skill,
+        "tests": len(counted),
+        "n": _sizes(first.counted),
+        "judged by": _joined(made.test.judged for made in counted) or None,
+        "hardest control": first.control or None,
+        "what it takes": use.shows,
+        "why": None if of.tests else "no test of the battery",
+    }
+
+
+Every = Sequence[tuple[Use, UseCells]]
+
+
+def _cells(every: Every) -> Iterator[dict[str, Any]]:
+    for use, of in every:
+        for metric, cell in of.cells.items():
             yield {
-                "use": use,
+                "use": use.id,
                 "metric": metric,
                 "word": cell.word,
-                "skill": cell.skill,
-                "n": _n(cell),
-                "judged by": _joined(f.judged for f in cell.counted) or None,
+                "rank": cell.rank,
+                "above": cell.number("above"),
+                "below": cell.number("below"),
                 "tests": len(cell.counted),
-                "more data": cell.more_data,
+                "of": len(of.counted),
+                "skill": cell.skill,
+                "control": cell.control or None,
+                "n": _sizes(cell.counted),
+                "judged by": _joined(f.test.judged for f in cell.counted) or None,
             }
 
 
-def _silent(made: Cells) -> Iterator[dict[str, Any]]:
-    """The tests that count for no metric, whatever it was trained on, with the reason."""
-    seen = set()
-    for use, row in made.items():
-        every = [f for cell in row.values() for f in cell.evidence]
-        counted = {f.test for f in every if f.outcome != "not counted"}
-        for f in every:
-            if f.test not in counted and (use, f.test) not in seen:
-                seen.add((use, f.test))
-                yield {"use": use, "test": f.name, "reason": f.why_not, "best control": f.control}
+def _silent(every: Every) -> Iterator[dict[str, Any]]:
+    for use, of in every:
+        for made in of.tests:
+            if made.why_not is not None:
+                yield {"use": use.title, "test": made.test.name, "reason": made.why_not}
 
 
-def _evidence(made: Cells) -> Iterator[dict[str, Any]]:
-    for use, row in made.items():
-        for metric, cell in row.items():
-            for f in cell.evidence:
+def _others(every: Every) -> Iterator[dict[str, Any]]:
+    """Metrics that lack some tests, on those that they have, against the best and the worst."""
+    for use, of in every:
+        for pair in of.others:
+            yield {
+                "use": use.title,
+                "metric": pair.a,
+                "tests": f"{len(of.cells[pair.a].counted)} of {len(of.counted)}",
+                **_against(pair),
+            }
+
+
+def _against(pair: Comparison) -> dict[str, Any]:
+    """A comparison as cells of a row."""
+    outcome = "not separated"
+    if pair.is_significant():
+        outcome = "higher" if (pair.difference.value or 0.0) > 0 else "lower"
+    return {
+        "against": pair.b,
+        "difference": pair.difference,
+        "p after Holm": None if pair.test is None else pair.test.p_adjusted,
+        "outcome": outcome,
+    }
+
+
+def _evidence(every: Every) -> Iterator[dict[str, Any]]:
+    for use, of in every:
+        for metric, cell in of.cells.items():
+            for f in cell.findings:
                 yield {
-                    "use": use,
+                    "use": use.id,
                     "metric": metric,
                     "word": cell.word,
-                    "item": f.item,
-                    "part": f.part,
-                    "measure": f.measure,
-                    "judged by": f.judged,
+                    "item": f.test.item,
+                    "part": f.test.part,
+                    "measure": f.test.measure,
+                    "judged by": f.test.judged,
                     "value": f.value,
                     "n": f.value.n,
+                    "unit": f.test.unit,
                     "control": f.control,
                     "control_value": f.control_value,
                     "ceiling": f.ceiling,
-                    "ceiling_is": f.ceiling_is,
+                    "ceiling_is": f.test.ceiling_is,
                     "skill": f.skill,
-                    "detectable": f.detectable,
                     "outcome": f.outcome,
                     "why_not": f.why_not,
                 }
 
 
-def _examples(found: Mapping[str, Sequence[Finding]]) -> Iterator[dict[str, Any]]:
+def _examples(every: Every) -> Iterator[dict[str, Any]]:
     """The captions of each item, part and metric, once."""
-    every = {(f.item, f.part, f.metric): f for several in found.values() for f in several}
-    for (item, part, metric), finding in every.items():
-        for example in finding.examples:
+    known = {
+        (f.test.item, f.test.part, metric): f.test.examples.get(metric, ())
+        for _, of in every
+        for metric, cell in of.cells.items()
+        for f in cell.findings
+    }
+    for (item, part, metric), examples in known.items():
+        for example in examples:
             yield {"item": item, "part": part, "metric": metric, **example}
+
+
+def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
+    """The answer in one look: a row a metric, a column a use, "rank a/k" in each cell; a star where
+    skill is shown; metrics with the same tests first, baselines last."""
+    counted = {use["id"]: use["tests"] for use in result.extra("uses").records}
+    rows: dict[str, dict[str, str]] = {}
+    for cell in result.extra("cells").records:
+        row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
+        if counted[cell["use"]]:
+            row[cell["use"]] = cell_text(cell)
+    controls = [m.name for m in result.metrics if m.column.control]
+    known = [row for name, row in rows.items() if set(row.values()) - {name, "–"}]
+    return sorted(known, key=lambda row: row["metric"] in controls)
+
+
+def cell_text(cell: Mapping[str, Any]) -> str:
+    """ "1 3/3*": rank 1, above every blind control in 3 of 3 tests, and skill is shown."""
+    if not cell["tests"]:
+        return "–"
+    rank = "" if cell["rank"] is None else f"{cell['rank']} "
+    mark = "*" if cell["word"] == "shown" else ""
+    return f"{rank}{cell['above']}/{cell['tests']}{mark}"
+
+
+def answer_of(use: Mapping[str, Any]) -> str:
+    """The answer for a use, in a line."""
+    if not use["tests"]:
+        return "not tested here" if use["why"] else "no test counts"
+    return f"{use['rank 1'] or 'no metric has all tests'} ({use['tests']} tests; {use['n']})"
 
 
 def _item(run: ItemRun) -> dict[str, Any]:
@@ -357,107 +473,24 @@ def _item(run: ItemRun) -> dict[str, Any]:
     }
 
 
-def _own(uses: Sequence[Use], made: Cells, own_metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The user's metrics, a row for each use that has evidence for them."""
+def _own(every: Every, own_metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The user's metrics, a row for each use that has evidence for them: against the best known
+    metric of rank 1, or where it lacks tests against the best and the worst on those it has."""
     for name in own_metrics:
-        for use in uses:
-            row = made[use.id]
-            if row[name].counted:
-                shown = [n for n in row if row[n].word == "shown" and n not in own_metrics]
-                yield {
-                    "metric": name,
-                    "use": use.title,
-                    "word": row[name].word,
-                    "skill": row[name].skill,
-                    "n": _n(row[name]),
-                    "others shown": ", ".join(shown),
-                }
-
-
-def _known(runs: Sequence[ItemRun], own_metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The user's metrics against the best known metric of each item, by the item's own tests.
-
-    The best is the one that the user's metric is least above; those that were chosen on the
-    experiment, or trained on such captions, are left out.
-    """
-    for run in runs:
-        if run.result is None or not own_metrics:
-            continue
-        for tested in between_metrics(run.result):
-            usable = {
-                m.name
-                for m in run.result.metrics
-                if _why_learned(m, tested.corrupted, run.result.experiment) is None
+        for use, of in every:
+            cell = of.cells[name]
+            if not cell.counted:
+                continue
+            known = [other for other in _best(of) if other != name]
+            pair = of.comparisons.between(name, known[0]) if known else None
+            against = next((p for p in of.others if p.a == name), pair)
+            yield {
+                "metric": name,
+                "use": use.title,
+                "word": cell.word,
+                "rank": cell.rank,
+                "above controls": f"{cell.number('above')} of {len(cell.counted)}",
+                "skill": cell.skill,
+                "n": _sizes(cell.counted),
+                **({} if against is None else _against(against)),
             }
-            usable -= set(own_metrics)
-            for name in own_metrics:
-                pairs = [
-                    pair if pair.a == name else pair.reversed()
-                    for pair in tested.pairs.pairs
-                    if name in (pair.a, pair.b) and pair.difference.value is not None
-                ]
-                pairs = [pair for pair in pairs if pair.b in usable]
-                if pairs:
-                    best = min(pairs, key=lambda pair: (pair.difference.value or 0.0, pair.b))
-                    outcome = "not separated"
-                    if best.is_significant(tested.pairs.alpha):
-                        outcome = "higher" if (best.difference.value or 0.0) > 0 else "lower"
-                    yield {
-                        "metric": name,
-                        "item": run.id,
-                        "measure": tested.measure,
-                        "best known": best.b,
-                        "difference": best.difference,
-                        "p after Holm": None if best.test is None else best.test.p_adjusted,
-                        "n": best.n,
-                        "outcome": outcome,
-                    }
-
-
-def across_benchmarks(results: Mapping[str, MeasuredResult]) -> list[Extra]:
-    """Metrics that every benchmark of ratings ranks, by their average rank (as WMT's metrics task):
-    a table of ranks, and one of benchmarks; nothing for fewer than two of either.
-
-    A rank is that of a cluster, within which no test separates neighbours. A benchmark on which no
-    test separates two of these metrics ranks nothing and is left out. On a benchmark with several
-    dimensions the last one stands for it where it is their "total", else the first.
-    """
-    ranks: dict[str, Mapping[str, int]] = {}
-    for item, result in results.items():
-        if result.experiment != "judgments":
-            continue
-        statistic, dimension = str(result.settings["statistic"]), main_dimension(result)
-        key = dimension_key(result, statistic, dimension)
-        on_common = dimension_key(result, f"{statistic}_common", dimension)
-        family = result.comparisons[key]
-        values = {}
-        for m in result.metrics:
-            if m.ok and m.column.headline and not m.column.control:
-                name = on_common if on_common in m.numbers.values else key
-                if (value := m.numbers.value(name)) is not None:
-                    values[m.name] = value
-        order = sorted(values, key=lambda name: (-values[name], name))
-        apart = [(c.a, c.b) for c in family.pairs if c.is_significant(family.alpha)]
-        ranks[item] = rank_clusters(order, apart)
-    common = set.intersection(*map(set, ranks.values())) if ranks else set()
-    silent = [item for item, of in ranks.items() if len({of[name] for name in common}) < 2]
-    ranks = {item: of for item, of in ranks.items() if item not in silent}
-    if len(ranks) < 2 or len(common) < 2:
-        return []
-    made = average_rank(ranks)
-    rows = [
-        {"metric": name, "average rank": mean, **{item: of[name] for item, of in ranks.items()}}
-        for name, mean in zip(made.names, made.average.tolist(), strict=True)
-    ]
-    benchmarks: list[dict[str, Any]] = [
-        *(
-            {"benchmark": item, "τ-b of the order without it": made.stability[item]}
-            for item in ranks
-        ),
-        *({"benchmark": item, "status": "separates no two metrics"} for item in silent),
-    ]
-    title = CONCORDANCE.format(made.concordance, made.p)
-    return [
-        Extra.of("across", "Ratings, over benchmarks", rows, folded=True),
-        Extra.of("benchmarks", title, benchmarks, folded=True),
-    ]

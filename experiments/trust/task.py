@@ -17,7 +17,6 @@ from metaeval.compute.device import return_free_memory
 from metaeval.compute.networks import release
 from metaeval.config import (
     CONTROLS,
-    add_metric,
     build_all,
     complete_metrics,
     compose_config,
@@ -34,7 +33,13 @@ from metaeval.experiments.printout import not_run_lines, text_table
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
-from metaeval.experiments.trust.result import ItemRun, gathered, require_one_identity
+from metaeval.experiments.trust.result import (
+    ItemRun,
+    answer_of,
+    gathered,
+    matrix_rows,
+    require_one_identity,
+)
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
 from metaeval.java.process import shared_java_services
 from metaeval.metrics.base import Metric
@@ -42,6 +47,7 @@ from metaeval.options import Seed
 from metaeval.readers.files import read_text, user_path
 from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.resampled import Resampled, read_resampled
 from metaeval.results.run import RunInfo
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
@@ -110,8 +116,6 @@ class Trust(Streaming):
         config, out = record.config, record.out
         declared = read_uses(self.uses)
         battery = read_battery(self.battery)
-        with open_dict(config):
-            _as_metrics(config, declared.baselines)
         record.begin(keep=ITEMS)
         given: list[ItemRun] = []
         with shared_java_services():
@@ -136,28 +140,17 @@ class Trust(Streaming):
         require_one_identity((r.id, r.result) for r in (*runs, *given) if r.result is not None)
         return gathered(
             self.battery,
-            declared.uses,
-            declared.rules,
+            declared,
             [*runs, *given],
             _own(config),
             metrics,
             {seed: [*repeated, *given] for seed, repeated in reruns.items()},
             self.highlight,
-            declared.baselines,
         )
 
     def printout(self, summary: MeasuredResult, out: Path, file: Path) -> str:
-        rows: dict[str, dict[str, str]] = {}
-        for cell in summary.extra("cells").records:
-            row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
-            skill = cell["skill"]
-            mark = "*" if cell["word"] == "shown" else ""
-            row[cell["use"]] = "–" if skill is None else f"{skill:.2f}{mark}"
-        lines = [*text_table(list(rows.values()), ""), ""]
-        lines += [
-            f"{use['use']}: {use['shown'] or 'shown of no metric'}"
-            for use in summary.extra("uses").records
-        ]
+        lines = [*text_table(matrix_rows(summary), ""), ""]
+        lines += [f"{use['use']}: {answer_of(use)}" for use in summary.extra("uses").records]
         changes = [
             {"metric": one["change"], "words that change": f"{one['words']} of {one['of']}"}
             for one in summary.extra("robustness").records
@@ -175,24 +168,14 @@ def _battery_runs(
     """The runs of all items, each in a folder of its name; one line per item."""
     runs, seed = [], "" if folder.name == ITEMS else f", seed {config.seed}"
     for place, (name, overrides) in enumerate(battery.items.items(), 1):
-        outer = copy.deepcopy(config)
-        with open_dict(outer):
-            _as_metrics(outer, battery.candidates.get(name, ()))
         with record.stage(f"{name}{seed}"):
-            run = _item(name, overrides, outer, folder / name)
+            run = _item(name, overrides, config, folder / name)
         runs.append(run)
         forget_texts()  # the next item has other captions; networks stay
         release("dataset", "encoded sentences")
         return_free_memory()
         print(f"{place} of {len(battery.items)}{seed}: {_line(run)}", flush=True)
     return runs
-
-
-def _as_metrics(config: DictConfig, controls: Sequence[str]) -> None:
-    """Make controls metrics like any other."""
-    for name in controls:
-        add_metric(config, name)
-        config.metric[name].control = False
 
 
 def _with_seed(config: DictConfig, seed: int) -> DictConfig:
@@ -224,7 +207,8 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
         if key is not None:
             files.atomic(folder / KEY, lambda p: p.write_text(key, encoding="utf-8"))
     result, info = stored or (read_result(folder / files.STATISTICS), read_info(folder / files.RUN))
-    return ItemRun(name, experiment, command, result, info, f"{ITEMS}/{name}")
+    where = f"{ITEMS}/{name}"
+    return ItemRun(name, experiment, command, result, info, where, resampled=_resampled(folder))
 
 
 def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
@@ -301,10 +285,17 @@ def stored_item(folder: Path, key: str | None) -> tuple[MeasuredResult, RunInfo]
     try:
         with_key = info.status == files.FINISHED and (folder / KEY).is_file()
         if with_key and read_text(folder / KEY).text == key:
+            _resampled(folder)
             return read_result(folder / files.STATISTICS), info
     except MetaevalError as error:
         print(f"{error}; the item runs again", flush=True)
     return None
+
+
+def _resampled(folder: Path) -> tuple[Resampled, ...]:
+    """The replicates of a run; none where it has none, or an older version wrote it."""
+    path = folder / files.REPLICATES
+    return read_resampled(path) if path.exists() else ()
 
 
 def _content(folder: Path) -> str:
@@ -318,7 +309,10 @@ def _given(folder: Path, taken: Sequence[str]) -> ItemRun:
     name = folder.resolve().name
     unique = name if name not in taken else str(folder)
     command = " ".join(info.command)
-    return ItemRun(unique, result.experiment, command, result, info, os.fspath(folder))
+    where = os.fspath(folder)
+    return ItemRun(
+        unique, result.experiment, command, result, info, where, resampled=_resampled(folder)
+    )
 
 
 def _finished(folder: Path) -> tuple[MeasuredResult, RunInfo]:

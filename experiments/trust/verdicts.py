@@ -1,47 +1,48 @@
-"""From findings to skills, by rules that are declared beforehand.
+"""From tests to words, by rules that are declared beforehand (docs/trust.md).
 
-The skill of a metric for a use is the mean over the tests of the use of how far it gets from the
-best blind control (0) to the ceiling (1). The word follows from its interval: "shown" above the
-minimal skill, "below" under it, "not shown" where it contains it, "cannot tell" without a test that
-counts.
+A use is a set of named tests. The skill of a metric against a blind control is how far it gets,
+over all tests of the use, from the control (0) to the ceiling (1); the word follows from its
+interval against the control that is hardest to beat.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
-from scipy import stats
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
-from metaeval.experiments.trust.findings import EXPERIMENTS, SOURCES, Finding, Test, Word
+from metaeval.experiments.trust.findings import EXPERIMENTS, SOURCES, DeclaredTest
 from metaeval.options import did_you_mean
 from metaeval.overrides import require_listed
 from metaeval.readers.files import user_path
 from metaeval.readers.yaml_text import read_declared
 from metaeval.results.base import Estimate, Model
-from metaeval.scoring import FITTED
+from metaeval.results.comparison import Comparison, Comparisons
+from metaeval.results.resampled import CEILING, Resampled
+from metaeval.stats.resampling.items import Floats
+from metaeval.stats.significance.comparison import resampled_difference
 
-# why a finding does not count, in the order in which the reasons are looked for
-WHY_NOT = (
-    "it has no interval",
-    "{finding.control} alone has {finding.control_value:.2f} of {finding.ceiling:.2f}",
-    "a perfect metric could not be shown{needed}",
-    "no metric is above {finding.control}, a regression that reads the caption alone",
-)
-NEEDED = " by {:,} items; {:,} would do"
+Word = Literal["shown", "not shown", "below", "cannot tell"]
+Outcome = Literal["above", "below", "neither", "not counted"]
 BATTERIES = ("quick", "standard", "full")
+CONSTANT = "a constant score"
+FEW = "{n:,} {unit}; a test needs {least}"
+NO_CONTROL = "its run has no {}: run it with metrics that contain all of metric_groups.controls"
+NO_REPLICATES = "its run has no replicates.parquet: run it again with this version"
+NO_ROOM = "{} alone has {:.2f} of {:.2f}"
 _Share = Annotated[float, Field(ge=0, lt=1)]
 _Level = Annotated[float, Field(gt=0, lt=1)]
+_Count = Annotated[int, Field(ge=1)]
 
 
 class Rules(Model):
-    """What a word rests on.
+    """What a word rests on; docs/trust.md says why.
 
     Attributes
     ----------
@@ -49,29 +50,43 @@ class Rules(Model):
         The least skill that counts.
     least_room
         Where the ceiling is less than this above the best control, a test does not count.
+    least_images, least_systems
+        The fewest images of a test, and systems of one over systems.
+    most_missing
+        The largest share of a test's items without a score with which a metric is compared on it.
     confidence
-        Of the intervals.
-    power
-        A test counts where it finds a perfect metric above the minimal skill with this probability.
+        Of the intervals; 1 - confidence is the level of the tests between metrics.
     """
 
     minimal_skill: _Share
     least_room: _Share
+    least_images: _Count
+    least_systems: _Count
+    most_missing: _Share
     confidence: _Level
-    power: _Level
 
 
 class Use(Model):
     """What a metric may be used for.
 
-    `shows` says what a metric must do better than the best blind control on each item; `evidence`
-    is source ("pairs.kinds") → the parts that count, `None` for all.
+    Attributes
+    ----------
+    shows
+        What a metric must do better than every blind control.
+    evidence
+        Source ("pairs.kinds") → the parts that count, `None` for all.
+    judges
+        Blind controls that are metrics for this use → why.
+    circular
+        Metrics that are left out, as they are the rule by which captions are better → why.
     """
 
     id: Annotated[str, Field(pattern="^[a-z0-9_]+$")]
     title: str
     shows: str
     evidence: Mapping[str, tuple[str, ...] | None]
+    judges: Mapping[str, str] = {}
+    circular: Mapping[str, str] = {}
 
     def asks(self, source: str, part: str) -> bool:
         """Whether a number is evidence for this use."""
@@ -80,9 +95,11 @@ class Use(Model):
 
 
 class Uses(Model):
-    """conf/trust/uses.yaml; `baselines` are controls that are not blind: here they are metrics."""
+    """conf/trust/uses.yaml: `blind` are the controls that a test needs, `baselines` the controls
+    that read image or references and are shown like metrics."""
 
     rules: Rules
+    blind: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()
     uses: tuple[Use, ...]
 
@@ -97,14 +114,11 @@ class Battery(Model):
     ----------
     items
         Item → the overrides of the command that runs it.
-    candidates
-        Item → the controls that are metrics there.
     of
         A battery that this one adds to.
     """
 
     items: Mapping[_Item, tuple[str, ...]]
-    candidates: Mapping[_Item, tuple[str, ...]] = {}
     of: str | None = None
 
 
@@ -121,7 +135,8 @@ def read_uses(file: str | None) -> Uses:
                 meant = did_you_mean(source, SOURCES) or f"; choose from {', '.join(SOURCES)}"
                 problem = f"unknown source '{source}'{meant}"
                 raise InputError(problem, file=path, field=f"uses.{use.id}.evidence")
-    require_listed([f"metric=[{name}]" for name in uses.baselines], path, "baselines")
+    for field in ("blind", "baselines"):
+        require_listed([f"metric=[{name}]" for name in getattr(uses, field)], path, field)
     return uses
 
 
@@ -147,18 +162,125 @@ def read_battery(name: str, above: tuple[Path, ...] = ()) -> Battery:
             begin = f"begin with experiment=NAME, one of {', '.join(EXPERIMENTS)}"
             problem = f"begins with '{first:.60}', which gives no evidence; {begin}"
             raise InputError(problem, file=path, field=field)
-    for item, controls in battery.candidates.items():
-        require_listed([f"metric=[{name}]" for name in controls], path, f"candidates.{item}")
     if battery.of is None:
         return battery
-    base = read_battery(battery.of, (*above, path))
-    return Battery(
-        items={**base.items, **battery.items}, candidates={**base.candidates, **battery.candidates}
-    )
+    return Battery(items={**read_battery(battery.of, (*above, path)).items, **battery.items})
 
 
 def _own(name: str) -> Path:
     return installation.conf() / "trust" / f"{name}.yaml"
+
+
+class Measured(NamedTuple):
+    """A test and the numbers of its run.
+
+    Attributes
+    ----------
+    rows
+        (column, the metric on whose items) → its replicates.
+    families
+        Column → the metric that it belongs to.
+    blind
+        Its columns that are blind controls here.
+    estimates
+        Column → its value with the run's own interval: of systems, Fisher's.
+    why_not
+        Why the test does not count; `None` where it does.
+    metric_why_not
+        Metric → why this test does not count for it.
+    """
+
+    test: DeclaredTest
+    rows: Mapping[tuple[str, str], Resampled]
+    families: Mapping[str, str]
+    blind: tuple[str, ...]
+    estimates: Mapping[str, Estimate] = {}
+    why_not: str | None = None
+    metric_why_not: Mapping[str, str] = {}
+
+    @property
+    def of_systems(self) -> bool:
+        """Whether its items are systems: there is no control, chance is 0."""
+        return self.test.unit == "systems"
+
+    @property
+    def n(self) -> int:
+        """The items of a column without gaps."""
+        return max((row.n for (_, of), row in self.rows.items() if not of), default=0)
+
+    def ceiling(self, metric: str = "") -> Resampled:
+        """What a perfect metric reaches, on the items of a column."""
+        of_all = self.rows.get((CEILING, ""), _certain(1.0))
+        return self.rows.get((CEILING, metric), of_all)
+
+    def against(self, metric: str) -> dict[str, Resampled]:
+        """The blind controls on the items of a column, without itself."""
+        known = {
+            name: self.rows.get((name, metric), self.rows[name, ""])
+            for name in self.blind
+            if name != metric
+        }
+        constant = self.test.constant
+        return known if constant is None else {**known, CONSTANT: _certain(constant)}
+
+    def is_whole(self, metric: str, most_missing: float) -> bool:
+        """Whether a column has scores of nearly all items."""
+        row = self.rows.get((metric, ""))
+        return row is not None and row.n >= (1 - most_missing) * self.n
+
+
+def _certain(value: float) -> Resampled:
+    return Resampled("", "", "", value, 0, 0, np.array([value]))
+
+
+def admitted(made: Measured, rules: Rules, blind: Iterable[str]) -> Measured:
+    """The test with the reason why it does not count, if there is one. No metric is looked at."""
+    return made._replace(why_not=made.why_not or _why_not(made, rules, blind))
+
+
+def _why_not(made: Measured, rules: Rules, blind: Iterable[str]) -> str | None:
+    if made.of_systems:
+        n = max((e.n or 0 for e in made.estimates.values()), default=0)
+        few = FEW.format(n=n, unit="systems", least=rules.least_systems)
+        return few if n < rules.least_systems else None
+    if not made.rows:
+        return NO_REPLICATES
+    missing = [name for name in blind if name not in {made.families[c] for c in made.blind}]
+    if missing:
+        return NO_CONTROL.format(" and no ".join(missing))
+    controls = {name: made.rows[name, ""] for name in made.blind}
+    n = min(row.n_units for row in controls.values())
+    if n < rules.least_images:
+        return FEW.format(n=n, unit="images", least=rules.least_images)
+    best = max(controls, key=lambda name: controls[name].value)
+    value, ceiling = controls[best].value, made.ceiling().value
+    return None if ceiling - value >= rules.least_room else NO_ROOM.format(best, value, ceiling)
+
+
+class Finding(NamedTuple):
+    """One metric on one test.
+
+    Attributes
+    ----------
+    value, control, control_value, skill
+        The metric's value; the control that is hardest to beat, its value, and the skill against
+        it.
+    outcome
+        "above" where the metric is above every blind control, by intervals of differences; "below"
+        where it is below one of them.
+    why_not
+        Why it does not count; `None` where it counts.
+    """
+
+    test: DeclaredTest
+    metric: str
+    value: Estimate
+    control: str = ""
+    control_value: float | None = None
+    skill: Estimate = Estimate(value=None)
+    ceiling: float = 1.0
+    outcome: Outcome = "not counted"
+    why_not: str | None = None
 
 
 class Cell(NamedTuple):
@@ -168,136 +290,249 @@ class Cell(NamedTuple):
     ----------
     word
         By the rules.
-    skill
-        The mean over the tests that count.
-    evidence
-        All findings, judged.
-    more_data
-        How many times as much data would decide, at this skill; only of "not shown".
+    skill, control
+        Over the tests that count and have the control, against the one that is hardest to beat.
+    findings
+        All tests that the metric has.
+    rank
+        1 + how many metrics with the same tests are above it, by a test; `None` where it has not
+        all tests of the use, or is a baseline.
+    whole
+        Whether it has all tests of the use that count.
     """
 
     word: Word
     skill: Estimate = Estimate(value=None)
-    evidence: tuple[Finding, ...] = ()
-    more_data: float | None = None
+    control: str = ""
+    findings: tuple[Finding, ...] = ()
+    rank: int | None = None
+    whole: bool = False
 
     @property
     def counted(self) -> list[Finding]:
-        """The evidence that counts."""
-        return [f for f in self.evidence if f.outcome != "not counted"]
+        """The tests that count."""
+        return [f for f in self.findings if f.outcome != "not counted"]
+
+    def number(self, outcome: Outcome) -> int:
+        """In how many tests it is above every control, or below one."""
+        return sum(f.outcome == outcome for f in self.findings)
 
 
-def cells(found: Sequence[Finding], metrics: Sequence[str], rules: Rules) -> dict[str, Cell]:
-    """Metric → its cell of one use."""
-    passed = {f.test for f in found if f.why_not is None and (f.skill.low or 0.0) > 0}
-    judged = [_judged(finding, passed, rules) for finding in found]
-    return {name: cell([f for f in judged if f.metric == name], rules) for name in metrics}
+class UseCells(NamedTuple):
+    """The cells of a use, and the tests between the metrics that have the same tests."""
+
+    cells: Mapping[str, Cell]
+    tests: tuple[Measured, ...]
+    comparisons: Comparisons
+    others: tuple[Comparison, ...] = ()
+
+    @property
+    def counted(self) -> list[Measured]:
+        """The tests that count."""
+        return [made for made in self.tests if made.why_not is None]
 
 
-def _judged(finding: Finding, passed: Collection[Test], rules: Rules) -> Finding:
-    """The finding with its outcome; where it does not count, with the reason."""
-    need, why = detectable(finding, rules), finding.why_not
-    holds = (
-        finding.skill.interval is None,
-        finding.ceiling - finding.control_value < rules.least_room,
-        need > 1,
-        finding.control == FITTED[0] and finding.test not in passed,
+def judged(
+    tests: Sequence[Measured], metrics: Sequence[str], rules: Rules, unranked: Iterable[str] = ()
+) -> UseCells:
+    """All cells of a use from its tests, after `admitted`; `unranked` are baselines."""
+    cells = {name: cell(tests, name, rules) for name in metrics}
+    baselines = set(unranked)
+    main = [n for n, c in cells.items() if c.whole and n not in baselines]
+    counted = [made for made in tests if made.why_not is None and not made.of_systems]
+    pairs = list(combinations(main, 2))
+    compared = _compared(pairs, lambda _: counted, rules, "metrics with the same tests")
+    above = dict.fromkeys(main, 1)
+    for pair in compared.pairs:
+        if pair.is_significant(compared.alpha):
+            above[pair.b if (pair.difference.value or 0) > 0 else pair.a] += 1
+    ranked = {
+        name: c._replace(rank=above.get(name) if counted else None) for name, c in cells.items()
+    }
+    made = UseCells(ranked, tuple(tests), compared)
+    return made._replace(others=tuple(_others(made, counted, main, baselines, rules)))
+
+
+def cell(tests: Sequence[Measured], metric: str, rules: Rules) -> Cell:
+    """The cell of a metric."""
+    having = [made for made in tests if _has(made, metric)]
+    findings = tuple(_finding(made, metric, rules) for made in having)
+    if having and all(made.of_systems for made in having):
+        return _of_systems(having, metric, rules, findings)
+    used = [made for made, f in zip(having, findings, strict=True) if f.why_not is None]
+    if not used:
+        return Cell("cannot tell", findings=findings)
+    control, skill = hardest_control(used, metric, rules.confidence)
+    counted = [made for made in tests if made.why_not is None]
+    whole = len(counted) == len(used) and all(
+        made.is_whole(metric, rules.most_missing) for made in used
     )
-    if why is None and any(holds):
-        why = WHY_NOT[holds.index(True)]
-        why = why.format(finding=finding, needed=_needed(finding, need, rules))
-    outcome = "not counted" if why is not None else word(finding.skill, rules)
-    return finding._replace(detectable=need, why_not=why, outcome=outcome)
+    return Cell(word(skill, rules), skill, control, findings, whole=whole)
 
 
-def detectable(finding: Finding, rules: Rules) -> float:
-    """The least skill that the test finds above the minimal one: with the probability
-    `rules.power`, of a metric that is as certain as a perfect one.
+def _has(made: Measured, metric: str) -> bool:
+    known = made.estimates.get(metric) if made.of_systems else made.rows.get((metric, ""))
+    return known is not None and known.value is not None and known.value == known.value
 
-    A perfect metric's own value is certain; what is left is the uncertainty of the control.
+
+def _of_systems(
+    tests: Sequence[Measured], metric: str, rules: Rules, findings: tuple[Finding, ...]
+) -> Cell:
+    """Correlations over the same systems: their errors are one error, so ends are averaged."""
+    known = [made.estimates[metric] for made in tests]
+    ends = [np.mean([getattr(e, end) for e in known]) for end in ("low", "high")]
+    value = float(np.mean([e.value for e in known]))
+    skill = Estimate(value=value, low=ends[0], high=ends[1])
+    counts = all(f.why_not is None for f in findings)
+    return Cell(word(skill, rules) if counts else "cannot tell", skill, "chance", findings)
+
+
+def _finding(made: Measured, metric: str, rules: Rules) -> Finding:
+    """One metric on one test, whether or not it counts."""
+    why = made.metric_why_not.get(metric) or made.why_not
+    if made.of_systems:
+        value = made.estimates[metric]
+        low, high = value.interval or (0.0, 0.0)
+        outcome = _outcome(low, high, why)
+        return Finding(made.test, metric, value, "chance", 0.0, value, 1.0, outcome, why)
+    row = made.rows[metric, ""]
+    if why is None and row.n_units < rules.least_images:
+        why = FEW.format(n=row.n_units, unit="images", least=rules.least_images)
+    value = Estimate.resampled(row.value, row.replicates, rules.confidence, row.n_units, row.n)
+    controls = made.against(metric)
+    if not controls:
+        return Finding(made.test, metric, value, ceiling=made.ceiling(metric).value, why_not=why)
+    control, skill = hardest_control([made], metric, rules.confidence)
+    gaps = [_ends(row.replicates - c.replicates, rules.confidence) for c in controls.values()]
+    outcome = _outcome(min(low for low, _ in gaps), min(high for _, high in gaps), why)
+    return Finding(
+        made.test,
+        metric,
+        value,
+        control,
+        controls[control].value,
+        skill,
+        made.ceiling(metric).value,
+        outcome,
+        why,
+    )
+
+
+def _outcome(low: float, high: float, why: str | None) -> Outcome:
+    if why is not None:
+        return "not counted"
+    return "above" if low > 0 else "below" if high < 0 else "neither"
+
+
+def hardest_control(
+    tests: Sequence[Measured], metric: str, confidence: float
+) -> tuple[str, Estimate]:
+    """The control with the lowest lower end of the skill against it, over the tests that have it,
+    and that skill."""
+    names = dict.fromkeys(name for made in tests for name in made.against(metric))
+    skills = {name: skill(tests, metric, name, confidence) for name in names}
+    hardest = min(skills, key=lambda name: skills[name].low or 0.0)
+    return hardest, skills[hardest]
+
+
+def skill(tests: Sequence[Measured], metric: str, control: str, confidence: float) -> Estimate:
+    """Σ(metric − control) / Σ(ceiling − control) over the tests that have the control, with the
+    percentile interval of the same ratio on each draw of images.
+
+    A draw in which the control reaches the ceiling leaves nothing to be gained: minus infinity.
     """
-    ends, room = finding.of_control.interval, finding.ceiling - finding.control_value
-    if ends is None or room <= 0:
-        return rules.minimal_skill if room > 0 else math.inf
-    error = (ends[1] - ends[0]) / 2 / _z(rules) / room
-    return rules.minimal_skill + (_z(rules) + float(stats.norm.ppf(rules.power))) * error
+    value = [0.0, 0.0]
+    gain: Floats = np.zeros(1)
+    room: Floats = np.zeros(1)
+    n = 0
+    for made in tests:
+        blind = made.against(metric).get(control)
+        if blind is not None:
+            own, best = made.rows[metric, ""], made.ceiling(metric)
+            value[0] += own.value - blind.value
+            value[1] += best.value - blind.value
+            gain = _added(gain, own.replicates, blind.replicates)
+            room = _added(room, best.replicates, blind.replicates)
+            n += own.n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(room > 0, gain / room, -np.inf)
+    low, high = _ends(ratio, confidence)
+    return Estimate(value=value[0] / value[1], low=low, high=high, n=n)
 
 
-def _needed(finding: Finding, need: float, rules: Rules) -> str:
-    """How many items it would take."""
-    if not finding.value.n or need == math.inf:
-        return ""
-    least = rules.minimal_skill
-    factor = ((need - least) / (1 - least)) ** 2
-    return NEEDED.format(finding.value.n, math.ceil(factor * finding.value.n))
+def _added(total: Floats, plus: Floats, minus: Floats) -> Floats:
+    """total + plus − minus on the draws that all have; one value stands for any number of draws."""
+    several = [len(x) for x in (total, plus, minus) if len(x) > 1]
+    draws = min(several, default=1)
+    added: Floats = total[:draws] + plus[:draws] - minus[:draws]
+    return added
 
 
-def _z(rules: Rules) -> float:
-    return float(stats.norm.ppf((1 + rules.confidence) / 2))
-
-
-def cell(evidence: Sequence[Finding], rules: Rules) -> Cell:
-    """The cell of all evidence of a metric for a use."""
-    counted = [f for f in evidence if f.outcome != "not counted"]
-    if not counted:
-        return Cell("cannot tell", evidence=tuple(evidence))
-    skill = mean_skill([f.skill for f in counted], rules.confidence, [f.item for f in counted])
-    verdict = word(skill, rules)
-    more = more_data(skill, rules) if verdict == "not shown" else None
-    return Cell(verdict, skill, tuple(evidence), more)
-
-
-def mean_skill(skills: Sequence[Estimate], confidence: float, items: Sequence[str]) -> Estimate:
-    """The mean of the skills of several tests, each with the same weight; one test is itself.
-
-    Tests are a sample of those that could be made. The interval is the wider of two: the normal one
-    by the errors of the k tests, as if no others could be made, and Student's by how the tests
-    differ (k - 1 degrees of freedom), which is too narrow where they agree by chance. Tests of the
-    same item can be of the same captions: their errors add up as if they were the same error.
-
-    >>> half = Estimate(value=0.5, low=0.4, high=0.6)
-    >>> pooled([half, half, half, half], 0.95, ["a", "b", "c", "d"])
-    Estimate(value=0.5, low=0.45, high=0.55, n=None)
-    >>> pooled([half, half, half, half], 0.95, ["a", "a", "a", "a"])
-    Estimate(value=0.5, low=0.4, high=0.6, n=None)
-    """
-    if len(skills) == 1:
-        return skills[0]
-    k, level = len(skills), (1 + confidence) / 2
-    values = np.array([skill.value for skill in skills], dtype=np.float64)
-    widths = dict.fromkeys(items, 0.0)
-    for item, skill in zip(items, skills, strict=True):
-        widths[item] += ((skill.high or 0.0) - (skill.low or 0.0)) / 2
-    within = math.hypot(*widths.values()) / k
-    between = float(stats.t.ppf(level, k - 1) * values.std(ddof=1)) / math.sqrt(k)
-    mean, half = float(values.mean()), max(within, between)
-    return Estimate(value=mean, low=mean - half, high=mean + half)
+def _ends(replicates: Floats, confidence: float) -> tuple[float, float]:
+    """The percentile interval; a quantile is one of the replicates, as some may be infinite."""
+    known = replicates[~np.isnan(replicates)]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(known, [tail, 1 - tail], method="inverted_cdf")
+    return float(low), float(high)
 
 
 def word(skill: Estimate, rules: Rules) -> Word:
     """What the interval of a skill shows."""
-    if skill.interval is None:
+    if skill.low is None or skill.high is None:
         return "cannot tell"
-    low, high = skill.interval
-    if low > rules.minimal_skill:
+    if skill.low > rules.minimal_skill:
         return "shown"
-    return "below" if high < rules.minimal_skill else "not shown"
+    return "below" if skill.high < rules.minimal_skill else "not shown"
 
 
-def more_data(skill: Estimate, rules: Rules) -> float | None:
-    """How many times as much data would put the interval on one side of the minimal skill.
+def _compared(
+    pairs: Iterable[tuple[str, str]],
+    tests_of: Callable[[str], Sequence[Measured]],
+    rules: Rules,
+    family: str,
+) -> Comparisons:
+    """The differences of means over the tests of the first of each pair, corrected over pairs."""
+    tested = {}
+    for a, b in pairs:
+        tests = tests_of(a)
+        if not tests:
+            continue
+        of_a, of_b = ([made.rows[name, ""] for made in tests] for name in (a, b))
+        values = [float(np.mean([row.value for row in of])) for of in (of_a, of_b)]
+        draws = min(len(row.replicates) for row in (*of_a, *of_b))
+        means = [np.mean([row.replicates[:draws] for row in of], axis=0) for of in (of_a, of_b)]
+        n = min(row.n_units for row in (*of_a, *of_b))
+        made = resampled_difference(*values, *means, n, confidence=rules.confidence)
+        tested[a, b] = made._replace(n=sum(row.n for row in of_a))
+    return Comparisons.tested(tested, "mean over tests", family, round(1 - rules.confidence, 12))
 
-    At this skill, for an interval whose width falls with the square root of the data; `None` where
-    the skill is the minimal one, or has no interval.
-    """
-    if skill.value is None or skill.interval is None:
-        return None
-    low, high = skill.interval
-    distance = abs(skill.value - rules.minimal_skill)
-    return ((high - low) / 2 / distance) ** 2 if distance > 0 else None
+
+def _others(
+    made: UseCells,
+    counted: Sequence[Measured],
+    main: Sequence[str],
+    baselines: set[str],
+    rules: Rules,
+) -> Iterable[Comparison]:
+    """Metrics that lack some tests, on those that they have in full, against the best and the worst
+    metric of all tests there."""
+    tests_of: dict[str, list[Measured]] = {}
+    pairs = []
+    for name, of in made.cells.items():
+        if name in baselines or of.whole or not main:
+            continue
+        having = {f.test.id for f in of.counted}
+        tests = [m for m in counted if m.test.id in having and m.is_whole(name, rules.most_missing)]
+        if not tests:
+            continue
+        means = {o: float(np.mean([m.rows[o, ""].value for m in tests])) for o in main}
+        tests_of[name] = tests
+        ends = (max(means, key=means.__getitem__), min(means, key=means.__getitem__))
+        pairs += [(name, other) for other in dict.fromkeys(ends)]
+    return _compared(pairs, tests_of.__getitem__, rules, "metrics with other tests").pairs
 
 
-Cells = Mapping[str, Mapping[str, Cell]]  # use → metric → cell
+Cells = Mapping[str, UseCells]  # use → its cells
 
 
 def robustness(
@@ -312,7 +547,9 @@ def robustness(
     could change.
     """
     now = judge(rules, None)
-    known = [(u, m) for u, row in now.items() for m, c in row.items() if c.word != "cannot tell"]
+    known = [
+        (u, m) for u, of in now.items() for m, c in of.cells.items() if c.word != "cannot tell"
+    ]
 
     def thresholds(factor: float) -> Cells:
         update = {"minimal_skill": rules.minimal_skill * factor}
@@ -327,7 +564,7 @@ def robustness(
     return [
         {
             "change": name,
-            "words": sum(then[u][m].word != now[u][m].word for u, m in known),
+            "words": sum(then[u].cells[m].word != now[u].cells[m].word for u, m in known),
             "of": len(known),
         }
         for name, then in others.items()

@@ -9,6 +9,7 @@ from metaeval.errors import InputError
 from metaeval.results.base import Model
 from metaeval.results.judge import JudgesFile
 from metaeval.results.measured import MeasuredResult
+from metaeval.results.resampled import write_resampled
 from metaeval.results.run import SCHEMA, Manifest, RunInfo
 from metaeval.runs import files
 
@@ -23,7 +24,9 @@ def dump(model: MeasuredResult | RunInfo | Manifest) -> dict[str, object]:
 
 
 def write_result(path: Path, result: MeasuredResult) -> None:
-    """Write `statistics.json`."""
+    """Write `statistics.json`, and `replicates.parquet` next to it where there are any."""
+    if result.resampled:
+        write_resampled(path.with_name(files.REPLICATES), result.resampled)
     files.write_json(path, dump(result))
 
 

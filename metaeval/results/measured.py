@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from metaeval.results.base import Cell, Estimate, MetricResult, Model
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
@@ -199,6 +200,8 @@ class MeasuredResult(Model):
         What a reader may look up, in short: folded on the page.
     caveat
         The one fact that would change a reader's decision; empty where there is none.
+    resampled
+        The replicates behind the intervals, as `Resampled`; written to a file of their own.
     """
 
     schema_version: Literal[2] = SCHEMA
@@ -217,6 +220,7 @@ class MeasuredResult(Model):
     extras: tuple[Extra, ...] = ()
     notes: tuple[str, ...] = ()
     caveat: str = ""
+    resampled: SkipJsonSchema[tuple[Any, ...]] = Field(default=(), exclude=True, repr=False)
 
     @field_validator("metrics")
     @classmethod

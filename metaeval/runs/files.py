@@ -55,6 +55,7 @@ REFERENCES = "references.parquet"
 SCORES = "scores.parquet"
 SEED_SCORES = "seed_scores.parquet"
 STATISTICS = "statistics.json"
+REPLICATES = "replicates.parquet"
 EXPLANATIONS = "explanations.json"
 RUN = folder.RUN
 CONFIG = "config.yaml"

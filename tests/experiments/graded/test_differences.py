@@ -40,9 +40,10 @@ def column(name: str, values: np.ndarray, family: str = "", **fields: Any) -> Co
 def compared(
     columns: list[ComparedColumn], counts: np.ndarray = COUNTS
 ) -> tuple[dict[str, Comparisons], dict[str, AgainstControl]]:
-    return compare_columns(
+    comparisons, controls, _ = compare_columns(
         columns, lambda values: comparable_statistics(values, [0, 1, 2], counts), 0.95
     )
+    return comparisons, controls
 
 
 def test_pairs_are_of_metrics_alone_and_separated_where_they_differ() -> None:
