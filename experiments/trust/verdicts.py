@@ -32,6 +32,7 @@ Word = Literal["shown", "not shown", "below", "cannot tell"]
 Outcome = Literal["above", "below", "neither", "not counted"]
 BATTERIES = ("quick", "standard", "full")
 CONSTANT = "a constant score"
+LOWEST = -100.0  # the skill of a draw that leaves nothing to be gained
 FEW = "{n:,} {unit}; a test needs {least}"
 NO_CONTROL = "its run has no {}: run it with metrics that contain all of metric_groups.controls"
 NO_REPLICATES = "its run has no replicates.parquet: run it again with this version"
@@ -392,8 +393,7 @@ def _finding(made: Measured, metric: str, rules: Rules) -> Finding:
     why = made.metric_why_not.get(metric) or made.why_not
     if made.of_systems:
         value = made.estimates[metric]
-        low, high = value.interval or (0.0, 0.0)
-        outcome = _outcome(low, high, why)
+        outcome = _outcome(*(value.interval or (0.0, 0.0)), why=why)
         return Finding(made.test, metric, value, "chance", 0.0, value, 1.0, outcome, why)
     row = made.rows[metric, ""]
     if why is None and row.n_units < rules.least_images:
@@ -403,8 +403,12 @@ def _finding(made: Measured, metric: str, rules: Rules) -> Finding:
     if not controls:
         return Finding(made.test, metric, value, ceiling=made.ceiling(metric).value, why_not=why)
     control, skill = hardest_control([made], metric, rules.confidence)
-    gaps = [_ends(row.replicates - c.replicates, rules.confidence) for c in controls.values()]
-    outcome = _outcome(min(low for low, _ in gaps), min(high for _, high in gaps), why)
+    gaps = [
+        _ends(_added(np.zeros(1), row.replicates, c.replicates), rules.confidence)
+        for c in controls.values()
+        if why is None
+    ]
+    outcome = _outcome(*(min(ends) for ends in zip(*gaps, strict=True)), why=why)
     return Finding(
         made.test,
         metric,
@@ -418,7 +422,7 @@ def _finding(made: Measured, metric: str, rules: Rules) -> Finding:
     )
 
 
-def _outcome(low: float, high: float, why: str | None) -> Outcome:
+def _outcome(low: float = 0.0, high: float = 0.0, *, why: str | None) -> Outcome:
     if why is not None:
         return "not counted"
     return "above" if low > 0 else "below" if high < 0 else "neither"
@@ -431,7 +435,8 @@ def hardest_control(
     and that skill."""
     names = dict.fromkeys(name for made in tests for name in made.against(metric))
     skills = {name: skill(tests, metric, name, confidence) for name in names}
-    hardest = min(skills, key=lambda name: skills[name].low or 0.0)
+    known = [name for name in skills if skills[name].low is not None] or list(skills)
+    hardest = min(known, key=lambda name: skills[name].low or 0.0)
     return hardest, skills[hardest]
 
 
@@ -439,7 +444,8 @@ def skill(tests: Sequence[Measured], metric: str, control: str, confidence: floa
     """Σ(metric − control) / Σ(ceiling − control) over the tests that have the control, with the
     percentile interval of the same ratio on each draw of images.
 
-    A draw in which the control reaches the ceiling leaves nothing to be gained: minus infinity.
+    A draw in which the control reaches the ceiling leaves nothing to be gained: `LOWEST`. Without a
+    value where that is so on all images.
     """
     value = [0.0, 0.0]
     gain: Floats = np.zeros(1)
@@ -455,7 +461,9 @@ def skill(tests: Sequence[Measured], metric: str, control: str, confidence: floa
             room = _added(room, best.replicates, blind.replicates)
             n += own.n
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(room > 0, gain / room, -np.inf)
+        ratio = np.where(room > 0, gain / room, LOWEST)
+    if value[1] <= 0 or np.isnan(ratio).all():
+        return Estimate(value=None, n=n)
     low, high = _ends(ratio, confidence)
     return Estimate(value=value[0] / value[1], low=low, high=high, n=n)
 
@@ -469,10 +477,9 @@ def _added(total: Floats, plus: Floats, minus: Floats) -> Floats:
 
 
 def _ends(replicates: Floats, confidence: float) -> tuple[float, float]:
-    """The percentile interval; a quantile is one of the replicates, as some may be infinite."""
-    known = replicates[~np.isnan(replicates)]
+    """The percentile interval."""
     tail = (1 - confidence) / 2
-    low, high = np.quantile(known, [tail, 1 - tail], method="inverted_cdf")
+    low, high = np.nanquantile(replicates, [tail, 1 - tail])
     return float(low), float(high)
 
 
