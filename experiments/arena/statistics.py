@@ -27,7 +27,7 @@ from metaeval.results.base import Estimate
 from metaeval.results.measured import Extra, MeasuredResult
 from metaeval.results.notes import fill_sentences
 from metaeval.results.run import Measure
-from metaeval.stats.agreement.across_benchmarks import rank_clusters
+from metaeval.stats.agreement.systems import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
 from metaeval.stats.preference.difference import preference_curve
 from metaeval.stats.resampling.items import Floats

@@ -110,7 +110,7 @@ class DeclaredTest(NamedTuple):
         return f"{self.item}: {self.part}" if self.part else self.item
 
 
-def tests_of(result: MeasuredResult) -> Iterator[DeclaredTest]:
+def evidence_of(result: MeasuredResult) -> Iterator[DeclaredTest]:
     """All tests of a result that a use may need."""
     if result.experiment in _TESTS:
         yield from _TESTS[result.experiment](result)

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metaeval.errors import ConfigError
-from metaeval.experiments.trust.findings import tests_of
+from metaeval.experiments.trust.findings import DeclaredTest, evidence_of
 from metaeval.experiments.trust.verdicts import (
     Cell,
     Cells,
     Finding,
     Measured as MeasuredTest,
-    Rules,
     Use,
     UseCells,
     Uses,
@@ -106,19 +105,24 @@ def gathered(
     own = [name for name in ran if columns[name].family in own_metrics]
     baselines = [name for name in ran if columns[name].family in uses.baselines]
 
-    def judge_runs(of: Sequence[ItemRun], rules: Rules, without: str | None) -> Cells:
-        kept = [run for run in of if run.id != without]
+    def judge(of: Sequence[ItemRun]) -> Cells:
+        tests = [
+            (run, test._replace(item=run.id))
+            for run in of
+            if run.result is not None
+            for test in evidence_of(run.result)
+        ]
         return {
             use.id: judged(
-                _tests(use, kept, uses, rules), _metrics_of(use, columns, uses), rules, baselines
+                _tests(use, tests, uses), _metrics_of(use, columns, uses), rules, baselines
             )
             for use in uses.uses
         }
 
-    made = judge_runs(runs, rules, None)
-    seeds = {seed: judge_runs(again, rules, None) for seed, again in (reruns or {}).items()}
+    made = judge(runs)
+    seeds = {seed: judge(again) for seed, again in (reruns or {}).items()}
     items = [run.id for run in runs if run.result is not None]
-    changes = robustness(lambda *given: judge_runs(runs, *given), rules, items, seeds)
+    changes = robustness(made, rules, items, seeds)
     every = [(use, made[use.id]) for use in uses.uses]
     extras = [
         Extra.of("uses", "Answers", [_use(use, of, baselines) for use, of in every]),
@@ -238,47 +242,43 @@ def _metrics_of(use: Use, columns: Mapping[str, MetricResult], uses: Uses) -> li
     ]
 
 
-def _tests(use: Use, runs: Sequence[ItemRun], uses: Uses, rules: Rules) -> list[MeasuredTest]:
+def _tests(
+    use: Use, given: Sequence[tuple[ItemRun, DeclaredTest]], uses: Uses
+) -> list[MeasuredTest]:
     """All tests of a use, each with its numbers and whether it counts."""
     blind = [family for family in uses.blind if family not in use.judges]
+    not_blind = {*uses.baselines, *use.judges}
     tests = []
-    for run in runs:
-        if run.result is None:
+    for run, test in given:
+        if not use.asks(test.source, test.part):
             continue
-        families = {m.name: m.family for m in run.result.metrics}
-        controls = {
-            m.name
-            for m in run.result.metrics
-            if m.column.is_control and m.family not in (*uses.baselines, *use.judges)
-        }
-        for test in tests_of(run.result):
-            if not use.asks(test.source, test.part):
-                continue
-            rows = {(r.column, r.items_of): r for r in run.resampled if r.measure == test.key}
-            known = [name for name in families if (name, "") in rows]
-            made = MeasuredTest(
-                test._replace(item=run.id),
-                rows,
-                families,
-                tuple(name for name in known if name in controls),
-                {
-                    m.name: m.numbers.values[test.key]
-                    for m in run.result.metrics
-                    if m.statistics is not None and test.key in m.statistics.values
-                },
-                metric_why_not=_why_not(use, run.result, test.corrupted),
-            )
-            tests.append(admitted(made, rules, blind))
+        rows = {(r.column, r.items_of): r for r in run.resampled if r.measure == test.key}
+        made = MeasuredTest(
+            test,
+            rows,
+            {m.name: m.family for m in run.metrics},
+            tuple(
+                m.name
+                for m in run.metrics
+                if (m.name, "") in rows and m.column.is_control and m.family not in not_blind
+            ),
+            {
+                m.name: m.numbers.values[test.key]
+                for m in run.metrics
+                if m.statistics is not None and test.key in m.statistics.values
+            },
+            metric_why_not=_why_not(use, run, test.corrupted),
+        )
+        tests.append(admitted(made, uses.rules, blind))
     return tests
 
 
-def _why_not(use: Use, result: MeasuredResult, corrupted: bool) -> dict[str, str]:
+def _why_not(use: Use, run: ItemRun, corrupted: bool) -> dict[str, str]:
     """Metric → why a test of this run does not count for it."""
     reasons = {}
-    for metric in result.metrics:
-        if metric.family in use.circular:
-            reasons[metric.name] = use.circular[metric.family]
-        elif (why := _why_learned(metric, corrupted, result.experiment)) is not None:
+    for metric in run.metrics:
+        why = use.circular.get(metric.family) or _why_learned(metric, corrupted, run.experiment)
+        if why is not None:
             reasons[metric.name] = why
     return reasons
 
@@ -427,36 +427,6 @@ def _examples(every: Every) -> Iterator[dict[str, Any]]:
     for (item, part, metric), examples in known.items():
         for example in examples:
             yield {"item": item, "part": part, "metric": metric, **example}
-
-
-def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
-    """The answer in one look: a row a metric, a column a use, "rank a/k" in each cell; a star where
-    skill is shown; metrics with the same tests first, baselines last."""
-    counted = {use["id"]: use["tests"] for use in result.extra("uses").records}
-    rows: dict[str, dict[str, str]] = {}
-    for cell in result.extra("cells").records:
-        row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
-        if counted[cell["use"]]:
-            row[cell["use"]] = cell_text(cell)
-    controls = [m.name for m in result.metrics if m.column.control]
-    known = [row for name, row in rows.items() if set(row.values()) - {name, "–"}]
-    return sorted(known, key=lambda row: row["metric"] in controls)
-
-
-def cell_text(cell: Mapping[str, Any]) -> str:
-    """ "1 3/3*": rank 1, above every blind control in 3 of 3 tests, and skill is shown."""
-    if not cell["tests"]:
-        return "–"
-    rank = "" if cell["rank"] is None else f"{cell['rank']} "
-    mark = "*" if cell["word"] == "shown" else ""
-    return f"{rank}{cell['above']}/{cell['tests']}{mark}"
-
-
-def answer_of(use: Mapping[str, Any]) -> str:
-    """The answer for a use, in a line."""
-    if not use["tests"]:
-        return "not tested here" if use["why"] else "no test counts"
-    return f"{use['rank 1'] or 'no metric has all tests'} ({use['tests']} tests; {use['n']})"
 
 
 def _item(run: ItemRun) -> dict[str, Any]:

@@ -35,9 +35,7 @@ from metaeval.experiments.scores import open_store
 from metaeval.experiments.stored_results import code_digest
 from metaeval.experiments.trust.result import (
     ItemRun,
-    answer_of,
     gathered,
-    matrix_rows,
     require_one_identity,
 )
 from metaeval.experiments.trust.verdicts import Battery, read_battery, read_uses
@@ -49,6 +47,7 @@ from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.resampled import Resampled, read_resampled
 from metaeval.results.run import RunInfo
+from metaeval.results.trust import answer_of, matrix_rows
 from metaeval.runs import files
 from metaeval.runs.files import digest, file_sha256
 from metaeval.runs.folder import new_folder

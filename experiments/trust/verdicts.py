@@ -8,6 +8,7 @@ interval against the control that is hardest to beat.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,7 +29,7 @@ from metaeval.results.resampled import CEILING, Resampled
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import resampled_difference
 
-Word = Literal["shown", "not shown", "below", "cannot tell"]
+Word = Literal["shown", "not shown", "below", "cannot tell", "control"]
 Outcome = Literal["above", "below", "neither", "not counted"]
 BATTERIES = ("quick", "standard", "full")
 CONSTANT = "a constant score"
@@ -290,7 +291,7 @@ class Cell(NamedTuple):
     Attributes
     ----------
     word
-        By the rules.
+        By the rules; "control" of a baseline.
     skill, control
         Over the tests that count and have the control, against the one that is hardest to beat.
     findings
@@ -348,7 +349,10 @@ def judged(
         if pair.is_significant(compared.alpha):
             above[pair.b if (pair.difference.value or 0) > 0 else pair.a] += 1
     ranked = {
-        name: c._replace(rank=above.get(name) if counted else None) for name, c in cells.items()
+        name: c._replace(word="control")
+        if name in baselines
+        else c._replace(rank=above.get(name) if counted else None)
+        for name, c in cells.items()
     }
     made = UseCells(ranked, tuple(tests), compared)
     return made._replace(others=tuple(_others(made, counted, main, baselines, rules)))
@@ -479,7 +483,9 @@ def _added(total: Floats, plus: Floats, minus: Floats) -> Floats:
 def _ends(replicates: Floats, confidence: float) -> tuple[float, float]:
     """The percentile interval."""
     tail = (1 - confidence) / 2
-    low, high = np.nanquantile(replicates, [tail, 1 - tail])
+    undefined = np.isnan(replicates)
+    known = replicates[~undefined] if undefined.any() else replicates
+    low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
 
 
@@ -543,37 +549,45 @@ Cells = Mapping[str, UseCells]  # use → its cells
 
 
 def robustness(
-    judge: Callable[[Rules, str | None], Cells],
+    made: Cells,
     rules: Rules,
     items: Sequence[str],
     other_seeds: Mapping[int, Cells] | None = None,
 ) -> list[dict[str, Any]]:
     """How many words change under other thresholds, without each item, and with other seeds.
 
-    `judge` gives all cells by rules and by an item that is left out. Empty without a word that
-    could change.
+    Empty without a word that could change.
     """
-    now = judge(rules, None)
     known = [
-        (u, m) for u, of in now.items() for m, c in of.cells.items() if c.word != "cannot tell"
+        (use, name)
+        for use, of in made.items()
+        for name, each in of.cells.items()
+        if each.word not in ("cannot tell", "control")
     ]
 
-    def thresholds(factor: float) -> Cells:
-        update = {"minimal_skill": rules.minimal_skill * factor}
-        return judge(rules.model_copy(update=update), None)
+    def threshold(factor: float, use: str, name: str) -> Word:
+        other = rules.model_copy(update={"minimal_skill": rules.minimal_skill * factor})
+        return word(made[use].cells[name].skill, other)
 
-    others = {
-        "minimal skill a fifth lower": thresholds(0.8),
-        "minimal skill a fifth higher": thresholds(1.2),
-        **{f"without {item}": judge(rules, item) for item in items},
-        **{f"seed {seed}": then for seed, then in (other_seeds or {}).items()},
+    def without(item: str, use: str, name: str) -> Word:
+        now, tests = made[use].cells[name], made[use].tests
+        if all(f.test.item != item for f in now.counted):
+            return now.word
+        return cell([t for t in tests if t.test.item != item], name, rules).word
+
+    changes: dict[str, Callable[[str, str], Word]] = {
+        "minimal skill a fifth lower": partial(threshold, 0.8),
+        "minimal skill a fifth higher": partial(threshold, 1.2),
+        **{f"without {item}": partial(without, item) for item in items},
     }
+    for seed, then in (other_seeds or {}).items():
+        changes[f"seed {seed}"] = lambda use, name, of=then: of[use].cells[name].word
     return [
         {
-            "change": name,
-            "words": sum(then[u].cells[m].word != now[u].cells[m].word for u, m in known),
+            "change": change,
+            "words": sum(then(u, m) != made[u].cells[m].word for u, m in known),
             "of": len(known),
         }
-        for name, then in others.items()
+        for change, then in changes.items()
         if known
     ]

@@ -7,7 +7,7 @@ Each metric has a card for print, as wide as a column of a two-column paper (7.7
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
@@ -26,20 +26,20 @@ from metaeval.reports.shared.formatting import file_stem, number, number_with_in
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.trust import cell_text
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
-ANSWERS = ("use", "best", "skill", "judged by", "n", "shown", "not shown", "below", "what it takes")
-TABLES = ("own", "known")  # extras that follow the matrix, where they have rows
-FOLDED = ("silent", "across", "benchmarks", "robustness")  # extras that follow the evidence
+HIDDEN = ("id", "why")  # columns of the answers
+WORDS = {"shown": "shown", "below": "below", "not shown": "", "cannot tell": "", "control": ""}
 
 WIDTH = 3.03  # inches: a column of the ACL style
 _LEFT, _RIGHT, _LINE, _HEAD, _FOOT = 1.38, 0.52, 0.27, 0.6, 0.26  # inches
 _TEXT = 6.5  # points
 _LOWEST = -0.5  # skills below are drawn here
-_LEGEND = "filled: shown; red: below; grey: not shown; dashed: minimal skill"
-_COLOURS = {"shown": BLUE, "below": RED, "not shown": SOFT}
+_LEGEND = "filled: above all controls; red: below one; dashed: minimal skill"
+_COLOURS = {"above": BLUE, "below": RED, "neither": SOFT}
 Record = Mapping[str, Any]
 Row = tuple[Record, Record, Sequence[Record]]  # use, cell, counted evidence
 
@@ -50,19 +50,24 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     context = _context(result)
     evidence = result.extra("evidence")
     matrix = rendered("trust_matrix.html.j2", file=CELLS, **context)
-    answers = [{name: use[name] for name in _answers(use)} for use in context["uses"]]
+    answers = [
+        {name: cell for name, cell in use.items() if name not in HIDDEN}
+        for use in context["uses"]
+        if use["tests"]
+    ]
     extras = {extra.name: extra for extra in result.extras if extra.rows}
     return [
+        *([extra_table(None, extras["own"])] if "own" in extras else []),
         Block(
             "matrix",
-            "Uses and metrics",
+            "Metrics and uses",
             matrix,
             data={CELLS: csv_text([evidence.columns, *evidence.rows])},
         ),
-        extra_table(None, Extra.of("uses", "Answers", answers)),
-        *(extra_table(None, extras[name]) for name in TABLES if name in extras),
+        extra_table(None, Extra.of("uses", "Answers", answers, folded=True)),
+        *([extra_table(None, extras["others"])] if "others" in extras else []),
         Block("evidence", "Evidence", rendered("trust_evidence.html.j2", **context)),
-        *(extra_table(None, extras[name]) for name in FOLDED if name in extras),
+        *(extra_table(None, extras[name]) for name in ("silent", "robustness") if name in extras),
         Block("battery", "Battery", rendered("trust_battery.html.j2", **context)),
         *(cards(run) if options.figures else []),
         texts.notes(run),
@@ -73,27 +78,38 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
 
 def _context(result: MeasuredResult) -> dict[str, Any]:
     """What the templates read: cells, evidence and examples by their keys."""
+    uses, cells = result.extra("uses").records, result.extra("cells").records
+    highlight = result.settings["highlight"]
+    marked = highlight if isinstance(highlight, tuple) else ()
     metrics = [m for m in result.metrics if m.statistics is not None]
+    metrics.sort(key=lambda m: (m.column.control, m.name not in marked))
     takes = {}  # what the page's filters look at: "image references network"
     for m in metrics:
         facts = m.numbers.facts
         takes[m.name] = f"{facts['reads'] or ''} {'network' if facts['runs_network'] else ''}"
-    evidence, examples = defaultdict(list), defaultdict(list)
+    evidence, examples, why = defaultdict(list), defaultdict(list), defaultdict(list)
     for one in result.extra("evidence").records:
         evidence[one["use"], one["metric"]].append(one)
     for one in result.extra("examples").records:
         examples[one["item"], one["part"], one["metric"]].append(one)
+    for one in result.extra("silent").records:
+        why[one["use"]].append(f"{one['test']}: {one['reason']}")
     items = result.extra("items").records
     inside = {item["item"]: str(item["directory"] or "") for item in items}
     return {
         "metrics": metrics,
         "absent": [m for m in result.metrics if not m.ok],
-        "places": {m.name: k for k, m in enumerate(metrics)},
         "takes": takes,
-        "uses": result.extra("uses").records,
-        "cells": {(c["use"], c["metric"]): c for c in result.extra("cells").records},
-        "bars": {(c["use"], c["metric"]): _bar(c) for c in result.extra("cells").records},
-        "highlight": result.settings["highlight"],
+        "uses": uses,
+        "shown": [use for use in uses if use["tests"]],
+        "silent": [use for use in uses if not use["tests"] and not use["why"]],
+        "untested": [use for use in uses if use["why"]],
+        "why": why,
+        "cells": {(c["use"], c["metric"]): c for c in cells},
+        "anchors": {(c["use"], c["metric"]): f"c{k}" for k, c in enumerate(cells)},
+        "text": cell_text,
+        "words": WORDS,
+        "highlight": marked,
         "evidence": evidence,
         "examples": examples,
         "items": items,
@@ -103,33 +119,8 @@ def _context(result: MeasuredResult) -> dict[str, Any]:
         },
         "with_interval": number_with_interval,
         "number": number,
-        "tested": {use for use, _ in evidence},
-        "untested": [
-            use["use"]
-            for use in result.extra("uses").records
-            if not any(use["id"] == tested for tested, _ in evidence)
-        ],
         "least": result.settings["minimal_skill"],
     }
-
-
-def _answers(use: Record) -> Iterator[str]:
-    """The columns of an answer, the ends of intervals with their value."""
-    for name in use:
-        if name.removesuffix("_low").removesuffix("_high") in ANSWERS:
-            yield name
-
-
-def _bar(cell: Record) -> str:
-    """The shade of a cell, and where the bar of its interval begins and how wide it is, in per
-    cent: of a scale from `_LOWEST` to 1."""
-    if cell["skill"] is None:
-        return ""
-    shade = 70 * min(1.0, max(0.0, cell["skill"]))
-    ends = [cell["skill_low"], cell["skill_high"]]
-    low, high = (min(1.0, max(_LOWEST, end)) - _LOWEST for end in ends)
-    scale = 100 / (1 - _LOWEST)
-    return f"--s:{shade:.0f}%;--l:{scale * low:.0f}%;--w:{max(2, scale * (high - low)):.0f}%"
 
 
 def cards(run: LoadedRun) -> list[Block]:
@@ -261,7 +252,7 @@ def _marks(axes: Axes, y: int, tests: Sequence[Record]) -> None:
             markersize=2.3,
             color=colour,
             markeredgewidth=0.6,
-            markerfacecolor=colour if one["outcome"] == "shown" else PAPER,
+            markerfacecolor=colour if one["outcome"] == "above" else PAPER,
         )
 
 

@@ -1,5 +1,6 @@
 """Agreement over systems: few values, one a system, that are resampled as a whole."""
 
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from math import factorial
 
@@ -52,3 +53,25 @@ def permutation_p(
         rng = np.random.default_rng(seed)
         orders = rng.permuted(np.tile(np.arange(n), (arrangements, 1)), axis=1)
     return share_as_extreme(abs(float(x @ y)), abs(x[orders] @ y))
+
+
+def rank_clusters(order: Sequence[str], apart: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Ranks by clusters: name → 1 for the first cluster, 2 for the next, and so on.
+
+    `apart` are the pairs that a test separates. Going down the ranking, a column joins the current
+    cluster until one is separated from any member; that one opens the next cluster. As in the
+    metrics task of WMT 2023.
+
+    >>> rank_clusters(["x", "y", "z"], [("x", "z")])
+    {'x': 1, 'y': 1, 'z': 2}
+    """
+    separated = {frozenset(pair) for pair in apart}
+    ranks: dict[str, int] = {}
+    cluster: list[str] = []
+    rank = 1
+    for name in order:
+        if any(frozenset((name, member)) in separated for member in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(name)
+        ranks[name] = rank
+    return ranks

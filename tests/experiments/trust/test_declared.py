@@ -15,7 +15,8 @@ from metaeval.experiments.trust.verdicts import BATTERIES, read_battery, read_us
 from metaeval.schema import check_config
 
 GOOD = """
-rules: {minimal_skill: 0.1, least_room: 0.1, confidence: 0.95, power: 0.8}
+rules: {minimal_skill: 0.1, least_room: 0.1, least_images: 100, least_systems: 20,
+  most_missing: 0.02, confidence: 0.95}
 uses: [{id: a, title: x, shows: y, evidence: {pairs.kinds: [k], judgments.pairs: null}}]
 """
 
@@ -24,7 +25,7 @@ uses: [{id: a, title: x, shows: y, evidence: {pairs.kinds: [k], judgments.pairs:
 @pytest.mark.parametrize("battery", BATTERIES)
 def test_every_item_of_a_battery_is_a_configuration_that_can_be_run(battery: str) -> None:
     declared = read_battery(battery)
-    assert declared.items.keys() >= declared.candidates.keys()
+    assert declared.items
     for overrides in declared.items.values():
         assert overrides[0].startswith("experiment=")
         check_config(compose_config(overrides))
@@ -33,7 +34,6 @@ def test_every_item_of_a_battery_is_a_configuration_that_can_be_run(battery: str
 def test_the_full_battery_has_all_of_the_standard_one() -> None:
     standard, full = read_battery("standard"), read_battery("full")
     assert full.items.keys() == standard.items.keys()
-    assert full.candidates == standard.candidates
     assert full.items["shuffle_coco"] != standard.items["shuffle_coco"]
 
 
@@ -51,7 +51,7 @@ def test_a_use_selects_parts_of_sources(tmp_path: Path) -> None:
     ("before", "after", "problem"),
     [
         ("minimal_skill: 0.1", "minimal_skill: 1.5", "field 'rules.minimal_skill'"),
-        ("power: 0.8", "power: yes please", "field 'rules.power'"),
+        ("least_images: 100", "least_images: yes please", "field 'rules.least_images'"),
         ("title: x", "name: x", "field 'uses.0.title'"),
         ("id: a,", "id: 'A b',", "field 'uses.0.id'"),
         ("uses: [", "uses: [{id: a, title: x, shows: y, evidence: {}}, ", "the same id"),
@@ -60,6 +60,7 @@ def test_a_use_selects_parts_of_sources(tmp_path: Path) -> None:
         ("id: a,", "id: a, id: b,", "the key 'id' occurs twice"),
         ("judgments.pairs", "judgments.piars", "'judgments.piars'; did you mean 'judgments.pairs'"),
         ("rules:", "baselines: [../../evil]\nrules:", "field 'baselines': unknown metric"),
+        ("rules:", "blind: [../../evil]\nrules:", "field 'blind': unknown metric"),
     ],
 )
 def test_a_file_that_is_wrong_is_named_with_its_field(
@@ -88,7 +89,6 @@ PAIRS = "experiment=pairs, dataset=pairs"
         (f"items: {{x: [{PAIRS}, 'dataset._target_=os.getcwd']}}", "could run code"),
         (f"items: {{x: [{PAIRS}]}}", "item x: dataset.file: a value is missing"),
         (f"items: {{x: [{PAIRS}, dataset.flie=a]}}", "item x: dataset.flie: unknown option"),
-        ("items: {}\ncandidates: {x: [../evil]}", "field 'candidates.x': unknown metric"),
     ],
 )
 def test_a_battery_that_cannot_run_is_refused_beforehand(

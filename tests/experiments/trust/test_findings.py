@@ -10,17 +10,19 @@ import pytest
 from scipy import stats
 
 from metaeval.config import build, compose_config
-from metaeval.experiments.trust.findings import between_metrics, findings
+from metaeval.experiments.trust.findings import SOURCES, evidence_of
 from metaeval.experiments.trust.result import ItemRun, gathered
-from metaeval.results.comparison import Comparison
+from metaeval.experiments.trust.verdicts import read_uses
+from metaeval.results.files import read_info
 from metaeval.results.measured import Extra, MeasuredResult
-from tests.experiments.trust.trust_cases import RULES
+from metaeval.results.resampled import read_resampled
+from tests.experiments.trust.trust_cases import rows
 from tests.forked import run_experiment
 
 
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
-    out = tmp_path_factory.mktemp("sensitivity")
+@pytest.mark.slow
+def test_every_comparison_with_a_control_is_a_test_with_its_replicates(tmp_path: Path) -> None:
+    """The value of the file is the result's; the interval is the run's own, of the same draws."""
     run = run_experiment(
         "sensitivity",
         metrics=["bleu", "rouge_l", "cider", "controls"],
@@ -28,44 +30,28 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasuredResult:
         task__images=60,
         stats__replicates=200,
         report="none",
-        out=out,
+        out=tmp_path / "OUT",
     )
-    return run.result
+    result = run.result
+    tests = {test.key: test for test in evidence_of(result)}
+    assert set(tests) == {key for key in result.controls if key != "mean_auc"}
+    assert all(t.examples for t in tests.values() if t.source == "sensitivity.kinds")
+    resampled = read_resampled(run.directory / "replicates.parquet")
+    known = [r for r in resampled if not r.items_of]
+    assert {r.measure for r in known} == {*tests, "mean_auc"}
+    for row in known:
+        estimate = result.metric(row.column).numbers[row.measure]
+        assert row.value == estimate.value
+        if estimate.low is not None:
+            low, high = np.quantile(row.replicates, [0.025, 0.975])
+            assert (low, high) == pytest.approx((estimate.low, estimate.high), abs=1e-6)
+    for name in ("BLEU-4", "Bigram model", "Length"):
+        assert {r.measure for r in known if r.column == name} == {*tests, "mean_auc"}
 
 
-@pytest.mark.slow
-def test_every_finding_is_the_experiments_own_paired_comparison(result: MeasuredResult) -> None:
-    found = {(f.source, f.part, f.metric): f for f in findings(result)}
-    for key, against in result.controls.items():
-        part = key.removeprefix("kind_")
-        source = "sensitivity.kinds"
-        if key == "hard_positives":
-            source, part = "sensitivity.rewrites", ""
-        for compared in against.comparisons:
-            one = found.get((source, part, compared.a))
-            if one is not None and compared.test is not None:
-                assert one.difference == compared.difference
-                assert one.control == compared.b
-                assert one.of_control == result.metric(compared.b).numbers[key]
-    assert {"CIDEr", "ROUGE-L", "BLEU-4"} == {metric for _, _, metric in found}
-    assert all(f.examples for f in found.values() if f.source == "sensitivity.kinds")
-
-
-def test_the_best_known_metric_is_the_highest_of_the_others(result: MeasuredResult) -> None:
-    run = ItemRun("scenes", "sensitivity", "", result)
-    made = gathered("quick", (), RULES, [run], ["rouge_l"])
-    assert made.metric("CIDEr").citation == ("vedantam2015cider",)  # as in the run it comes from
-    (against,) = made.extra("known").records
-    harm = {m.name: m.numbers.value("mean_auc") or 0 for m in result.metrics if m.statistics}
-    known = max(("BLEU-4", "CIDEr"), key=harm.__getitem__)
-    assert (against["metric"], against["best known"]) == ("ROUGE-L", known)
-    assert against["difference"] == pytest.approx(harm["ROUGE-L"] - harm[known], abs=1e-12)
-    (tested,) = between_metrics(result)
-    pair = tested.pairs.between("ROUGE-L", known)
-    assert isinstance(pair, Comparison)
-    significant = pair.is_significant(tested.pairs.alpha)
-    assert (against["outcome"] == "not separated") == (not significant)
-    assert gathered("quick", (), RULES, [run]).extra("known").rows == ()
+def test_every_source_that_a_use_asks_for_is_one_that_a_run_gives() -> None:
+    asked = {source for use in read_uses(None).uses for source in use.evidence}
+    assert asked <= set(SOURCES)
 
 
 @pytest.mark.parametrize(
@@ -91,109 +77,58 @@ def test_metrics_say_what_they_read(overrides: list[str], reads: set[str], netwo
     assert metric.runs_network == network
 
 
-@pytest.mark.parametrize(("systems", "counts"), [(3, False), (4, True)])
-def test_three_systems_in_order_show_nothing(systems: int, counts: bool, tmp_path: Path) -> None:
-    """Six orders of three systems exist: a random one is right more often than one time in 20."""
+@pytest.mark.parametrize(("n", "word"), [(11, "cannot tell"), (24, "shown")])
+def test_few_systems_show_nothing_whatever_their_correlation(
+    n: int, word: str, tmp_path: Path
+) -> None:
+    """The interval is Fisher's, of SciPy, averaged over both columns of people."""
     rng = np.random.default_rng(0)
+    human = rng.normal(size=(2, n))
+    human[1] = human[0] + rng.normal(0, 0.3, n)
+    good = human[0] + rng.normal(0, 0.2, n)
     lines = [
-        {
-            "image_id": image,
-            "caption": " ".join(["dog"] * (2 + system)),
-            "system": f"s{system}",
-            "human": float(system + rng.normal(0, 0.1)),
-            "references": ["a dog"],
-        }
-        for image in range(40)
-        for system in range(systems)
+        "system,M1,M2,Good",
+        *(f"s{k},{human[0, k]},{human[1, k]},{good[k]}" for k in range(n)),
     ]
-    table = tmp_path / "table.jsonl"
-    table.write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "t.csv").write_text("\n".join(lines))
     run = run_experiment(
-        "judgments",
-        metrics=["rouge_l", "controls"],
-        dataset="table",
-        dataset__file=str(table),
-        stats__replicates=100,
+        "systems",
+        dataset="systems",
+        dataset__file=str(tmp_path / "t.csv"),
+        dataset__human=["M1", "M2"],
+        stats__replicates=50,
         report="none",
         out=tmp_path / "OUT",
     )
-    found = [f for f in findings(run.result) if f.source == "judgments.systems"]
-    assert found
-    assert all((f.why_not is None) == counts for f in found)
-    if not counts:
-        assert {f.why_not for f in found} == {
-            "a random order of 3 systems is right with probability 0.17"
-        }
-
-
-def attacked(
-    name: str, fluent: float, copied: float, *, control: bool = False
-) -> dict[str, object]:
-    def rate(value: float) -> dict[str, object]:
-        low, high = max(value - 0.05, 0.0), min(value + 0.05, 1.0)
-        return {"value": value, "low": low, "high": high, "n": 100}
-
-    statistics = {
-        "values": {"fooled_fluent": rate(fluent), "fooled_references_copied": rate(copied)},
-        "facts": {"search": "fluent"},
-    }
-    column = {"name": name, "control": control}
-    return {"column": column, "family": name.lower(), "statistics": statistics}
-
-
-def test_a_reward_resists_both_searches_and_more_than_every_control() -> None:
-    heads = ("score", "images fooled", "images fooled_low", "images fooled_high", "n")
-    controls = [("length", 0.8, 0.75, 0.85, 100), ("exact match", 0.0, 0.0, 0.04, 100)]
-    result = MeasuredResult.model_validate(
-        {
-            "experiment": "attack",
-            "dataset": "scenes",
-            "declared": [],
-            "extras": [
-                Extra(name="controls", title="", columns=heads, rows=controls),
-                Extra.of("examples", "", []),
-            ],
-            "metrics": [
-                attacked("Copier", 0.4, 1.0),
-                attacked("Strong", 0.1, 0.1),
-                attacked("Gold label F1", 0.25, 0.3, control=True),
-                attacked("Brevity", 0.9, 0.95, control=True),
-            ],
-        }
+    info = read_info(run.directory / "run.json")
+    item = ItemRun("table", "systems", "", run.result, info)
+    made = gathered("quick", read_uses(None), [item])
+    (cell,) = rows(made, "cells", use="captioners", metric="Good")
+    expected = [stats.pearsonr(column, good).confidence_interval(0.95) for column in human]
+    assert cell["word"] == word
+    assert (cell["skill_low"], cell["skill_high"]) == pytest.approx(
+        (np.mean([e.low for e in expected]), np.mean([e.high for e in expected])), abs=1e-9
     )
-    found = {(f.metric, f.part): f for f in findings(result)}
-    assert set(found) == {
-        (m, part) for m in ("Copier", "Strong") for part in ("fluent", "references copied")
-    }
-    assert {f.control for f in found.values()} == {"Gold label F1"}
-    # of all false captions found, 60 % do not fool the copier; the control resists in 75 %
-    fluent = found["Copier", "fluent"]
-    assert fluent.value.value == pytest.approx(0.6)
-    assert fluent.difference.value == pytest.approx(-0.15)
-    assert found["Copier", "references copied"].value.value == pytest.approx(0.0)
-    assert found["Strong", "fluent"].difference.value == pytest.approx(0.15)
-    only_blind = result.model_copy(update={"metrics": result.metrics[:2]})
-    assert {(f.part, f.control) for f in findings(only_blind)} == {("fluent", "length")}
 
 
-def test_value_control_and_difference_of_few_values_are_one_statistic(tmp_path: Path) -> None:
-    """By τ-c, as scipy has it; the value was τ-b, the control that minus a difference of τ-c."""
+def test_value_control_and_ceiling_of_few_values_are_one_statistic(tmp_path: Path) -> None:
+    """By τ-c, as scipy has it; the ceiling is the mean rating's own."""
     rng = np.random.default_rng(1)
-    human = rng.integers(1, 6, 120)
-    words = rng.integers(1, 9, 120) + human
-    binary = (human + rng.normal(0, 1.5, 120) > 3).astype(float)
+    human = rng.integers(1, 6, 240)
+    words = rng.integers(1, 9, 240) + human
+    binary = (human + rng.normal(0, 1.5, 240) > 3).astype(float)
     captions = [" ".join([f"number{k}", *(["dog"] * n)]) for k, n in enumerate(words)]
-    rows = [
+    given = [
         {"image_id": k // 2, "caption": caption, "human": int(h), "references": ["a dog"]}
         for k, (caption, h) in enumerate(zip(captions, human, strict=True))
     ]
     scored = [
         {"image_id": r["image_id"], "caption": r["caption"], "Binary": b}
-        for r, b in zip(rows, binary, strict=True)
+        for r, b in zip(given, binary, strict=True)
     ]
-    for name, records in (("table", rows), ("scored", scored)):
+    for name, records in (("table", given), ("scored", scored)):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
-    result = run_experiment(
+    run = run_experiment(
         "judgments",
         metric=["scores", "length"],
         metric__scores__columns=["Binary"],
@@ -205,12 +140,40 @@ def test_value_control_and_difference_of_few_values_are_one_statistic(tmp_path: 
         stats__replicates=20,
         report="none",
         out=tmp_path / "OUT",
-    ).result
-    (one,) = [f for f in findings(result) if f.source == "judgments.correlation"]
+    )
+    uses = read_uses(None)
+    uses = uses.model_copy(update={"blind": ("length",)})
+    resampled = read_resampled(run.directory / "replicates.parquet")
+    made = gathered("quick", uses, [ItemRun("t", "judgments", "", run.result, resampled=resampled)])
+    (one,) = rows(made, "evidence", use="grade", metric="Binary")
     value, control = (stats.kendalltau(x, human, variant="c").statistic for x in (binary, words))
-    assert (one.metric, one.control, one.ceiling_is) == ("Binary", "Length", "the mean rating")
     perfect = stats.kendalltau(human, human, variant="c").statistic
-    assert one.ceiling == pytest.approx(perfect, abs=1e-12)
-    assert one.value.value == pytest.approx(value, abs=1e-12)
-    assert one.control_value == pytest.approx(control, abs=1e-12)
-    assert abs(stats.kendalltau(binary, human).statistic - value) > 0.02  # τ-b is another number
+    assert (one["control"], one["ceiling_is"], one["unit"]) == (
+        "Length",
+        "the mean rating",
+        "captions",
+    )
+    assert (one["value"], one["control_value"], one["ceiling"]) == pytest.approx(
+        (value, control, perfect), abs=1e-12
+    )
+    assert one["skill"] == pytest.approx((value - control) / (perfect - control), abs=1e-12)
+    # a pair of captions an image: its images count, and nothing else
+    (pairs,) = rows(made, "evidence", use="pairs", metric="Binary")
+    apart = int((human[::2] != human[1::2]).sum() + (human[::2] == human[1::2]).sum())
+    assert (pairs["n"], pairs["unit"]) == (apart, "pairs")
+
+
+def test_a_search_is_evidence_by_its_images_and_the_rule_itself_is_left_out() -> None:
+    """CHAIR decides in a search which captions are false."""
+    use = next(use for use in read_uses(None).uses if use.id == "reward")
+    assert set(use.circular) == {"chair", "gold_labels"}
+    example = {
+        "image_id": 1, "metric": "M", "human": "a", "score of the human caption": 0.1,
+        "false": "b", "score of the false caption": 0.2,
+    }  # fmt: skip
+    result = MeasuredResult(
+        experiment="attack", dataset="scenes", declared=(), metrics=(),
+        extras=(Extra.of("examples", "", [example] * 4),),
+    )  # fmt: skip
+    (test,) = evidence_of(result)
+    assert (test.key, test.constant, len(test.examples["M"])) == ("resists", 0.5, 3)

@@ -1,4 +1,4 @@
-"""Evidence and results of experiment=trust, for tests."""
+"""Runs and results of experiment=trust, for tests: battles of which each outcome is known."""
 
 from __future__ import annotations
 
@@ -6,100 +6,98 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from metaeval.experiments.trust.findings import Finding
+import numpy as np
+
+from metaeval.experiments.measure import Items, MeanOutcome, Outcomes, measure
 from metaeval.experiments.trust.result import ItemRun, gathered
-from metaeval.experiments.trust.verdicts import Rules, Use
-from metaeval.results.base import Estimate, Measured, MetricResult, TrainingRecord
-from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.experiments.trust.verdicts import Rules, Use, Uses
+from metaeval.results.base import MetricResult, TrainingRecord
 from metaeval.results.measured import Extra, MeasuredResult
+from metaeval.results.run import Measure
 from metaeval.runs.records import ScoreColumn
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from metaeval.stats.resampling.items import Floats
 
-RULES = Rules(minimal_skill=0.1, least_room=0.1, confidence=0.95, power=0.8)
-USES = (
-    Use(
-        id="pairs",
-        title="choose the better of two captions",
-        shows="prefers what people prefer",
-        evidence={"arena.agreement": None},
-    ),
-    Use(id="long", title="compare long captions", shows="prefers the longer one", evidence={}),
+RULES = Rules(
+    minimal_skill=0.1,
+    least_room=0.1,
+    least_images=100,
+    least_systems=20,
+    most_missing=0.02,
+    confidence=0.95,
 )
+USES = Uses(
+    rules=RULES,
+    blind=("length",),
+    baselines=("copy",),
+    uses=(
+        Use(
+            id="pairs",
+            title="choose the better of two captions",
+            shows="prefers what people prefer",
+            evidence={"arena.agreement": None},
+        ),
+        Use(id="long", title="compare long captions", shows="prefers the longer one", evidence={}),
+    ),
+)
+KEY = "agreement"
+N = 400
+CONTROLS = {"Length": 0.5, "Copy": 0.55}  # columns that are controls, with their usual values
 
 
-def finding(
-    value: float,
-    control: float = 0.5,
-    sd: float = 0.01,
-    item: str = "a",
-    metric: str = "M",
-    **more: Any,
-) -> Finding:
-    """Evidence of a metric with this value, with a normal interval; the control is certain."""
-    width = 1.96 * sd
-    difference = value - control
-    fields: dict[str, Any] = {
-        "source": "arena.agreement",
-        "part": "",
-        "metric": metric,
-        "measure": "accuracy",
-        "value": Estimate(value=value, low=value - width, high=value + width, n=100),
-        "control": "Length",
-        "control_value": control,
-        "difference": Estimate(value=difference, low=difference - width, high=difference + width),
-        "judged": "people",
-        "of_control": Estimate(value=control, low=control, high=control, n=100),
-        "item": item,
-        **more,
+def right(share: float, seed: int = 0, n: int = N) -> Floats:
+    """1 for exactly this share of n battles, 0 for the others, in random order."""
+    made = np.zeros(n)
+    made[: round(share * n)] = 1.0
+    return np.random.default_rng([seed, n]).permutation(made)
+
+
+def item_run(
+    item: str,
+    columns: Mapping[str, Floats | float],
+    *,
+    trained: Sequence[str] = (),
+    n: int = N,
+    seed: int = 0,
+    **fields: Any,
+) -> ItemRun:
+    """A run of n battles, each of its own image: column → its outcomes, or the share that is right;
+    `trained` were chosen on battles."""
+    given = {"Length": CONTROLS["Length"], **columns}
+    outcomes = {
+        name: right(of, k, n) if isinstance(of, float) else of
+        for k, (name, of) in enumerate(given.items())
     }
-    return Finding(**fields)
-
-
-def item_run(item: str, found: Sequence[Finding], **fields: Any) -> ItemRun:
-    """A run of battles in which each metric has its finding."""
-    comparisons = tuple(
-        Comparison(
-            a=f.metric,
-            b=f.control,
-            measure="agreement",
-            difference=f.difference,
-        )
-        for f in found
-    )
-    best = max(found, key=lambda f: f.value.value or 0.0)
-    against = AgainstControl(
-        control="Length",
-        control_value=best.control_value,
-        best=best.metric,
-        best_value=best.value.value,
-        comparisons=comparisons,
-        shows="unsure",
-    )
+    known = {name: ScoreColumn(name, control=name in CONTROLS) for name in outcomes}
+    items = Items(np.arange(n))
+    counts = bootstrap_counts(n, 500, seed).astype(np.float64)
+    agreement = Measure(KEY, "agreement")
+    of_battles = Outcomes(agreement, outcomes, MeanOutcome(items, counts), family="")
+    measured = measure([of_battles._replace(family="all")], known.values(), 0.95)
     metrics = tuple(
         MetricResult(
-            column=ScoreColumn(f.metric),
-            family=f.metric.lower(),
-            signature=f"{f.metric}|v:1",
-            statistics=Measured(values={"agreement": f.value}),
-            training=None if f.why_not is None else TrainingRecord(chosen_on=("arena",)),
+            column=column,
+            family=name.lower(),
+            signature=f"{name}|v:1",
+            statistics=measured.of(name),
+            training=TrainingRecord(chosen_on=("arena",)) if name in trained else None,
         )
-        for f in found
+        for name, column in known.items()
     )
-    length = MetricResult(
-        column=ScoreColumn("Length", control=True),
-        family="length",
-        statistics=Measured(values={"agreement": found[0].of_control}),
-    )
-    fields = {"comparisons": {"agreement": Comparisons(measure="", alpha=0.05, pairs=())}} | fields
     result = MeasuredResult(
         experiment="arena",
         dataset="battles",
-        declared=(),
-        controls={"agreement": against},
-        metrics=(*metrics, length),
+        declared=(agreement,),
+        metrics=metrics,
+        comparisons=measured.comparisons,
+        controls=measured.controls,
         **fields,
     )
     command = "python -m metaeval experiment=arena"
-    return ItemRun(item, "arena", command, result, directory=f"items/{item}")
+    where = f"items/{item}"
+    return ItemRun(
+        item, "arena", command, result, directory=where, resampled=tuple(measured.resampled)
+    )
 
 
 MISSING = ItemRun(
@@ -111,34 +109,31 @@ MISSING = ItemRun(
 
 
 def trust_result(
-    *found: Finding,
+    *runs: ItemRun,
     own: Sequence[str] = (),
     reads: Mapping[str, tuple[str, ...]] | None = None,
-    known: Mapping[str, Sequence[Comparison]] | None = None,
+    uses: Uses = USES,
 ) -> MeasuredResult:
-    """A result on two uses: the findings are evidence for the first; nothing is for the second.
-
-    A finding with a reason why it does not count has it because its metric was chosen there.
-    `reads` is metric → what it reads, `known` is item → its tests between metrics.
-    """
-    runs = []
-    for item in sorted({f.item for f in found}):
-        pairs = tuple((known or {}).get(item, ()))
-        tested = Comparisons(measure="agreement", alpha=0.05, pairs=pairs)
-        of_item = [f for f in found if f.item == item]
-        runs.append(item_run(item, of_item, comparisons={"agreement": tested}))
+    """A result on two uses: the runs are evidence for the first; nothing is for the second.
+    `reads` is metric → what it reads."""
     metrics: dict[str, Any] = {
         name.lower(): SimpleNamespace(reads=of_metric, runs_network=True)
         for name, of_metric in (reads or {}).items()
     }
     families = [name.lower() for name in own]
-    return gathered("quick", USES, RULES, [*runs, MISSING], families, metrics)
+    return gathered("quick", uses, [*runs, MISSING], families, metrics)
 
 
 def rows(result: MeasuredResult, extra: str, **where: object) -> list[dict[str, Any]]:
     """The rows of an extra with these values."""
     records = result.extra(extra).records
     return [r for r in records if all(r[key] == value for key, value in where.items())]
+
+
+def cell_of(result: MeasuredResult, metric: str) -> dict[str, Any]:
+    """The cell of a metric for the first use."""
+    (cell,) = rows(result, "cells", use="pairs", metric=metric)
+    return cell
 
 
 def with_example(result: MeasuredResult) -> MeasuredResult:

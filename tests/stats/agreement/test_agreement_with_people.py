@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from metaeval.errors import InputError
-from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
 from metaeval.stats.agreement.ceiling import (
     alt_test,
     benjamini_yekutieli,
@@ -23,6 +22,7 @@ from metaeval.stats.agreement.controls import (
     pair_table,
     partial_correlation,
 )
+from metaeval.stats.agreement.systems import rank_clusters
 from metaeval.stats.correlation.kendall import concordance, concordant_partners
 from metaeval.stats.ordering.pairwise import pairwise_difference_pearson, soft_pairwise_accuracy
 from metaeval.stats.ordering.tie_calibration import (
@@ -432,32 +432,3 @@ def test_fitted_control_leaves_out_a_feature_that_is_constant_in_training():
 def test_rank_clusters_open_where_a_member_differs():
     """c differs from a, so it opens cluster 2; d is not separated from c."""
     assert rank_clusters(list("abcd"), [("c", "a")]) == {"a": 1, "b": 1, "c": 2, "d": 2}
-
-
-def test_kendalls_w_equals_friedmans_test():
-    """χ² = m (n − 1) W, also with ties."""
-    rng = np.random.default_rng(0)
-    for ties in (False, True):
-        table = rng.integers(1, 4, (6, 5)) if ties else np.argsort(rng.random((6, 5))) + 1
-        ranks = {
-            f"b{i}": dict(zip("vwxyz", row, strict=True)) for i, row in enumerate(table.tolist())
-        }
-        made = average_rank(ranks)
-        chi = stats.friedmanchisquare(*table.T.astype(float)).statistic
-        assert made.concordance == pytest.approx(chi / (6 * 4), abs=1e-12)
-
-
-def test_average_rank_without_each_benchmark():
-    ranks = {
-        "A": {"x": 1, "y": 2, "z": 3},
-        "B": {"x": 1, "y": 2, "z": 3},
-        "C": {"z": 1, "x": 3, "y": 2, "w": 4},
-    }
-    made = average_rank(ranks, {"A": 1, "B": 1, "C": 2})
-    assert made.left_out == ["w"]
-    assert dict(zip(made.names, made.average, strict=True)) == {"x": 2, "y": 2, "z": 2}
-    assert made.without["C"].tolist() == [1, 2, 3]
-    p_all = average_rank({k: {"x": 1, "y": 2, "z": 3} for k in "ABCD"})
-    # all four benchmarks agree: 6 of 6^4 orders
-    assert p_all.concordance == 1
-    assert p_all.p == pytest.approx(6 / 6**4, abs=0.003)

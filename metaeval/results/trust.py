@@ -1,0 +1,38 @@
+"""The answer of `experiment=trust` in one look: what prints, pages and README show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metaeval.results.measured import MeasuredResult
+
+
+def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
+    """The answer in one look: a row a metric, a column a use, "rank a/k" in each cell; a star where
+    skill is shown; metrics with the same tests first, baselines last."""
+    counted = {use["id"]: use["tests"] for use in result.extra("uses").records}
+    rows: dict[str, dict[str, str]] = {}
+    for cell in result.extra("cells").records:
+        row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
+        if counted[cell["use"]]:
+            row[cell["use"]] = cell_text(cell)
+    controls = [m.name for m in result.metrics if m.column.control]
+    known = [row for name, row in rows.items() if set(row.values()) - {name, "–"}]
+    return sorted(known, key=lambda row: row["metric"] in controls)
+
+
+def cell_text(cell: Mapping[str, Any]) -> str:
+    """ "1 3/3*": rank 1, above every blind control in 3 of 3 tests, and skill is shown."""
+    if not cell["tests"]:
+        return "–"
+    rank = "" if cell["rank"] is None else f"{cell['rank']} "
+    mark = "*" if cell["word"] == "shown" else ""
+    return f"{rank}{cell['above']}/{cell['tests']}{mark}"
+
+
+def answer_of(use: Mapping[str, Any]) -> str:
+    """The answer for a use, in a line."""
+    if not use["tests"]:
+        return "not tested here" if use["why"] else "no test counts"
+    return f"{use['rank 1'] or 'no metric has all tests'} ({use['tests']} tests; {use['n']})"
