@@ -4,6 +4,7 @@ A chart is drawn twice, for wide and for narrow windows, so that nothing is cut 
 """
 
 from collections.abc import Callable, Collection, Mapping
+from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ ROW = 0.23  # inches of one metric
 LONG_NAME = 20  # characters of a line's name, of which a narrow legend has one column
 MOST_TICKS = 8  # of an axis with a tick for each number
 FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
+LONG_TITLE = 24  # characters of a line of a small panel's title
 MOST_PANELS = 12  # small ones that are not folded
 FURTHER = Markup("<details><summary>{} further</summary>{}</details>")
 Draw = Callable[[float], Figure]
@@ -243,10 +245,14 @@ def histograms(
     table: pd.DataFrame,
     colours: Mapping[str, str],
     values: Mapping[str, str] = MappingProxyType({}),
+    ends: tuple[float, float] | None = None,
     note: str = "",
 ) -> Block:
     """Scores by set of captions, a small panel a metric; `table` has metric, set and score, and
-    where rows are bins of scores, `count`. `values` are what titles of panels add to the name."""
+    where rows are bins of scores, `count`.
+
+    `values` are what titles of panels have below the name, `ends` those of all panels' axis.
+    """
     binned = "count" in table
 
     def fill(axes: Axes, metric: str) -> None:
@@ -257,6 +263,7 @@ def histograms(
             hue="set",
             weights="count" if binned else None,
             bins=60 if binned else 24,
+            binrange=ends,
             element="step",
             fill=False,
             legend=False,
@@ -266,10 +273,8 @@ def histograms(
         )
         axes.set_yticks([])
 
-    panels = {
-        name: ", ".join(filter(None, (name, values.get(name))))
-        for name in dict.fromkeys(table["metric"])
-    }
+    metrics = dict.fromkeys(table["metric"])
+    panels = {name: f"{name}\n{values[name]}" if values else name for name in metrics}
     return _panels(key, title, panels, fill, 1.35, note, colours)
 
 
@@ -329,7 +334,8 @@ def _panels(
         for axes, name in zip(panels, first, strict=True):
             fill(axes, name)
             weight = "bold" if name in print_style.style().highlight else "normal"
-            axes.set_title(names[name], fontsize=8.5, fontweight=weight)
+            lines = [part for line in names[name].splitlines() for part in wrap(line, LONG_TITLE)]
+            axes.set_title("\n".join(lines), fontsize=8.5, fontweight=weight)
             axes.set(xlabel="", ylabel="")
             axes.tick_params(labelsize=8.5)
 

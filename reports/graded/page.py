@@ -68,9 +68,10 @@ def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
     values = {name: f"ρ {text_of(rho, m.numbers[rho.key])}" for name, m in metrics.items()}
     lower = [name for name, m in metrics.items() if not m.column.higher_is_better]
     ranks = scores.assign(score=caption_ranks(scores, lower))
+    ends = (0.5, 0.5 + scores["metric"].value_counts().max())
     return [
         charts.histograms("histograms", "Scores by version", scores, colours),
-        charts.histograms("ranks", "Ranks by version", ranks, colours, values, RANKS),
+        charts.histograms("ranks", "Ranks by version", ranks, colours, values, ends, RANKS),
     ]
 
 

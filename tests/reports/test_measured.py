@@ -88,13 +88,14 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
 def test_panels_behind_the_twelfth_are_folded() -> None:
     names = [f"M{k}" for k in range(14)]
     table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(28)})
-    values = {"M0": "ρ 0.560", "M13": "ρ 0.100"}
-    block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, "Note.")
+    values = {name: f"ρ {name}" for name in names}
+    block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
     titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in block.figures.items()}
     assert titles == {
-        "ranks": ["M0, ρ 0.560", *names[1:12]],
-        "ranks-more": ["M12", "M13, ρ 0.100"],
+        "ranks": [f"{name}\nρ {name}" for name in names[:12]],
+        "ranks-more": ["M12\nρ M12", "M13\nρ M13"],
     }
+    assert {axes.get_xlim() for axes in block.figures["ranks"].axes} == {(-1.5, 31.5)}  # 5 % more
     opened, folded = block.html.split("<details>")
     assert [text.count("<svg") for text in (opened, folded)] == [2, 2]  # wide and narrow
     assert folded.startswith("<summary>2 further</summary>")
