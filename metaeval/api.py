@@ -29,6 +29,7 @@ from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.function import metric_from
 from metaeval.metrics.adapters.own import OwnMetric
 from metaeval.metrics.base import Metric, StatisticsAdapter, SummableMetric
+from metaeval.options import unknown
 from metaeval.overrides import importable, override_texts, override_value
 from metaeval.readers.files import one_line, user_path
 from metaeval.readers.yaml_text import read_yaml
@@ -383,8 +384,12 @@ class ReportCell:
 
 
 def load_run(directory: str | Path) -> Run:
-    """A finished run by its directory. Raises InputError for other folders."""
-    return Run(directory)
+    """A finished run by its directory, of `experiment=trust` a `TrustRun`. Raises InputError for
+    other folders."""
+    loaded = Run(directory)
+    experiment = loaded.info.experiment
+    is_trust = experiment is not None and experiment.name == "trust"
+    return TrustRun(directory) if is_trust else loaded
 
 
 def run(
@@ -453,7 +458,7 @@ def run(
         )
     if problem and not quiet:
         print(problem, end="", file=sys.stderr)
-    return Run(directory)
+    return load_run(directory)
 
 
 class TrustRun(Run):
@@ -487,7 +492,10 @@ class TrustRun(Run):
 
     def standing(self, metric: str) -> pd.DataFrame:
         """A metric of yours, a row per use that has evidence for it: its skill, what that shows,
-        and of which other metrics skill is shown. No test compares the skills."""
+        and of which other metrics skill is shown. No test compares the skills.
+
+        Raises ConfigError for a metric that the run does not have, as `known` does.
+        """
         return self._of("own", metric)
 
     def known(self, metric: str) -> pd.DataFrame:
@@ -496,6 +504,9 @@ class TrustRun(Run):
         return self._of("known", metric)
 
     def _of(self, extra: str, metric: str) -> pd.DataFrame:
+        names = [each.name for each in self.result.metrics]
+        if metric not in names:
+            raise unknown(str(self.directory), "metric", metric, names)
         table = self.result.extra(extra).frame()
         return table[table["metric"] == metric] if len(table) else table
 

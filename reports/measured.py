@@ -174,8 +174,8 @@ def extra_block(run: LoadedRun, extra: Extra) -> Block:
     if not extra.rows:
         return Block("", "", Markup(""))
     if extra.kind == "matrix":
-        return tables.matrix_block(extra)
-    table = tables.print_extra(extra)
+        return tables.matrix_block(run.result, extra)
+    table = tables.print_extra(run.result, extra)
     if extra.kind == "curves":
         return charts.curves(extra)._replace(tables=(table,))
     if extra.kind == "examples":

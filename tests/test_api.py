@@ -20,13 +20,17 @@ from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge
 
 import metaeval
-from metaeval.api import _write_records
+from metaeval.api import TrustRun, _write_records
 from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.judgments.table import load_table
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.metrics.ngram.rouge import RougeL
+from metaeval.results.files import write_info, write_result
+from metaeval.results.measured import Extra
+from metaeval.results.run import ExperimentInfo, RunInfo
 from tests.forked import run_command
+from tests.results.measured_results import measured_result
 from tests.shared import run_here, write_json
 
 GTS = {
@@ -392,6 +396,39 @@ def test_trust_tests_your_metric_next_to_others(
     assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="experiment=sensitivity"):
         _ = metaeval.api.TrustRun("OUT/items/small").result
+
+
+def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
+    tmp_path: Path,
+) -> None:
+    cells = [
+        {"use": "rank", "metric": "CIDEr", "word": "shown", "skill": 0.5},
+        {"use": "rank", "metric": "mine", "word": "not shown", "skill": 0.25},
+    ]
+    own = [{"metric": "mine", "use": "rank captioners", "word": "not shown", "skill": 0.25}]
+    extras = (
+        Extra.of("uses", "", [{"id": "rank", "use": "rank captioners"}]),
+        Extra.of("cells", "", cells),
+        Extra.of("own", "", own),
+    )
+    values: dict[str, float | None] = {"CIDEr": None, "mine": None}
+    for experiment in ("trust", "pairs"):
+        folder = tmp_path / experiment
+        fields: dict[str, Any] = {"experiment": experiment, "declared": (), "extras": extras}
+        write_result(folder / "statistics.json", measured_result(values, **fields))
+        facts = ExperimentInfo(name=experiment, title="", question="")
+        write_info(folder / "run.json", RunInfo(status="finished", experiment=facts))
+    found = metaeval.load_run(tmp_path / "trust")
+    assert isinstance(found, TrustRun)
+    assert found.matrix.to_dict() == {
+        "CIDEr": {"rank captioners": 0.5},
+        "mine": {"rank captioners": 0.25},
+    }
+    assert found.standing("mine")["use"].tolist() == ["rank captioners"]
+    assert len(found.standing("CIDEr")) == 0  # it is not yours
+    with pytest.raises(ConfigError, match="unknown metric 'cider'; did you mean 'CIDEr'"):
+        found.standing("cider")
+    assert not isinstance(metaeval.load_run(tmp_path / "pairs"), TrustRun)
 
 
 def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:

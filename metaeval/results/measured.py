@@ -7,16 +7,18 @@ every mark. What one page alone shows is an `Extra`: a plain table with a name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 from pydantic import Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from metaeval.options import unknown
 from metaeval.results.base import Cell, Estimate, MetricResult, Model
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.run import SCHEMA, Measure
 
+Entry = TypeVar("Entry")
 SETS, EXAMPLES = "sets", "examples"  # extras of several experiments that other modules read
 SWEEP = "sweep"  # the experiment of a result that has the measures of several runs, by settings
 
@@ -234,10 +236,7 @@ class MeasuredResult(Model):
 
     def metric(self, name: str) -> MetricResult:
         """The entry of a column. Raises KeyError where the run has no such column."""
-        for entry in self.metrics:
-            if entry.name == name:
-                return entry
-        raise KeyError(name)
+        return self._of_name("metric", {entry.name: entry for entry in self.metrics}, name)
 
     @property
     def visible(self) -> tuple[MetricResult, ...]:
@@ -272,17 +271,16 @@ class MeasuredResult(Model):
 
     def measure(self, key: str) -> Measure:
         """The declared measure of this key. Raises KeyError where it is not declared."""
-        for measure in self.declared:
-            if measure.key == key:
-                return measure
-        raise KeyError(key)
+        return self._of_name("measure", {measure.key: measure for measure in self.declared}, key)
 
     def extra(self, name: str) -> Extra:
         """The extra of this name. Raises KeyError where the result has none."""
-        for extra in self.extras:
-            if extra.name == name:
-                return extra
-        raise KeyError(name)
+        return self._of_name("extra", {extra.name: extra for extra in self.extras}, name)
+
+    def _of_name(self, what: str, entries: Mapping[str, Entry], name: str) -> Entry:
+        if name not in entries:
+            raise KeyError(str(unknown(f"the result of {self.experiment}", what, name, entries)))
+        return entries[name]
 
     def comparison(self, key: str, a: str, b: str) -> Comparison | None:
         """The comparison of two metrics by a measure, as a minus b; `None` if never made."""

@@ -13,11 +13,14 @@ from annotated_types import Interval
 
 @dataclass(frozen=True)
 class PrintStyle:
-    """The style of a run's tables and pages: `report.columns`, `.scale`, `.width`, `.signatures`,
-    `.highlight`.
+    """The style of a run's tables and pages: `report.main`, `.columns`, `.scale`, `.width`,
+    `.signatures`, `.highlight`.
 
     Attributes
     ----------
+    main
+        Whether tables for papers have one row a metric: no controls, no parts, and of several
+        scores of a metric the one that stands for it.
     columns
         The heads of the columns that tables of metrics have, in this order; empty for the usual
         ones. Capitals, spaces and what stands in brackets need not be written, and Greek letters
@@ -33,6 +36,7 @@ class PrintStyle:
         The metrics, or systems, that stand out in every table and chart.
     """
 
+    main: bool = False
     columns: list[str] = field(default_factory=list)
     scale: Annotated[int, Interval(ge=1, le=1000)] = 1
     width: Literal["auto", "column", "page"] = "auto"

@@ -4,6 +4,8 @@ A chart is drawn twice, for wide and for narrow windows, so that nothing is cut 
 """
 
 from collections.abc import Callable, Collection, Mapping
+from textwrap import wrap
+from types import MappingProxyType
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -27,11 +29,14 @@ from metaeval.results.sentences import with_interval
 from metaeval.runs import print_style
 from metaeval.stats.resampling.items import without_rounding
 
-WIDE, NARROW = 7.2, 3.4  # inches
+WIDE, NARROW = 9.0, 3.4  # inches
 ROW = 0.23  # inches of one metric
 LONG_NAME = 20  # characters of a line's name, of which a narrow legend has one column
 MOST_TICKS = 8  # of an axis with a tick for each number
 FAR = 30.0  # an axis whose ends are further apart than this factor is logarithmic
+LONG_TITLE = 24  # characters of a line of a small panel's title
+MOST_PANELS = 12  # small ones that are not folded
+FURTHER = Markup("<details><summary>{} further</summary>{}</details>")
 Draw = Callable[[float], Figure]
 
 
@@ -239,50 +244,38 @@ def histograms(
     title: str,
     table: pd.DataFrame,
     colours: Mapping[str, str],
-    folded: bool = False,
+    values: Mapping[str, str] = MappingProxyType({}),
+    ends: tuple[float, float] | None = None,
+    note: str = "",
 ) -> Block:
     """Scores by set of captions, a small panel a metric; `table` has metric, set and score, and
-    where rows are bins of scores, `count`."""
-    metrics = list(dict.fromkeys(table["metric"]))
-    if not metrics:
-        return Block("", "", Markup(""))
+    where rows are bins of scores, `count`.
 
-    with mpl.rc_context(STYLE):
-        figure = Figure(layout="constrained")
-        panels = figure.subplots(len(metrics), squeeze=False).flatten()
-        for axes, metric in zip(panels, metrics, strict=True):
-            of_metric = table[table["metric"] == metric]
-            seaborn.histplot(
-                of_metric.assign(score=without_rounding(of_metric["score"])),
-                x="score",
-                hue="set",
-                weights="count" if "count" in table else None,
-                bins=60 if "count" in table else 24,
-                element="step",
-                fill=False,
-                legend=False,
-                ax=axes,
-                palette=dict(colours),
-                hue_order=list(colours),
-            )
-            _entitle(axes, metric)
-            axes.set(xlabel="", ylabel="", yticks=[])
-            axes.tick_params(axis="x", labelsize=8.5)
+    `values` are what titles of panels have below the name, `ends` those of all panels' axis.
+    """
+    binned = "count" in table
 
-    def draw(width: float) -> Figure:
-        _arrange(figure, panels, width, 1.35)
-        figure.legends.clear()
-        with mpl.rc_context(STYLE):
-            handles = [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]
-            figure.legend(
-                handles=handles,
-                loc="outside lower left",
-                ncols=5 if width > NARROW else 2,
-                fontsize=8.5,
-            )
-        return figure
+    def fill(axes: Axes, metric: str) -> None:
+        of_metric = table[table["metric"] == metric]
+        seaborn.histplot(
+            of_metric.assign(score=without_rounding(of_metric["score"])),
+            x="score",
+            hue="set",
+            weights="count" if binned else None,
+            bins=60 if binned else 24,
+            binrange=ends,
+            element="step",
+            fill=False,
+            legend=False,
+            ax=axes,
+            palette=dict(colours),
+            hue_order=list(colours),
+        )
+        axes.set_yticks([])
 
-    return _chart(key, title, draw, title, "", folded)
+    metrics = dict.fromkeys(table["metric"])
+    panels = {name: f"{name}\n{values[name]}" if values else name for name in metrics}
+    return _panels(key, title, panels, fill, 1.35, note, colours)
 
 
 BY_RATING = "Scores by people's rating"
@@ -293,48 +286,75 @@ MOST_LEVELS = 10  # different ratings, up to which each has a violin of its own
 def by_rating(scores: pd.DataFrame, ratings: npt.NDArray[np.float64]) -> Block:
     """The scores of each metric, a column, by people's rating [n]: a violin a rating where there
     are few, otherwise hexagons, darker where there are more captions."""
-    if not len(scores.columns):
-        return Block("", "", Markup(""))
     levels = np.unique(ratings[~np.isnan(ratings)])
     whole = [value for value in levels if value == int(value)]
+
+    def fill(axes: Axes, metric: str) -> None:
+        known = ~np.isnan(ratings) & scores[metric].notna().to_numpy()
+        x, y = ratings[known], without_rounding(scores[metric][known])
+        if len(levels) > MOST_LEVELS:
+            axes.hexbin(
+                x,
+                y,
+                gridsize=16,
+                cmap=seaborn.blend_palette(["#a9bfe0", BLUE], as_cmap=True),
+                mincnt=1,
+                bins="log",
+                linewidths=0.1,
+            )
+        else:
+            seaborn.violinplot(
+                x=x, y=y, order=levels, ax=axes, cut=0, inner="quart", color=BLUE,
+                density_norm="width", linewidth=0.6,
+            )  # fmt: skip
+            shown = whole if len(whole) > 1 else [levels[0], levels[-1]]
+            ticks = [int(np.searchsorted(levels, value)) for value in shown]
+            axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
+
+    return _panels("by-rating", BY_RATING, {m: m for m in scores.columns}, fill, 1.6, ACROSS)
+
+
+def _panels(
+    key: str,
+    title: str,
+    names: Mapping[str, str],
+    fill: Callable[[Axes, str], None],
+    height: float,
+    note: str = "",
+    colours: Mapping[str, str] = MappingProxyType({}),
+) -> Block:
+    """A small panel a name, filled by `fill`, with its title; those behind the first MOST_PANELS
+    are folded, and a figure of their own. `colours` are the entries of the legend."""
+    first, further = list(names)[:MOST_PANELS], list(names)[MOST_PANELS:]
+    if not first:
+        return Block("", "", Markup(""))
     with mpl.rc_context(STYLE):
         figure = Figure(layout="constrained")
-        panels = figure.subplots(len(scores.columns), squeeze=False).flatten()
-        for axes, metric in zip(panels, scores.columns, strict=True):
-            known = ~np.isnan(ratings) & scores[metric].notna().to_numpy()
-            x, y = ratings[known], without_rounding(scores[metric][known])
-            if len(levels) > MOST_LEVELS:
-                axes.hexbin(
-                    x,
-                    y,
-                    gridsize=16,
-                    cmap=seaborn.blend_palette(["#a9bfe0", BLUE], as_cmap=True),
-                    mincnt=1,
-                    bins="log",
-                    linewidths=0.1,
-                )
-            else:
-                seaborn.violinplot(
-                    x=x, y=y, order=levels, ax=axes, cut=0, inner="quart", color=BLUE,
-                    density_norm="width", linewidth=0.6,
-                )  # fmt: skip
-                shown = whole if len(whole) > 1 else [levels[0], levels[-1]]
-                ticks = [int(np.searchsorted(levels, value)) for value in shown]
-                axes.set_xticks(ticks, [f"{value:.3g}" for value in shown])
-            _entitle(axes, metric)
+        panels = figure.subplots(len(first), squeeze=False).flatten()
+        for axes, name in zip(panels, first, strict=True):
+            fill(axes, name)
+            weight = "bold" if name in print_style.style().highlight else "normal"
+            lines = [part for line in names[name].splitlines() for part in wrap(line, LONG_TITLE)]
+            axes.set_title("\n".join(lines), fontsize=8.5, fontweight=weight)
             axes.set(xlabel="", ylabel="")
             axes.tick_params(labelsize=8.5)
 
     def draw(width: float) -> Figure:
-        _arrange(figure, panels, width, 1.6)
+        _arrange(figure, panels, width, height)
+        figure.legends.clear()
+        with mpl.rc_context(STYLE):
+            if handles := [mpl.lines.Line2D([], [], color=c, label=s) for s, c in colours.items()]:
+                ncols = 5 if width > NARROW else 2
+                figure.legend(handles=handles, loc="outside lower left", ncols=ncols, fontsize=8.5)
         return figure
 
-    return _chart("by-rating", BY_RATING, draw, BY_RATING, ACROSS)
-
-
-def _entitle(axes: Axes, metric: str) -> None:
-    stands_out = metric in print_style.style().highlight
-    axes.set_title(metric, fontsize=8.5, fontweight="bold" if stands_out else "normal")
+    block = _chart(key, title, draw, title, note)
+    if not further:
+        return block
+    others = {name: names[name] for name in further}
+    more = _panels(f"{key}-more", title, others, fill, height, note, colours)
+    folded = FURTHER.format(len(further), more.html)
+    return block._replace(html=block.html + folded, figures={**block.figures, **more.figures})
 
 
 def _arrange(figure: Figure, panels: npt.NDArray[Any], width: float, height: float) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -20,11 +20,12 @@ from metaeval.reports.shared.formatting import (
     row_kind,
 )
 from metaeval.reports.shared.print_tables import (
+    PART,
     PrintCell,
     PrintTable,
     chosen_columns,
     scale_numbers,
-    signed,
+    with_scores_of,
 )
 from metaeval.reports.shared.provenance import training_footnotes
 from metaeval.reports.shared.run import LoadedRun
@@ -211,8 +212,7 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
     for rows in _groups(result, first):
         cells = []
         for metric in rows:
-            part = row_kind(metric) == "part"
-            row = [PrintCell(f"– {metric.name}" if part else metric.name)]
+            row = [PrintCell(f"{PART * (row_kind(metric) == 'part')}{metric.name}")]
             for measure in measures:
                 row.append(_cell(result, metric, measure, metric.name in bold[measure.key]))
                 if printed[measure.key]:
@@ -226,7 +226,8 @@ def print_table(result: MeasuredResult, measures: Sequence[Measure], name: str) 
         groups.append([_people(result, measures, printed)])
     marked = any(cell.mark for group in groups for row in group for cell in row)
     notes = [(NOT_ABOVE, "not significantly above the best control")] if marked else []
-    table = signed([PrintTable(name, caption(result, measures), heads, groups, notes)], result)[0]
+    table = PrintTable(name, caption(result, measures), heads, groups, notes)
+    table = with_scores_of(table, result)
     return chosen_columns(table) if first.shown else table
 
 
@@ -262,17 +263,15 @@ def extra_table(result: MeasuredResult | None, extra: Extra, title: str = "") ->
 
     With a result, the table for LaTeX has the signatures of its scores.
     """
-    table = print_extra(extra)
-    if result is not None:
-        table = signed([table], result)[0]
+    table = print_extra(result, extra)
     html = rendered("extra_table.html.j2", table=table, links=save_links([table]))
     return Block(
         f"extra-{extra.name}", title or extra.title, html, folded=extra.folded, tables=(table,)
     )
 
 
-def print_extra(extra: Extra) -> PrintTable:
-    """The table for print of an extra."""
+def print_extra(result: MeasuredResult | None, extra: Extra) -> PrintTable:
+    """The table for print of an extra of a result."""
     columns = _main_columns(extra)
     rows = []
     for record in extra.records:
@@ -287,13 +286,14 @@ def print_extra(extra: Extra) -> PrintTable:
     # those of a matrix are names, and stay as they are
     is_matrix = extra.kind == "matrix"
     heads = [c if k and is_matrix else _head(c) for k, c in enumerate(_main_columns(extra))]
-    return PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
+    table = PrintTable(file_stem(extra.name), f"{extra.title}.", heads, [rows] if rows else [])
+    return table if result is None else with_scores_of(table, result)
 
 
-def matrix_block(extra: Extra, title: str = "") -> Block:
+def matrix_block(result: MeasuredResult, extra: Extra, title: str = "") -> Block:
     """Rows and columns of numbers, coloured from the lowest to the highest of the matrix."""
     first, *columns = _main_columns(extra)
-    table = print_extra(extra)
+    table = print_extra(result, extra)
     cells = [[record[column] for column in columns] for record in extra.records]
     numbers = [value for row in cells for value in row if isinstance(value, int | float)]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
@@ -324,6 +324,7 @@ def matrix_block(extra: Extra, title: str = "") -> Block:
     )
 
 
+P_VALUE = "p after Holm"
 RULE = "times 100; p-values after Holm over {} pairs"
 
 
@@ -335,7 +336,7 @@ def difference_tables(run: LoadedRun, measure: Measure | None = None) -> Block:
     if comparisons is None or not comparisons.pairs:
         return Block("", "", Markup(""))
     order = [metric.name for metric in ranked(ranked_metrics(result), measure)]
-    table = _differences_table(comparisons.pairs, measure)
+    table = with_scores_of(_differences_table(comparisons.pairs, measure), result)
     html = rendered(
         "differences_block.html.j2",
         title=measure.full_title,
@@ -348,23 +349,26 @@ def difference_tables(run: LoadedRun, measure: Measure | None = None) -> Block:
     return Block(key, "Who beats whom", html, folded=True, tables=(table,))
 
 
-def _differences_table(pairs: Sequence[Any], measure: Measure) -> PrintTable:
-    rows = []
-    heads = ["A", "B", "A − B", "p after Holm", "n"]
+def _differences_table(pairs: Sequence[Comparison], measure: Measure) -> PrintTable:
+    """A row a pair, with a column of p-values for each kind of test."""
+    methods = list(dict.fromkeys(test.method for pair in pairs for test in pair.tests))
+    p_heads = [f"{P_VALUE}, {method}" for method in methods] if len(methods) > 1 else [P_VALUE]
     with_power = any(pair.power for pair in pairs)
-    if with_power:
-        heads += ["effect, sd", "detectable", "images needed"]
+    rows = []
     for pair in pairs:
-        p = " ".join(number(t.p_adjusted, 4) for t in pair.tests)
-        n = DASH if pair.n is None else count(pair.n)
-        cells = [pair.a, pair.b, with_interval(measure, pair.difference), p or DASH, n]
-        if with_power and pair.power:
-            needed = pair.images_needed
-            cells += [number(pair.power.effect), number(pair.power.detectable)]
+        p = {test.method: p_value(test.p_adjusted) for test in pair.tests}
+        cells = [pair.a, pair.b, with_interval(measure, pair.difference)]
+        cells += [p.get(method, DASH) for method in methods or [""]]
+        cells.append(DASH if pair.n is None else count(pair.n))
+        if with_power:
+            power, needed = pair.power, pair.images_needed
+            cells += [number(power.effect), number(power.detectable)] if power else [DASH, DASH]
             cells.append(DASH if needed is None else count(math.ceil(needed)))
         rows.append([PrintCell(text) for text in cells])
+    heads = ["A", "B", "A − B", *p_heads, "n"]
+    heads += ["effect, sd", "detectable", "images needed"] if with_power else []
     name = f"differences-{file_stem(measure.key)}"
-    return PrintTable(name, f"Differences of {measure.full_title}.", heads, [rows])
+    return PrintTable(name, f"Differences of {measure.full_title}.", heads, [rows], n_names=2)
 
 
 def _groups(result: MeasuredResult, first: Measure) -> list[list[MetricResult]]:

@@ -22,7 +22,7 @@ from metaeval.reports.shared.print_tables import (
     PrintTable,
     chosen_columns,
     scale_numbers,
-    signed,
+    with_scores_of,
 )
 from metaeval.reports.shared.run import LoadedRun, image_paths_in
 from metaeval.results.measured import Extra, MeasuredResult
@@ -51,7 +51,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     result = run.result
     extras = {extra.name: extra for extra in result.extras if extra.kind != "data" and extra.rows}
     opened = [
-        tables.matrix_block(extras[name], title)
+        tables.matrix_block(result, extras[name], title)
         for name, title in MATRICES.items()
         if name in extras
     ]
@@ -138,7 +138,7 @@ def systems_table(run: LoadedRun) -> PrintTable:
     ]
     table = PrintTable("systems", _caption(run), ["System", *result.systems], [rows])
     table = table._replace(in_full=() if style().columns else in_full)
-    return chosen_columns(signed([table], result)[0])
+    return chosen_columns(with_scores_of(table, result))
 
 
 def _caption(run: LoadedRun) -> str:

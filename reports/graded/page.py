@@ -1,7 +1,11 @@
 """The blocks of the page of graded corruption."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+
+import pandas as pd
 
 from metaeval.reports.blocks import charts, tables, texts
 from metaeval.reports.blocks.texts import Block
@@ -12,9 +16,14 @@ from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.base import Estimate, MetricResult
 from metaeval.results.graded import CEILING, rows_by_metric
 from metaeval.results.measured import SETS, Extra, ranked
+from metaeval.results.sentences import text_of
 from metaeval.runs import files
 from metaeval.runs.files import csv_text
 
+RANKS = (
+    "Across: the rank of a caption among all captions, from the worst score to the best; equal "
+    "scores have their mean rank. ρ is the rank-order ρ."
+)
 FOLDED = ("sets", "steps", "applied", "degrees", "seeds")  # extras that are shown as they are
 
 
@@ -26,7 +35,7 @@ def blocks(run: LoadedRun, options: PageOptions) -> list[Block]:
     others = [
         texts.answer(run),
         charts.ranking(run),
-        _histograms_by_version(run, names),
+        *_histograms_by_version(run, names),
         *tables.measures_tables(run),
         *_dose(run),
         *(extra_block(run, extra) for extra in _folded(run)),
@@ -50,12 +59,27 @@ def _folded(run: LoadedRun) -> Iterator[Extra]:
     yield from _tables_by_group(run)
 
 
-def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> Block:
-    """The scores of each metric by version."""
-    metrics = [m.name for m in _shown(run) if m.family != CEILING]
-    table = histogram_table(files.read_run_table(run.directory / files.SCORES), metrics, names)
+def _histograms_by_version(run: LoadedRun, names: Sequence[str]) -> list[Block]:
+    """The scores of each metric by version, and the ranks of these scores among all captions."""
+    metrics = {m.name: m for m in _shown(run) if m.family != CEILING}
+    scores = histogram_table(files.read_run_table(run.directory / files.SCORES), [*metrics], names)
     colours = dict(zip(names, figure_style.levels(len(names)), strict=True))
-    return charts.histograms("histograms", "Scores by version", table, colours)
+    rho = run.result.declared[0]
+    values = {name: f"ρ {text_of(rho, m.numbers[rho.key])}" for name, m in metrics.items()}
+    lower = [name for name, m in metrics.items() if not m.column.higher_is_better]
+    ranks = scores.assign(score=caption_ranks(scores, lower))
+    ends = (0.5, 0.5 + scores["metric"].value_counts().max())
+    return [
+        charts.histograms("histograms", "Scores by version", scores, colours),
+        charts.histograms("ranks", "Ranks by version", ranks, colours, values, ends, RANKS),
+    ]
+
+
+def caption_ranks(scores: pd.DataFrame, lower: Collection[str]) -> pd.Series[float]:
+    """The rank of each score of `histogram_table` among all captions, 1 the worst; equal scores
+    have their mean rank. `lower` are the metrics of which lower scores are better."""
+    values = scores["score"].where(~scores["metric"].isin(lower), -scores["score"])
+    return values.groupby(scores["metric"]).rank()
 
 
 def _ties_table(metrics: Sequence[MetricResult]) -> Extra:
@@ -165,5 +189,5 @@ def _dose(run: LoadedRun) -> list[Block]:
         charts.curves(Extra.of("dose", "Dose and response", curves), NOTE)._replace(
             key="dose", data={POINTS: csv_text([columns, *rows])}
         ),
-        tables.extra_table(None, table, f"Dose in numbers: {corruption}"),
+        tables.extra_table(run.result, table, f"Dose in numbers: {corruption}"),
     ]

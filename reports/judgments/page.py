@@ -20,7 +20,7 @@ from metaeval.runs import files
 from metaeval.runs.records import IMAGE_ID, IMAGE_PATH, METRIC, REFERENCES, SCORE
 from metaeval.stats.resampling.items import places, without_rounding
 
-MOST_PANELS = 12  # metrics with a chart of their scores
+MOST_LINES = 12  # metrics in the chart of residuals
 MOST_ROWS = 600  # captions in the table
 GROUPS = 10  # of captions by their length
 FURTHEST = (
@@ -77,13 +77,12 @@ def _charts(
     run: LoadedRun, captions: pd.DataFrame, scores: pd.DataFrame, gaps: pd.DataFrame
 ) -> list[Block]:
     """Scores by people's rating, and how far they are off by the caption's length."""
-    shown = list(scores.columns[:MOST_PANELS])
     words = np.array([len(text.split()) for text in captions["candidate"]])
     groups = pd.qcut(words, GROUPS, duplicates="drop") if len(set(words)) > 1 else words
     by_length = pd.DataFrame({"words": words, "group": np.asarray(groups, dtype=object)})
     records = [
         {"line": name, "x": float(of["words"].mean()), "y": float(of["gap"].mean())}
-        for name in shown
+        for name in scores.columns[:MOST_LINES]
         for _, of in by_length.assign(gap=gaps[name].to_numpy())
         .dropna(subset=["gap"])
         .groupby("group", sort=True)
@@ -92,7 +91,7 @@ def _charts(
         record["x_title"] = "words of the caption"
     title = "Residuals by length: the place by a score minus that by people, in points"
     return [
-        charts.by_rating(scores[shown], captions["people"].to_numpy()),
+        charts.by_rating(scores, captions["people"].to_numpy()),
         charts.curves(Extra.of("residuals", title, records, folded=True))
         if records
         else Block("", "", Markup("")),

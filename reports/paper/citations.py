@@ -20,12 +20,13 @@ CONTROLS = "perrella2024guardians"
 
 
 class Citation(NamedTuple):
-    """A sentence that names the scores of a run exactly, and the BibTeX of what to cite.
+    """The scores of a run by their signatures, a line each, and the BibTeX of what to cite.
 
-    `missing` are the metrics whose paper is not known here: users' own ones.
+    Of several scores of a metric the one that stands for it is listed. `missing` are the metrics
+    whose paper is not known here: users' own ones.
     """
 
-    sentence: str
+    scores: str
     bibtex: str
     missing: tuple[str, ...]
 
@@ -34,18 +35,18 @@ def cite(run: LoadedRun) -> Citation:
     """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
     version = run.info.metaeval
     metrics = [m for m in run.result.visible if m.ok]
-    scores = [m for m in metrics if row_kind(m) == "result" and m.signature]
-    named = "; ".join(f"{m.name} ({m.signature})" for m in scores)
+    results = [m for m in metrics if row_kind(m) == "result" and m.signature]
+    scores = [f"{m.name}: {m.signature}" for m in results if m.column.headline]
     keys = [
         *((PROTOCOL,) if run.result.experiment in ("replace", "shuffle") else ()),
         *_of_dataset(run.dataset.name),
         *(key for m in metrics for key in m.citation),
         *((CONTROLS,) if any(m.column.control for m in metrics) else ()),
     ]
-    missing = [m.name for m in scores if not any(map(entry, m.citation))]
+    missing = [m.name for m in results if not any(map(entry, m.citation))]
     parts = [software(str(version)), *filter(None, map(entry, dict.fromkeys(keys)))]
-    sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")
-    return Citation(sentence, "\n\n".join(parts), tuple(dict.fromkeys(missing)))
+    text = "\n".join([f"Scores by metaeval {version}", *scores])
+    return Citation(text, "\n\n".join(parts), tuple(dict.fromkeys(missing)))
 
 
 def software(version: str) -> str:

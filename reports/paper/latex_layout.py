@@ -121,12 +121,11 @@ def note(marks: Sequence[tuple[str, str]]) -> str:
 
 
 def signature_note(signatures: Sequence[tuple[str, str]]) -> str:
-    """The signatures of the scores, which may be broken at their bars; of paths the last part."""
-    shown = "; ".join(
-        f"{latex(name)}: {latex(_FOLDERS.sub('', signature))}" for name, signature in signatures
-    )
-    shown = shown.replace(r"\textbar{}", r"\textbar{}\allowbreak ")
-    return rf"\scriptsize\raggedright Signatures. {shown}."
+    """The signatures of the scores, a line each, which may be broken at their bars; of paths the
+    last part."""
+    lines = [f"{latex(name)}: {latex(_FOLDERS.sub('', text))}" for name, text in signatures]
+    shown = "\\newline\n".join(["Signatures.", *lines])
+    return r"\scriptsize\raggedright " + shown.replace(r"\textbar{}", r"\textbar{}\allowbreak ")
 
 
 def _parts(groups: Groups) -> list[list[list[Sequence[Cell]]]]:

@@ -21,6 +21,7 @@ from metaeval.runs import files
 from metaeval.runs.files import csv_text
 from metaeval.runs.print_style import style
 
+PART = f"{DASH} "  # before the name of a score that is a part of the one above
 _DECIMAL = re.compile(r"(?<![\d.])([+−]?)(\d+)\.(\d+)(?![\d.]*%)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")  # what would be shown as another letter
 _MARKDOWN = {"<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " "}
@@ -57,14 +58,12 @@ def chosen_columns(table: PrintTable) -> PrintTable:
     if not style().columns:
         return table
     keys = [_column_key(head) for head in table.heads]
-    kept = [0]
+    chosen = [0]
     for name in style().columns:
         if _column_key(name) not in keys:
             raise unknown("report.columns", "column", name, table.heads[1:])
-        kept.append(keys.index(_column_key(name)))
-    kept = list(dict.fromkeys(kept))
-    groups = [[[row[k] for k in kept] for row in group] for group in table.groups]
-    return table._replace(heads=[table.heads[k] for k in kept], groups=groups)
+        chosen.append(keys.index(_column_key(name)))
+    return table.with_columns(list(dict.fromkeys(chosen)))
 
 
 def _column_key(head: str) -> str:
@@ -72,15 +71,17 @@ def _column_key(head: str) -> str:
     return re.sub(r"[\s_-]+", "", spelt.partition(" (")[0].lower())
 
 
-def signed(tables: Iterable[PrintTable], result: MeasuredResult) -> list[PrintTable]:
-    """The tables with the signatures of their scores: those of metrics whose names they contain."""
+def with_scores_of(table: PrintTable, result: MeasuredResult) -> PrintTable:
+    """The table with the signatures of the scores that it names, and with the names of all scores
+    that `report.main` leaves out."""
     known = {m.name: m.signature for m in result.metrics if m.signature and not m.column.control}
-    made = []
-    for table in tables:
-        names = dict.fromkeys([*(row[0].text for g in table.groups for row in g), *table.heads])
-        shown = [(name, known[name]) for name in names if name in known]
-        made.append(table._replace(signatures=shown))
-    return made
+    rows = [row for group in table.groups for row in group]
+    names = dict.fromkeys([*(name for row in rows for name in table.names_in(row)), *table.heads])
+    columns = [m.column for m in result.metrics]
+    return table._replace(
+        signatures=[(name, known[name]) for name in names if name in known],
+        further=frozenset(c.name for c in columns if not (c.is_ranked and c.headline)),
+    )
 
 
 class PrintCell(NamedTuple):
@@ -96,7 +97,8 @@ class PrintTable(NamedTuple):
     """A table for print.
 
     `groups` are its rows, parted by rules; `notes` what the marks mean; `in_full` the numbers of
-    the columns that CSV alone has; `signatures` those of the scores, for LaTeX.
+    the columns that CSV alone has; `signatures` those of the scores, for LaTeX; `further` the names
+    of scores that are not the main one of a metric; `n_names` how many cells of a row are names.
     """
 
     name: str
@@ -106,20 +108,45 @@ class PrintTable(NamedTuple):
     notes: Sequence[tuple[str, str]] = ()
     in_full: Collection[int] = ()
     signatures: Sequence[tuple[str, str]] = ()
+    further: frozenset[str] = frozenset()
+    n_names: int = 1
+
+    def names_in(self, row: Sequence[PrintCell]) -> list[str]:
+        """The names that a row begins with."""
+        return [cell.text.removeprefix(PART) for cell in row[: self.n_names]]
+
+    def with_columns(self, chosen: Sequence[int]) -> PrintTable:
+        """The table with these columns, in this order."""
+        groups = [[[row[k] for k in chosen] for row in group] for group in self.groups]
+        in_full = [place for place, k in enumerate(chosen) if k in self.in_full]
+        return self._replace(heads=[self.heads[k] for k in chosen], groups=groups, in_full=in_full)
+
+    def exported(self) -> PrintTable:
+        """The table for papers: with `report.main` without rows and columns of `further` scores."""
+        if not style().main:
+            return self
+        table = self.with_columns(
+            [k for k, head in enumerate(self.heads) if head not in self.further]
+        )
+        groups = [
+            [row for row in group if self.further.isdisjoint(table.names_in(row))]
+            for group in table.groups
+        ]
+        signatures = [pair for pair in self.signatures if pair[0] not in self.further]
+        return table._replace(groups=[group for group in groups if group], signatures=signatures)
 
     def brief(self) -> PrintTable:
         """The table without the columns of `in_full` and empty ones, and without their notes."""
         rows = [row for group in self.groups for row in group]
-        chosen = [
-            k
-            for k in range(len(self.heads))
-            if k not in self.in_full and not (rows and all(row[k].text == DASH for row in rows))
-        ]
-        groups = [[[row[k] for k in chosen] for row in group] for group in self.groups]
-        used = "".join(cell.mark for group in groups for row in group for cell in row)
-        notes = [(mark, note) for mark, note in self.notes if mark in used]
-        heads = [self.heads[k] for k in chosen]
-        return self._replace(heads=heads, groups=groups, notes=notes, in_full=())
+        table = self.with_columns(
+            [
+                k
+                for k in range(len(self.heads))
+                if k not in self.in_full and not (rows and all(row[k].text == DASH for row in rows))
+            ]
+        )
+        used = "".join(cell.mark for group in table.groups for row in group for cell in row)
+        return table._replace(notes=[(mark, note) for mark, note in self.notes if mark in used])
 
 
 def plain_table(
@@ -136,7 +163,7 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
     """
     signatures: dict[str, str] = {}
     for table in tables:
-        signatures |= table.signatures
+        signatures |= table.exported().signatures
         for suffix, text in (
             ("tex", to_latex(table)),
             ("md", to_markdown(table)),
@@ -159,7 +186,7 @@ def highlighted(table: PrintTable) -> PrintTable:
     groups = [
         [
             [row[0]._replace(text=f"{HIGHLIGHT} {row[0].text}"), *row[1:]]
-            if row[0].text.removeprefix("– ") in chosen
+            if table.names_in(row)[0] in chosen
             else row
             for row in group
         ]
@@ -176,7 +203,7 @@ def to_latex(table: PrintTable) -> str:
     As wide as a column or, where it does not fit, a page of a two-column paper (`report.width`);
     the signatures of the scores below it if the style has them there (`report.signatures`).
     """
-    table = highlighted(table.brief())
+    table = highlighted(table.exported().brief())
     notes = [latex_layout.note(table.notes)] if table.notes else []
     if table.signatures and style().signatures:
         notes.append(latex_layout.signature_note(table.signatures))
@@ -185,7 +212,7 @@ def to_latex(table: PrintTable) -> str:
 
 def to_markdown(table: PrintTable) -> str:
     """A Markdown table, its caption before it and its notes behind it."""
-    table = highlighted(table.brief())
+    table = highlighted(table.exported().brief())
     lines = [
         f"**{markdown(table.caption)}**",
         "",
@@ -207,6 +234,7 @@ def to_markdown(table: PrintTable) -> str:
 
 def to_csv(table: PrintTable) -> str:
     """The texts as they are printed; the report's own CSV has all numbers in full."""
+    table = table.exported()
     rows = [[f"{c.text}{c.mark}" for c in row] for group in table.groups for row in group]
     return csv_text([table.heads, *rows])
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from metaeval.results.run import DatasetInfo, Measure, RunInfo
 from metaeval.runs import files
 from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.runs.records import BATCH_DEPENDENT, ScoreColumn, Tally
+from tests.results.measured_results import measured_result
 
 ACCURACY = Measure("accuracy", "accuracy", unit="share")
 ERRORS = Measure("errors", "errors", unit="count", best="lowest")
@@ -373,13 +375,47 @@ def test_who_beats_whom(html: str) -> None:
     assert "times 100; p-values after Holm over 3 pairs" in section
     table = rows_of(section, 1)
     assert [[cell.text for cell in row.cells] for row in table] == [
-        ["A", "B", "A − B", "p after Holm", "n", "effect, sd", "detectable", "images needed"],
-        ["A", "B", "2.0 [−3.0, 7.0]", "0.3000 0.0100", "1,500", "0.250", "0.061", "–"],
         [
-            *("C", "A", "−32.0 [−40.0, −20.0]", "0.0100 0.0200", "1,500", "−1.500", "0.050", "13"),
+            *("A", "B", "A − B", "p after Holm, bootstrap", "p after Holm, permutation", "n"),
+            *("effect, sd", "detectable", "images needed"),
         ],
-        ["B", "C", "30.0 [10.0, 40.0]", "0.0400 0.6000", "1,500", "0.900", "0.040", "55"],
+        ["A", "B", "2.0 [−3.0, 7.0]", "0.3000", "0.0100", "1,500", "0.250", "0.061", "–"],
+        [
+            *("C", "A", "−32.0 [−40.0, −20.0]", "0.0100", "0.0200", "1,500"),
+            *("−1.500", "0.050", "13"),
+        ],
+        ["B", "C", "30.0 [10.0, 40.0]", "0.0400", "0.6000", "1,500", "0.900", "0.040", "55"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("tests", "cells"),
+    [
+        ([_test(0.00001)], {"p after Holm": "<0.0001"}),
+        ([], {"p after Holm": "–"}),
+        (
+            [_test(0.0595), _test(0.008, "williams")],
+            {"p after Holm, bootstrap": "0.0595", "p after Holm, williams": "0.0080"},
+        ),
+    ],
+)
+def test_a_table_of_differences_has_a_column_for_each_p_value(
+    tests: list[Test], cells: dict[str, str]
+) -> None:
+    """Of a pair without power, where another has it, the cells are empty."""
+    first = Comparison(
+        a="A", b="B", measure="m", difference=Estimate(value=0.5), tests=tuple(tests)
+    )
+    power = Power(effect=0.5, detectable=0.1, images_needed=99.2)
+    second = first.model_copy(update={"b": "C", "power": power})
+    pairs = pair_of(first, second)
+    result = measured_result({"A": 0.9, "B": 0.4, "C": 0.4}, comparisons=pairs)
+    run = LoadedRun(Path(), result, RunInfo(status="finished"), "")
+    (table,) = tables.difference_tables(run).tables
+    (rows,) = table.groups
+    shown = [dict(zip(table.heads, (cell.text for cell in row), strict=True)) for row in rows]
+    assert {head: text for head, text in shown[0].items() if head.startswith("p ")} == cells
+    assert [row["effect, sd"] for row in shown] == ["–", "0.500"]
 
 
 def test_undefined_and_untested_differences() -> None:
@@ -409,8 +445,8 @@ def test_undefined_and_untested_differences() -> None:
     assert row.cells[1].title.endswith("images needed 99")
 
 
-def pair_of(pair: Comparison) -> Comparisons:
-    return Comparisons(measure="m", alpha=ALPHA, pairs=(pair,))
+def pair_of(*pairs: Comparison) -> Comparisons:
+    return Comparisons(measure="m", alpha=ALPHA, pairs=pairs)
 
 
 def test_cells_of_extras(html: str) -> None:

@@ -85,6 +85,22 @@ def test_a_histogram_has_a_panel_for_each_metric() -> None:
     assert Path(stem).name == stem
 
 
+def test_panels_behind_the_twelfth_are_folded() -> None:
+    names = [f"M{k}" for k in range(14)]
+    table = pd.DataFrame({"metric": names * 2, "set": "x", "score": range(28)})
+    values = {name: f"ρ {name}" for name in names}
+    block = charts.histograms("ranks", "Ranks", table, {"x": "#1f4f8f"}, values, (0, 30))
+    titles = {stem: [a.get_title() for a in figure.axes] for stem, figure in block.figures.items()}
+    assert titles == {
+        "ranks": [f"{name}\nρ {name}" for name in names[:12]],
+        "ranks-more": ["M12\nρ M12", "M13\nρ M13"],
+    }
+    assert {axes.get_xlim() for axes in block.figures["ranks"].axes} == {(-1.5, 31.5)}  # 5 % more
+    opened, folded = block.html.split("<details>")
+    assert [text.count("<svg") for text in (opened, folded)] == [2, 2]  # wide and narrow
+    assert folded.startswith("<summary>2 further</summary>")
+
+
 def test_scores_that_differ_by_rounding_alone_are_drawn() -> None:
     """numpy cannot divide what lies between .3 and .1 + .2 into bins."""
     scores = np.array([0.1 + 0.2, 0.3] * 8)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import combinations, product
 from pathlib import Path
 
@@ -66,6 +67,22 @@ def test_a_metric_that_is_there_twice_is_refused() -> None:
     assert MeasuredResult(**given, metrics=metrics[:2]).metric("B") is metrics[1]
     with pytest.raises(ValidationError, match="the metric 'A' occurs twice"):
         MeasuredResult(**given, metrics=metrics)
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "problem"),
+    [
+        ("metric", "BLEU4", "unknown metric 'BLEU4'; did you mean 'BLEU-4'? choose from BLEU-4, x"),
+        ("measure", "acuracy", "unknown measure 'acuracy'; did you mean 'accuracy'?"),
+        ("extra", "sets", "unknown extra 'sets'; this run has no extra"),
+    ],
+)
+def test_a_name_that_is_not_there_is_an_error_with_the_names_that_are(
+    what: str, name: str, problem: str
+) -> None:
+    result = measured_result({"BLEU-4": 0.5, "x": 0.1})
+    with pytest.raises(KeyError, match=re.escape(f"the result of retrieval: {problem}")):
+        getattr(result, what)(name)
 
 
 def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:

@@ -69,7 +69,3 @@ const reveal = () => {
 };
 addEventListener("hashchange", reveal);
 reveal();
-
-for (const radio of $$("input[name=order]")) {
-  radio.addEventListener("change", () => ($(".charts").dataset.order = radio.value));
-}

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
+from metaeval.reports.graded.page import caption_ranks
 from metaeval.reports.measured import write_report
 from metaeval.results.files import read_result
 from metaeval.runs import files as results
@@ -87,6 +89,23 @@ def test_same_files_same_bytes_figures_too(run: Path) -> None:
     assert b"<dc:date>" not in first["histograms.svg"]
     assert b"diamond" in first["report.html"]
     assert written() == first
+
+
+def test_captions_have_ranks_from_the_worst_to_the_best() -> None:
+    """Equal scores share their mean rank; of CHAIR-i the highest score is the worst."""
+    scores = [0.5, 0.1, 0.5, 0.9]
+    table = pd.DataFrame({"metric": ["A"] * 4 + ["CHAIR-i"] * 4, "score": scores * 2})
+    assert caption_ranks(table, ["CHAIR-i"]).tolist() == [2.5, 1, 2.5, 4, 2.5, 4, 2.5, 1]
+
+
+def test_ranks_are_next_to_scores_with_rho_in_the_title(run: Path) -> None:
+    html = write_report(run).read_text(encoding="utf-8")
+    assert html.index('id="histograms"') < html.index('id="ranks"') < html.index('id="table"')
+    svg = (run / "figures/ranks.svg").read_text(encoding="utf-8")
+    texts = re.findall(">([^<>]+)<", svg)
+    for metric in read_result(run / "statistics.json").metrics:
+        assert f"ρ {metric.numbers['rank_order_rho'].value:.3f}" in texts
+        assert metric.name in texts
 
 
 def test_hostile_captions_stay_text(tmp_path: Path) -> None:

@@ -105,13 +105,16 @@ def test_metaeval_is_cited_as_its_citation_file_says() -> None:
     assert "{The metaeval authors}" in own
 
 
-def test_scores_are_named_by_their_signatures(run: LoadedRun) -> None:
+def test_scores_have_a_line_each_with_their_signature(run: LoadedRun) -> None:
     metrics = run.result.metrics
-    sentence = cite(run).sentence
-    for metric in metrics:
-        assert f"{metric.name} ({metric.signature})" in sentence
-    failed = cite(changed(run, status="failed")).sentence
-    assert "(" not in failed.split(";")[0].split(metrics[1].name)[0]
+    named = [f"{metric.name}: {metric.signature}" for metric in metrics]
+    assert cite(run).scores.splitlines() == ["Scores by metaeval 0.1.0", *named]
+    assert cite(changed(run, status="failed")).scores.splitlines()[1:] == named[1:]
+    column = replace(metrics[0].column, headline=False)  # another one stands for the metric
+    others = run.result.model_copy(
+        update={"metrics": (metrics[0].model_copy(update={"column": column}), *metrics[1:])}
+    )
+    assert cite(replace(run, result=others)).scores.splitlines()[1:] == named[1:]
 
 
 CIDER, DATA = "vedantam2015cider", {"hodosh2013framing", "hsieh2023sugarcrepe", "chen2015microsoft"}

@@ -2,7 +2,7 @@
 
 import csv
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -17,10 +17,13 @@ from metaeval.reports.shared.print_tables import (
     to_csv,
     to_latex,
     to_markdown,
+    with_scores_of,
     write_tables,
 )
 from metaeval.runs.print_style import PrintStyle, print_style
+from metaeval.runs.records import ScoreColumn
 from tests.reports.paper.skeleton import compile_tables, needs_latex
+from tests.results.measured_results import measured_result
 
 TABLE = PrintTable(
     "metrics",
@@ -118,15 +121,60 @@ def test_signatures_have_a_file_and_are_below_a_table_by_option(tmp_path: Path) 
     table = plain_table("n", "Some.", ["Metric", "S"], [["CIDEr", "1"]])
     table = table._replace(signatures=signatures)
     written = (
-        r"Signatures. CIDEr: cider\textbar{}\allowbreak tok:a\_b; "
-        r"Mine: mine\textbar{}\allowbreak weights:w.pt\textbar{}\allowbreak url:http://h/x."
+        "Signatures.\\newline\n"
+        "CIDEr: cider\\textbar{}\\allowbreak tok:a\\_b\\newline\n"
+        "Mine: mine\\textbar{}\\allowbreak weights:w.pt\\textbar{}\\allowbreak url:http://h/x"
     )
     assert "Signatures" not in to_latex(table)
     with print_style(PrintStyle(signatures=True)):
         assert written in to_latex(table)
     write_tables(tmp_path, [table, table._replace(name="m", signatures=[("BLEU", "bleu")])])
     text = (tmp_path / "tables/signatures.tex").read_text(encoding="utf-8")
-    assert written.removesuffix(".") + "; BLEU: bleu." in text
+    assert f"{written}\\newline\nBLEU: bleu" in text
+
+
+@pytest.mark.parametrize(
+    ("table", "main"),
+    [
+        (
+            [["Metric", "ρ"], ["BLEU-1", "1"], ["BLEU-4", "2"], ["SPICE", "3"],
+             ["– SPICE-object", "4"], ["Length", "5"], ["People", "6"]],
+            [["Metric", "ρ"], ["BLEU-4", "2"], ["SPICE", "3"], ["People", "6"]],
+        ),
+        (
+            [["A", "B", "n"], ["BLEU-4", "SPICE", "1"], ["SPICE", "BLEU-1", "2"]],
+            [["A", "B", "n"], ["BLEU-4", "SPICE", "1"]],
+        ),
+        (
+            [["System", "BLEU-1", "BLEU-4", "Length"], ["One", "1", "2", "3"]],
+            [["System", "BLEU-4"], ["One", "2"]],
+        ),
+        ([["Metric", "best control"], ["SPICE", "Length"]],) * 2,
+    ],
+)  # fmt: skip
+def test_the_main_table_has_one_row_a_metric(table: list[list[str]], main: list[list[str]]) -> None:
+    """Rows, pairs and columns of parts, controls and scores that do not stand for their metric."""
+    columns: dict[str, dict[str, Any]] = {
+        "BLEU-1": {"headline": False}, "BLEU-4": {}, "SPICE": {},
+        "SPICE-object": {"part_of": "SPICE", "headline": False}, "Length": {"control": True},
+    }  # fmt: skip
+    result = measured_result(dict.fromkeys(columns, 0.5))
+    metrics = [
+        m.model_copy(update={"column": ScoreColumn(m.name, **columns[m.name])})
+        for m in result.metrics
+    ]
+    result = result.model_copy(update={"metrics": tuple(metrics)})
+    heads, *rows = table
+    pairs = 2 if heads[0] == "A" else 1
+    made = plain_table("t", "T.", heads, rows)._replace(n_names=pairs)
+    made = with_scores_of(made, result)
+    assert list(csv.reader(to_csv(made).splitlines())) == table
+    with print_style(PrintStyle(main=True)):
+        assert list(csv.reader(to_csv(made).splitlines())) == main
+        for row in main:
+            assert f"| {' | '.join(row)} |" in to_markdown(made).splitlines()
+        assert to_latex(made).count(r" \\") == len(main)
+        assert not {"BLEU-1", "SPICE-object"} & dict(made.exported().signatures).keys()
 
 
 @needs_latex
