@@ -36,6 +36,7 @@ from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
 from metaeval.results.measured import MeasuredResult
 from metaeval.results.run import RunInfo
+from metaeval.results.trust import matrix_rows
 from metaeval.runs import files
 from metaeval.runs.folder import lock, new_folder
 from metaeval.runs.store import MemoryStore, SqliteStore
@@ -471,48 +472,47 @@ class TrustRun(Run):
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """Skills: one row per use, one column per metric; NaN where no test counts."""
+        """Skills: one row per metric, one column per use; NaN where no test counts."""
         return self._pivot("skill").astype(float)
 
     @property
     def words(self) -> pd.DataFrame:
-        """What skills show: "shown", "not shown", "below" or "cannot tell"."""
+        """What skills show: "shown", "not shown", "below" or "cannot tell"; "control" of what is
+        shown for comparison alone."""
         return self._pivot("word")
 
     def _pivot(self, values: str) -> pd.DataFrame:
         uses = self.result.extra("uses").frame()
         cells = self.result.extra("cells").frame()
-        table = cells.pivot(index="use", columns="metric", values=values)
-        table = table.loc[uses["id"], cells["metric"].unique()]
-        return table.set_axis(pd.Index(uses["use"], name="use"))
+        table = cells.pivot(index="metric", columns="use", values=values)
+        table = table.reindex(index=cells["metric"].unique(), columns=uses["id"])
+        return table.set_axis(pd.Index(uses["use"], name="use"), axis="columns")
 
     def table(self) -> pd.DataFrame:
         """All evidence: one row per use, metric and test."""
         return self.result.extra("evidence").frame()
 
     def standing(self, metric: str) -> pd.DataFrame:
-        """A metric of yours, a row per use that has evidence for it: its skill, what that shows,
-        and of which other metrics skill is shown. No test compares the skills.
+        """A metric, a row per use that has evidence for it: word, skill, rank, in how many tests it
+        is above every blind control; of your own also the comparison with the best known metric.
 
-        Raises ConfigError for a metric that the run does not have, as `known` does.
+        Raises ConfigError for a metric that the run does not have.
         """
-        return self._of("own", metric)
-
-    def known(self, metric: str) -> pd.DataFrame:
-        """A metric of yours against the best known metric, a row per item: the difference, p after
-        Holm's correction, and whether yours is "higher", "lower" or "not separated"."""
-        return self._of("known", metric)
-
-    def _of(self, extra: str, metric: str) -> pd.DataFrame:
-        names = [each.name for each in self.result.metrics]
-        if metric not in names:
+        cells = self.result.extra("cells").frame()
+        if metric not in set(cells["metric"]):
+            names = [each.name for each in self.result.metrics]
             raise unknown(str(self.directory), "metric", metric, names)
-        table = self.result.extra(extra).frame()
-        return table[table["metric"] == metric] if len(table) else table
+        own = self.result.extra("own").frame()
+        if len(own) and metric in set(own["metric"]):
+            return own[own["metric"] == metric]
+        titles = self.result.extra("uses").frame().set_index("id")["use"]
+        of_metric = cells[(cells["metric"] == metric) & (cells["tests"] > 0)]
+        return of_metric.assign(use=of_metric["use"].map(titles))
 
     def _repr_html_(self) -> str:
-        """The matrix, for a notebook."""
-        return self.matrix.T.to_html()
+        """The answer in one look, for a notebook."""
+        rows = pd.DataFrame(matrix_rows(self.result))
+        return rows.to_html(index=False, na_rep="–") if len(rows) else "no test counts"
 
 
 def trust(

@@ -378,20 +378,19 @@ def test_trust_tests_your_metric_next_to_others(
         "            for c, k in zip(captions, known)]\n"
     )
     Path("battery.yaml").write_text(
-        "items:\n  small: [experiment=sensitivity, dataset=scenes, task.images=30, "
-        "task.fitted=false, stats.replicates=100, report=none]\n"
-        "candidates: {small: [bigram_model]}\n"
+        "items:\n  small: [experiment=sensitivity, dataset=scenes, task.images=120, "
+        "'task.corruptions=[objects,order]', task.fitted=false, stats.replicates=100]\n"
     )
     mine = import_module("shared_words").shared_words
     found = metaeval.trust(
         metric=mine, battery="battery.yaml", metrics="rouge_l", out="OUT", quiet=True
     )
-    assert {"ROUGE-L", "shared_words", "Longest copy"} <= set(found.matrix.columns)
-    assert found.words.loc["judge the language", "shared_words"] != "shown"  # it sees no order
-    assert found.matrix.loc["catch invented or wrong objects", "shared_words"] < 1
-    assert "objects" in " ".join(found.standing("shared_words")["use"])
-    assert found.known("shared_words")["best known"].isin(found.matrix.columns).all()
-    assert len(found.table()) > len(found.standing("ROUGE-L")) == 0
+    assert {"ROUGE-L", "shared_words", "Longest copy"} <= set(found.matrix.index)
+    assert found.words.loc["shared_words", "judge the language"] != "shown"  # it sees no order
+    assert found.matrix.loc["shared_words", "catch invented or wrong objects"] < 1
+    standing = found.standing("shared_words").set_index("use")
+    assert standing.loc["catch invented or wrong objects", "against"] == "ROUGE-L"
+    assert len(found.table()) > len(found.standing("ROUGE-L")) > 0
     assert "shared_words" in found._repr_html_()
     assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="experiment=sensitivity"):
@@ -402,8 +401,8 @@ def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
     tmp_path: Path,
 ) -> None:
     cells = [
-        {"use": "rank", "metric": "CIDEr", "word": "shown", "skill": 0.5},
-        {"use": "rank", "metric": "mine", "word": "not shown", "skill": 0.25},
+        {"use": "rank", "metric": "CIDEr", "word": "shown", "skill": 0.5, "tests": 1},
+        {"use": "rank", "metric": "mine", "word": "not shown", "skill": 0.25, "tests": 1},
     ]
     own = [{"metric": "mine", "use": "rank captioners", "word": "not shown", "skill": 0.25}]
     extras = (
@@ -420,12 +419,10 @@ def test_a_folder_of_a_trust_run_gives_its_matrix_and_your_metrics_standing(
         write_info(folder / "run.json", RunInfo(status="finished", experiment=facts))
     found = metaeval.load_run(tmp_path / "trust")
     assert isinstance(found, TrustRun)
-    assert found.matrix.to_dict() == {
-        "CIDEr": {"rank captioners": 0.5},
-        "mine": {"rank captioners": 0.25},
-    }
-    assert found.standing("mine")["use"].tolist() == ["rank captioners"]
-    assert len(found.standing("CIDEr")) == 0  # it is not yours
+    assert found.matrix.to_dict() == {"rank captioners": {"CIDEr": 0.5, "mine": 0.25}}
+    for name, word in (("mine", "not shown"), ("CIDEr", "shown")):
+        (one,) = found.standing(name).to_dict("records")
+        assert (one["use"], one["word"]) == ("rank captioners", word)
     with pytest.raises(ConfigError, match="unknown metric 'cider'; did you mean 'CIDEr'"):
         found.standing("cider")
     assert not isinstance(metaeval.load_run(tmp_path / "pairs"), TrustRun)

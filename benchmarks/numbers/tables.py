@@ -1,8 +1,7 @@
 """All tables of README.md and docs/ that `make numbers` writes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import yaml
@@ -29,11 +28,13 @@ from benchmarks.numbers.writing import (
 from metaeval.corruptions.base import KINDS
 from metaeval.experiments.graded.task import PAPER
 from metaeval.experiments.pairs.statistics import MEAN, SHOWN, measure_key
+from metaeval.experiments.printout import text_table
 from metaeval.experiments.sensitivity.extras import PROFILE_CELLS
 from metaeval.papers.expected import cells_of, values_of
 from metaeval.results.base import MetricResult
 from metaeval.results.graded import MEASURES, rows_by_metric
 from metaeval.results.measured import SETS, MeasuredResult
+from metaeval.results.trust import cell_text, matrix_rows
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
 
@@ -601,52 +602,74 @@ CAPTIONED_BY = (
 )
 
 
+KNOWN = (  # the metrics of README's table
+    *("BLEU-4", "METEOR", "ROUGE-L", "CIDEr", "SPICE (rules)", "BERTScore (MiniLM)"),
+    *("FAIEr (gold objects)", "TIGEr (gold objects)", "VIFIDEL (gold objects)", "FLEUR"),
+)
+
+
 def trust_uses(results: Sequence[Result]) -> str:
-    """At most six lines: the first uses for which skill is shown, and all for which it is not."""
-    uses = results[0].read().extra("uses").records
-    shown = [use for use in uses if use["shown"]]
-    tested = [use["use"] for use in uses if use["best"] is not None and not use["shown"]]
-    lines = []
-    for use in shown[: 5 if tested else 6]:
-        others = use["shown"].count(", ")
-        also = f"; shown of {others} other{'s' * (others != 1)}" if others else ""
-        lines.append(
-            f"- To **{use['use']}**: {use['best']}, {with_ends(use)}, n = {use['n']:,}{also}."
-        )
-    if tested:
-        lines.append(f"- Shown of no metric: {', '.join(tested)}.")
-    return "\n".join(lines)
+    """The answer in one look: ten metrics, and what each use rests on."""
+    result = results[0].read()
+    uses = [use for use in result.extra("uses").records if use["tests"]]
+    rows = [each for each in matrix_rows(result) if each["metric"] in KNOWN]
+    lines = ["```", *text_table(rows, ""), "```", ""]
+    lines += [f"- **{use['id']}**: {use['use']}; {use['tests']} tests, {use['n']}" for use in uses]
+    return "\n".join([*lines, "", *_without_tests(result)])
 
 
-def with_ends(cell: Mapping[str, Any]) -> str:
-    """A skill with its interval."""
-    if cell["skill"] is None:
-        return "–"
-    return f"{two(cell['skill'])} [{two(cell['skill_low'])}, {two(cell['skill_high'])}]"
-
-
-def two(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+def _without_tests(result: MeasuredResult) -> list[str]:
+    """Which uses have no test that counts, and which no test at all."""
+    uses = [use for use in result.extra("uses").records if not use["tests"]]
+    groups = {
+        "No test counts": [use["use"] for use in uses if not use["why"]],
+        "Not tested": [use["use"] for use in uses if use["why"]],
+    }
+    return [f"{title}: {'; '.join(several)}." for title, several in groups.items() if several]
 
 
 def trust_matrix(results: Sequence[Result]) -> str:
-    """A row a metric, a column a use: its skill, bold where it is shown; how robust that is."""
+    """A row a metric, a column a use: rank, in how many tests it is above every control, and
+    skill, bold where it is shown; what each use rests on, and how robust the words are."""
     result = results[0].read()
-    uses = [use["use"] for use in result.extra("uses").records]
-    lines = [row("", *uses), "|---|" + ":---:|" * len(uses)]
-    rows: dict[str, list[str]] = {}
+    uses = result.extra("uses").records
+    tested = [use["id"] for use in uses if use["tests"]]
+    lines = [row("", *tested), "|---|" + ":---:|" * len(tested)]
+    rows: dict[str, dict[str, str]] = {}
     for cell in result.extra("cells").records:
         bold = "**" if cell["word"] == "shown" else ""
-        text = "–" if cell["skill"] is None else f"{bold}{two(cell['skill'])}{bold}"
-        rows.setdefault(cell["metric"], []).append(text)
-    lines += [row(metric, *skills) for metric, skills in rows.items()]
+        text = "–"
+        if cell["tests"] and cell["skill"] is not None:
+            text = f"{cell_text(cell).rstrip('*')} {bold}{two(cell['skill'])}{bold}"
+        rows.setdefault(cell["metric"], {})[cell["use"]] = text
+    lines += [
+        row(metric, *(of.get(use, "–") for use in tested))
+        for metric, of in rows.items()
+        if any(of.get(use, "–") != "–" for use in tested)
+    ]
+    heads = ("use", "tests", "n", "judged by", "rank 1", "hardest control")
+    lines += ["", row(*heads), "|---|---:|---|---|---|---|"]
+    lines += [row(*(str(use[h] or "–") for h in heads)) for use in uses if use["tests"]]
+    others = [
+        f"{one['metric']} is {one['outcome']} than {one['against']}"
+        if one["outcome"] != "not separated"
+        else f"{one['metric']} is not separated from {one['against']}"
+        for one in result.extra("others").records
+        if one["use"] == "choose the better of two captions"
+    ]
     changes = result.extra("robustness").records
     changed = "; ".join(f"{one['change']} {one['words']}" for one in changes)
-    after = [f"Words that change, of {changes[0]['of'] if changes else 0}: {changed}."]
+    after = [*_without_tests(result)]
+    after += [f"On other tests, to choose the better: {'; '.join(others)}."] if others else []
+    after.append(f"Words that change, of {changes[0]['of'] if changes else 0}: {changed}.")
     after.append(f"On {result.dataset}.")
     missing = [i["item"] for i in result.extra("items").records if i["status"] == "missing"]
     after += [f"Missing: {', '.join(missing)}."] if missing else []
     return "\n".join([*lines, "", " ".join(after)])
+
+
+def two(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")
 
 
 def captioners(results: Sequence[Result]) -> str:

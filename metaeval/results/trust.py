@@ -11,11 +11,13 @@ from metaeval.results.measured import MeasuredResult
 def matrix_rows(result: MeasuredResult) -> list[dict[str, str]]:
     """The answer in one look: a row a metric, a column a use, "rank a/k" in each cell; a star where
     skill is shown; metrics with the same tests first, baselines last."""
-    counted = {use["id"]: use["tests"] for use in result.extra("uses").records}
+    counted = dict.fromkeys(u["id"] for u in result.extra("uses").records if u["tests"])
     rows: dict[str, dict[str, str]] = {}
     for cell in result.extra("cells").records:
-        row = rows.setdefault(cell["metric"], {"metric": cell["metric"]})
-        if counted[cell["use"]]:
+        row = rows.setdefault(
+            cell["metric"], {"metric": cell["metric"], **dict.fromkeys(counted, "–")}
+        )
+        if cell["use"] in counted:
             row[cell["use"]] = cell_text(cell)
     controls = [m.name for m in result.metrics if m.column.control]
     known = [row for name, row in rows.items() if set(row.values()) - {name, "–"}]
