@@ -40,7 +40,7 @@ def world(rng: Rng, k: int, n: int, mean: float, spread: float) -> list[Measured
     skills += mean - skills.mean()
     tests = []
     for number, of_test in enumerate(skills):
-        counts = resamples(n, int(rng.integers(25)))
+        counts = drawn_counts(n, int(rng.integers(25)))
         right = np.r_[RIGHT + of_test * (1 - RIGHT), np.full(CONTROLS, RIGHT)]
         drawn = rng.normal(size=(n, 1)) * SHARED**0.5
         drawn = drawn + rng.normal(size=(n, len(NAMES))) * (1 - SHARED) ** 0.5
@@ -57,12 +57,12 @@ def world(rng: Rng, k: int, n: int, mean: float, spread: float) -> list[Measured
 
 
 @cache
-def resamples(n: int, seed: int) -> Floats:
+def drawn_counts(n: int, seed: int) -> Floats:
     """[replicates, n]"""
     return bootstrap_counts(n, REPLICATES, seed).astype(np.float64)
 
 
-def shares(k: int, n: int, mean: float, spread: float) -> tuple[float, float, float]:
+def words_of(k: int, n: int, mean: float, spread: float) -> tuple[float, float, float]:
     """How often in % "shown", "below", and the interval against the first control holds `mean`."""
     words, held = [], 0
     for seed in range(WORLDS):
@@ -83,7 +83,7 @@ def main() -> None:
             for spread in (0.0, 0.2, 0.4):
                 for k in (1, 2, 3, 8):
                     if k > 1 or not spread:
-                        found = " | ".join(f"{x:.1f}" for x in shares(k, n, mean, spread))
+                        found = " | ".join(f"{x:.1f}" for x in words_of(k, n, mean, spread))
                         print(f"| {n} | {mean} | {spread} | {k} | {found} |", flush=True)
 
 

@@ -134,7 +134,7 @@ def _pairs(result: MeasuredResult) -> Iterator[DeclaredTest]:
 
 def _forced_choice(result: MeasuredResult) -> Iterator[DeclaredTest]:
     numbers = result.settings["n_references"]
-    most = max(map(int, numbers), default=0) if isinstance(numbers, tuple) else 0
+    most = max((int(str(n)) for n in numbers), default=0) if isinstance(numbers, tuple) else 0
     votes = str(result.settings["labels"])
     for measure in result.declared:
         key, _, category = measure.key.removeprefix("agreement_").partition("_")

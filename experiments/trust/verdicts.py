@@ -511,11 +511,16 @@ def _compared(
         if not tests:
             continue
         of_a, of_b = ([made.rows[name, ""] for made in tests] for name in (a, b))
-        values = [float(np.mean([row.value for row in of])) for of in (of_a, of_b)]
         draws = min(len(row.replicates) for row in (*of_a, *of_b))
-        means = [np.mean([row.replicates[:draws] for row in of], axis=0) for of in (of_a, of_b)]
         n = min(row.n_units for row in (*of_a, *of_b))
-        made = resampled_difference(*values, *means, n, confidence=rules.confidence)
+        made = resampled_difference(
+            float(np.mean([row.value for row in of_a])),
+            float(np.mean([row.value for row in of_b])),
+            np.mean([row.replicates[:draws] for row in of_a], axis=0),
+            np.mean([row.replicates[:draws] for row in of_b], axis=0),
+            n,
+            confidence=rules.confidence,
+        )
         tested[a, b] = made._replace(n=sum(row.n for row in of_a))
     return Comparisons.tested(tested, "mean over tests", family, round(1 - rules.confidence, 12))
 
@@ -575,13 +580,15 @@ def robustness(
             return now.word
         return cell([t for t in tests if t.test.item != item], name, rules).word
 
+    def of_seed(then: Cells, use: str, name: str) -> Word:
+        return then[use].cells[name].word
+
     changes: dict[str, Callable[[str, str], Word]] = {
         "minimal skill a fifth lower": partial(threshold, 0.8),
         "minimal skill a fifth higher": partial(threshold, 1.2),
         **{f"without {item}": partial(without, item) for item in items},
+        **{f"seed {seed}": partial(of_seed, then) for seed, then in (other_seeds or {}).items()},
     }
-    for seed, then in (other_seeds or {}).items():
-        changes[f"seed {seed}"] = lambda use, name, of=then: of[use].cells[name].word
     return [
         {
             "change": change,
