@@ -25,7 +25,7 @@ from metaeval.experiments.base import MetricExperiment
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store
 from metaeval.results.measured import MeasuredResult
-from metaeval.results.resampled import decoded, encoded
+from metaeval.results.resampled import resampled_bytes, resampled_rows
 from metaeval.runs.environment import hidden_in
 from metaeval.runs.files import digest, file_sha256
 
@@ -47,9 +47,9 @@ def statistics_of(
         stored = store.get_many(namespace, [key, of_replicates])
         if len(stored) == 2:
             result = MeasuredResult.model_validate_json(stored[key])
-            return result.model_copy(update={"resampled": decoded(stored[of_replicates])})
+            return result.model_copy(update={"resampled": resampled_rows(stored[of_replicates])})
         result = _computed(experiment, data, scores, record)
-        replicates = encoded(result.resampled)
+        replicates = resampled_bytes(result.resampled)
         store.put_many(
             namespace, {key: result.model_dump_json().encode(), of_replicates: replicates}
         )

@@ -49,11 +49,11 @@ class Resampled(NamedTuple):
 
 def write_resampled(path: Path, rows: Iterable[Resampled]) -> None:
     """Write `replicates.parquet`."""
-    content = encoded(rows)
+    content = resampled_bytes(rows)
     files.atomic(path, lambda p: p.write_bytes(content))
 
 
-def encoded(rows: Iterable[Resampled]) -> bytes:
+def resampled_bytes(rows: Iterable[Resampled]) -> bytes:
     """The rows as a Parquet file; replicates take four bytes each."""
     known = list(rows)
     columns = {
@@ -68,7 +68,7 @@ def encoded(rows: Iterable[Resampled]) -> bytes:
     return buffer.getvalue()
 
 
-def decoded(content: bytes) -> tuple[Resampled, ...]:
+def resampled_rows(content: bytes) -> tuple[Resampled, ...]:
     """The rows of a Parquet file."""
     return tuple(map(_row, pq.read_table(BytesIO(content)).to_pylist()))
 
