@@ -19,7 +19,7 @@ from metaeval.config import build, component, compose_config, selected
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 
-IMAGES = 16
+IMAGES = 8
 
 
 class ColumnScores(NamedTuple):

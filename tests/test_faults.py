@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.slow
 ARGUMENTS = (
     "experiment=replace",
     "dataset=scenes",
-    "dataset.limit=300",
+    "dataset.limit=120",
     "stats.replicates=20",
     "metrics=[bleu,rouge_l,cider]",
     "cache.batch_size=20",
@@ -69,11 +68,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return Undisturbed(numbers(cwd, done), time.monotonic() - started)
 
 
-def test_kills_at_random_moments(undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_kills_at_several_moments(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Each killed run leaves a folder that says so, or nothing; the last one ends as if none of
     them had been."""
-    rng, begun = random.Random(0), 0
-    for _ in range(8):
+    begun = 0
+    for share in (0.4, 0.6, 0.75, 0.9):  # before that little is written: it imports
         victim = subprocess.Popen(
             command(),
             cwd=tmp_path,
@@ -83,7 +82,7 @@ def test_kills_at_random_moments(undisturbed: Undisturbed, tmp_path: Path) -> No
             stderr=subprocess.DEVNULL,
         )
         try:
-            victim.wait(rng.uniform(0.1, 1.0) * undisturbed.seconds)
+            victim.wait(share * undisturbed.seconds)
         except subprocess.TimeoutExpired:
             os.killpg(victim.pid, signal.SIGKILL)
             victim.wait()
@@ -96,8 +95,8 @@ def test_kills_at_random_moments(undisturbed: Undisturbed, tmp_path: Path) -> No
     assert not [p.name for p in (tmp_path / "OUT").iterdir() if p.name.startswith(".")]
 
 
-def test_four_runs_on_one_cache(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    folders = [tmp_path / str(k) for k in range(4)]
+def test_three_runs_on_one_cache(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    folders = [tmp_path / str(k) for k in range(3)]
     for folder in folders:
         folder.mkdir()
     runs = [

@@ -42,11 +42,11 @@ def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     assert capsys.readouterr().out.strip() == str(tmp_path / "S" / "sweep.html")
     assert (tmp_path / "S" / "sweep.html").read_text() == page
     asked = sweep(
-        "experiment=replace", *SMALL, "seed=0,1", "sweep.reports=true", "hydra.sweep.dir=P",
-        cwd=tmp_path,
+        "experiment=replace", *SMALL, "seed=0", "sweep.reports=true", "report.figures=false",
+        "hydra.sweep.dir=P", cwd=tmp_path,
     )  # fmt: skip
     assert asked.returncode == 0, asked.stderr
-    assert len(list(tmp_path.glob("P/*/report.html"))) == 2
+    assert (tmp_path / "P" / "0" / "report.html").is_file()
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tests.forked import run_command
 
 PAGE = Path(__file__).parents[2] / "docs/own.md"
 # the same commands on a few scenes, so that they take seconds
-SMALL = ["dataset.limit=30", "stats.replicates=20"]
+SMALL = ["dataset.limit=12", "stats.replicates=20", "report.figures=false"]
 SCENES = ["dataset=scenes"]
 
 

@@ -78,6 +78,7 @@ def on_scenes(folder: Path, experiment: str, *overrides: str) -> Path:
     config = compose_config(
         [
             f"experiment={experiment}", "dataset=scenes", "dataset.n=40", "stats.replicates=100",
+            "report=none",
             "metrics=[bleu,rouge_l,length]", f"paths.cache={folder / 'cache'}", *overrides,
         ]
     )  # fmt: skip

@@ -13,10 +13,8 @@ from tests.shared import run_here
 # checked on the official file, in percent of its 199 pairs
 ACCURACY = {
     "SacreBLEU": 89.7,
-    "SPICE (rules)": 89.7,
     "BLEU-2": 89.7,
     "ROUGE-L": 81.7,
-    "METEOR": 80.4,
     "CIDEr": 65.8,
     "Length": 56.8,
     "Longest copy": 82.2,
@@ -48,8 +46,7 @@ def test_accuracies_on_the_real_file(coco_root: Path, tmp_path: Path) -> None:
         "experiment=pairs",
         "dataset=discourse_foil",
         f"dataset.data={coco_root}",
-        "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,spice,length,longest_copy]",
-        "metric.spice.parser=perceptron",
+        "metrics=[bleu,sacrebleu,rouge_l,cider,length,longest_copy]",
         "stats.replicates=20",
         "report=none",
     )

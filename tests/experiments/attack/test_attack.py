@@ -41,6 +41,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
 from metaeval.search.pool import SIZE, chance_of_choice
 from metaeval.search.target import Fluency, Target
+from tests.forked import run_command
 from tests.loopback import LoopbackEndpoint
 
 DATA = load_scenes(n=24)
@@ -155,7 +156,7 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
     def run(name: str, cache: str) -> Path:
         config = compose_config(
             ["experiment=attack", "dataset.n=12", "task.images=12", "task.budgets=[0,10]",
-             "task.inflation_images=2", "metrics=[cider,length]",
+             "task.inflation_images=2", "metrics=[cider,length]", "report=none",
              f"paths.cache={tmp_path / cache}"]
         )  # fmt: skip
         run_configured(config, tmp_path / name)
@@ -189,7 +190,8 @@ def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
         return [sys.executable, "-m", "metaeval", *COMMAND, f"paths.cache={tmp_path / folder}",
                 f"hydra.run.dir={tmp_path / folder / 'OUT'}"]  # fmt: skip
 
-    subprocess.run(command("whole"), check=True, capture_output=True)
+    whole = run_command("metaeval", *command("whole")[3:], cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
     process = subprocess.Popen(
         command("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -200,13 +202,14 @@ def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     assert not (tmp_path / "killed" / "OUT" / "statistics.json").exists()
-    subprocess.run(command("killed"), check=True, capture_output=True)
+    resumed = run_command("metaeval", *command("killed")[3:], cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
     for name in ("statistics.json", "captions.parquet", "scores.parquet"):
         whole, killed = (tmp_path / folder / "OUT" / name for folder in ("whole", "killed"))
         assert whole.read_bytes() == killed.read_bytes(), name
     runs = [read_info(tmp_path / f / "OUT" / "run.json") for f in ("whole", "killed")]
-    first, resumed = (sum(m.n_scored for m in run.metrics) for run in runs)
-    assert resumed < first  # what was scored before the kill is not scored again
+    first, second = (sum(m.n_scored for m in run.metrics) for run in runs)
+    assert second < first  # what was scored before the kill is not scored again
 
 
 def _searched(cache: Path) -> bool:
