@@ -432,7 +432,7 @@ def test_a_run_takes_records_and_a_table(folder: Path, tmp_path: Path) -> None:
     """Too many for an argument of a command: they go through a file in the run's folder."""
     records = [
         {"imgid": f"i{k}", "mt": " ".join(["word"] * (1 + k % 7)), "refs": ["a word"], "stars": k}
-        for k in range(4000)
+        for k in range(2000)
     ]
     options = {
         "report": "none",

@@ -164,6 +164,7 @@ def test_a_job_that_fails_elsewhere_sets_the_exit_code(tmp_path: Path) -> None:
 
 def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu,scan]", "metric.scan.weights=typo")
+    arguments += ("report.figures=false",)
     done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     records = results.read_run_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]

@@ -95,27 +95,6 @@ def test_kills_at_several_moments(undisturbed: Undisturbed, tmp_path: Path) -> N
     assert not [p.name for p in (tmp_path / "OUT").iterdir() if p.name.startswith(".")]
 
 
-def test_three_runs_on_one_cache(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    folders = [tmp_path / str(k) for k in range(3)]
-    for folder in folders:
-        folder.mkdir()
-    runs = [
-        subprocess.Popen(
-            command(),
-            cwd=folder,
-            env=environment(tmp_path / "cache"),
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-        )
-        for folder in folders
-    ]
-    for process, folder in zip(runs, folders, strict=True):
-        _, errors = process.communicate(timeout=900)
-        done = subprocess.CompletedProcess(command(), process.returncode, "", errors)
-        assert (errors, numbers(folder, done)) == ("", undisturbed.numbers)
-
-
 def in_a_namespace(script: str, cwd: Path, cache: Path) -> subprocess.CompletedProcess[str]:
     """Run a shell script that may mount, where the system lets us."""
     if (
@@ -154,21 +133,6 @@ def test_a_full_disk_beneath_the_cache(undisturbed: Undisturbed, tmp_path: Path)
     done = in_a_namespace(script, tmp_path, tmp_path / "small" / "cache")
     assert numbers(tmp_path, done) == undisturbed.numbers
     assert done.stderr.count("the score cache cannot be written") == 1
-
-
-def test_a_read_only_cache_is_read(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    """One with the smaller half of the scores: the others are computed, and not stored."""
-    (tmp_path / "cache").mkdir()
-    before = run(tmp_path, "metrics=[bleu]", "hydra.run.dir=FIRST")
-    assert before.returncode == 0, before.stderr
-    database = (tmp_path / "cache" / "content.sqlite").read_bytes()
-    script = f"mount --bind cache cache && mount -o remount,ro,bind cache && {quoted()}"
-    done = in_a_namespace(script, tmp_path, tmp_path / "cache")
-    assert numbers(tmp_path, done) == undisturbed.numbers
-    assert "the score cache cannot be written" in done.stderr
-    scored = [m["n_scored"] for m in files.read_run_json(tmp_path / "OUT" / files.RUN)["metrics"]]
-    assert [n > 0 for n in scored] == [False, True, True]
-    assert (tmp_path / "cache" / "content.sqlite").read_bytes() == database
 
 
 @pytest.mark.parametrize(

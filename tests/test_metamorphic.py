@@ -29,7 +29,6 @@ import metaeval
 from metaeval.config import compose_config
 from metaeval.experiments.run import run_configured
 from metaeval.overrides import override_texts
-from tests.forked import run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = sorted(path.stem for path in (ROOT / "conf/experiment").glob("*.yaml"))
@@ -922,20 +921,3 @@ def test_one_run_in_two_folders_is_one_piece_of_evidence(tmp_path: Path) -> None
     )
     assert any("out" in path for path in once)  # the item that is the run
     assert not differing(once, often)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("experiment", ["judgments", "score"])
-def test_the_command_gives_the_numbers_of_the_library(
-    experiment: str, base: Callable[[str], Numbers], tmp_path: Path
-) -> None:
-    given = INPUTS[experiment]
-    write(tmp_path, given)
-    arguments = override_texts(
-        {"experiment": experiment, **given.options, "hydra__run__dir": "out"}
-    )
-    path = {"PYTHONPATH": str(ROOT)}
-    done = run_command("metaeval", *arguments, cwd=tmp_path, env=path)
-    assert done.returncode == 0, done.stderr
-    result = metaeval.load_run(tmp_path / "out").result
-    assert not differing(base(experiment), dict(leaves(result.model_dump(mode="json"))))

@@ -233,7 +233,7 @@ def digest() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hash_seed", ["0", "12345"])
+@pytest.mark.parametrize("hash_seed", ["12345"])
 def test_another_process_gives_the_same(hash_seed):
     code = (
         "import importlib.util as u; "

@@ -1,6 +1,6 @@
 """Files of other projects in their own layout: how `python -m metaeval check` reads each.
 
-Of each layout a small file is written here; `metaeval check` gives it to the loader of each
+Of each layout a small file is written here; `metaeval check` gives it to the loader of its
 experiment. docs/own.md has the same commands.
 """
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
+from metaeval.check import files as check_files
 from metaeval.cli.main import run_verb
 from metaeval.config import compose_config, load_dataset
 from metaeval.errors import InputError
@@ -297,6 +298,8 @@ def test_a_file_of_each_layout_is_read_or_refused(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("METAEVAL_DATA", str(tmp_path))
     layout = LAYOUTS[name]
+    uses = [use for use in check_files.USES if use[0] == layout.experiment]
+    monkeypatch.setattr(check_files, "USES", uses)
     write(Path("refs.json"), REFS)
     write(Path("one.json"), {"COCO_val2014_000000391895.jpg": ["a man", "a road"]})
     write(Path("results.json"), LAYOUTS["COCO results"].content)

@@ -100,8 +100,9 @@ def sample_size(folder: Path) -> Path:
 
 def attack(folder: Path) -> Path:
     return on_scenes(
-        folder, "attack", "task.budgets=[0,10]", "task.inflation_images=4", "task.pool_images=4"
-    )
+        folder, "attack", "task.images=12", "task.budgets=[0,10]", "task.inflation_images=4",
+        "task.pool_images=4",
+    )  # fmt: skip
 
 
 Maker = Callable[[Path], Path]

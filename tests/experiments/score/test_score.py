@@ -388,7 +388,7 @@ def worker_processes(driver: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["local", pytest.param("ray", marks=NO_RAY)])
 def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: Path) -> None:
-    """SIGKILL after a number of blocks: to the command, and to one of Ray's workers."""
+    """SIGKILL after a number of blocks: to the command, and before to one of Ray's workers."""
     captions = pd.read_parquet(folder / "captions.parquet")
     many = pd.concat([captions] * 20, ignore_index=True)
     many["caption"] += many.index.astype(str)
@@ -398,7 +398,8 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
     ]  # fmt: skip
     score(*options, f"hydra.run.dir={scoring}whole", cwd=folder)
     out, killed = folder / f"{scoring}killed", 0
-    for after, victim in ((2, "worker"), (4, "command"), (9, "command")):
+    moments = [(2, "worker"), (4, "command"), (9, "command")]
+    for after, victim in moments if scoring == "ray" else moments[2:]:
         process = subprocess.Popen(
             [sys.executable, "-m", "metaeval", "experiment=score", *options,
              f"task.scoring={scoring}", f"hydra.run.dir={out.name}"],
@@ -415,7 +416,7 @@ def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: P
             continue
         process.kill()
         killed += process.wait() == -signal.SIGKILL
-    assert killed == 3
+    assert killed == (3 if scoring == "ray" else 1)
     score(*options, f"task.scoring={scoring}", f"hydra.run.dir={out.name}", cwd=folder)
     assert parts(out) == parts(folder / f"{scoring}whole")
 

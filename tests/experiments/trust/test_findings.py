@@ -27,7 +27,7 @@ def test_every_comparison_with_a_control_is_a_test_with_its_replicates(tmp_path:
         "sensitivity",
         metrics=["bleu", "rouge_l", "cider", "controls"],
         dataset="scenes",
-        task__images=60,
+        task__images=30,
         stats__replicates=200,
         report="none",
         out=tmp_path / "OUT",

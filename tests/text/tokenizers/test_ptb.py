@@ -119,12 +119,12 @@ def test_the_table_is_what_the_jar_says() -> None:
 
 @pytest.mark.java
 def test_glued_pieces_of_the_table_agree() -> None:
-    """20,000 random strings: pieces of the difficult ones, glued with and without spaces."""
+    """8,000 random strings: pieces of the difficult ones, glued with and without spaces."""
     rng = random.Random(0)
     pieces = sorted({piece for text, _ in NASTY for piece in text.split()} - {"ALİ", "İstanbul"})
     texts = [
         rng.choice(["", " ", "\xa0"]).join(rng.choices(pieces, k=rng.randint(1, 6)))
-        for _ in range(20_000)
+        for _ in range(8_000)
     ]
     # Java and Python disagree on when a Greek capital sigma is final; the lexer has no part in it.
     assert differences([text for text in texts if "Σ" not in text]) == []
