@@ -11,7 +11,8 @@ from metaeval.java.process import shared_java_services
 from metaeval.papers.expected import PaperItem, item_of, papers
 from metaeval.reproduce.items import Reproduction
 
-IMAGES = 12
+IMAGES = 8
+FEW = {"stats.replicates": 10}  # values alone are compared
 ITEMS = [
     pytest.param(paper.paper, item, id=f"{paper.paper}/{item.item}")
     for paper in papers().values()
@@ -21,11 +22,11 @@ ITEMS = [
 
 
 def small(item: PaperItem) -> PaperItem:
-    """The item with a run of few images, and two draws at most."""
-    run = {**item.run, "dataset.limit": IMAGES}
+    """The item with a run of few images, and one draw."""
+    run = {**item.run, **FEW, "dataset.limit": IMAGES}
     if "task.images" in run:
         run["task.images"] = IMAGES
-    return item.model_copy(update={"run": run, "draws": min(item.draws, 2)})
+    return item.model_copy(update={"run": run, "draws": 1})
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +63,10 @@ FULL = (
     "jiang2019tiger/table2",
     "wang2021faier/pascal50s",
 )
-PROTOCOLS = (  # of one metric of text, by other options of the run: do the values come out?
-    ("wang2021faier/table1-composite", {}, True),
-    ("wang2021faier/table1-composite", {"dataset.own_captions": "unreference"}, False),
-    ("wang2021faier/table1-flickr8k", {}, True),
-    ("wang2021faier/table1-flickr8k", {"dataset.ratings": "each"}, False),
-    ("jiang2019tiger/table1-flickr8k", {}, True),
-    ("jiang2019tiger/table1-flickr8k", {"dataset.ratings": "mean"}, False),
+PROTOCOLS = (
+    "wang2021faier/table1-composite",
+    "wang2021faier/table1-flickr8k",
+    "jiang2019tiger/table1-flickr8k",
 )
 DIFFER = {  # 56.4 for 58.2, 53.1 for 51.5, 79.1 for 78.7: see their causes
     ("jiang2019tiger/table2", "BLEU-1", "MM"),
@@ -87,7 +85,7 @@ def test_printed_values_come_out_on_all_data(
     paper, _, short = name.partition("/")
     item = item_of(paper, short)
     if cells := {k: v for k, v in item.cells.items() if re.match("BLEU-|ROUGE-L$|CIDEr$", k)}:
-        run = {**item.run, "metrics": ["bleu", "rouge_l", "cider"]}
+        run = {**item.run, **FEW, "metrics": ["bleu", "rouge_l", "cider"]}
         item = item.model_copy(update={"item": f"{short}-n-grams", "run": run, "cells": cells})
     rows = computed.values(paper, item)
     differing = {(name, r.metric, r.cell) for r in rows if r.verdict == "differs"}
@@ -96,16 +94,13 @@ def test_printed_values_come_out_on_all_data(
 
 @pytest.mark.coco
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "other", "fits"), PROTOCOLS)
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_protocol_of_a_paper_gives_its_values_of_rouge_l(
-    name: str, other: dict[str, str], fits: bool, computed: Reproduction, coco_root: Path
+    name: str, computed: Reproduction, coco_root: Path
 ) -> None:
     paper, _, short = name.partition("/")
     item = item_of(paper, short)
-    run = {**item.run, "metrics": ["rouge_l"], **other}
+    run = {**item.run, **FEW, "metrics": ["rouge_l"]}
     cells = {"ROUGE-L": item.cells["ROUGE-L"]}
-    label = f"{short}-{len(other)}"
-    one = item.model_copy(update={"item": label, "run": run, "cells": cells})
-    verdicts = {row.verdict for row in computed.values(paper, one)}
-    assert (verdicts <= {"equal", "within"}) == fits
-    assert verdicts <= {"equal", "within", "differs"}
+    one = item.model_copy(update={"item": f"{short}-rouge", "run": run, "cells": cells})
+    assert {row.verdict for row in computed.values(paper, one)} <= {"equal", "within"}
