@@ -346,10 +346,10 @@ def test_detections_are_counted_and_cached(
     assert labels[1] == Counter(["dog"])  # no file, nothing detected
     assert sources.identity().split("+")[1].startswith("fasterrcnn-")
 
-    strict = Detector(str(weights), threshold=1.0, device="cpu")
-    assert strict.labels(data, store)[0] == Counter()  # another threshold is computed again
+    monkeypatch.setattr(FasterRcnn, "labels", lambda *_: ["seen again"])
+    strict = Detector(str(weights), threshold=1.0, device="cpu")  # which changes the identity
+    assert strict.labels(data, store)[0] == Counter(["seen again"])
     again = Detector(str(weights), threshold=0.0115, device="cpu")
-    monkeypatch.setattr(FasterRcnn, "labels", None)
     assert again.labels(data, store)[0] == expected
 
 
