@@ -42,8 +42,8 @@ from metaeval.stats.correlation.rank_order import by_equation_12, rank_order
 
 POOLED, WITHIN, PAIRWISE = MEASURES
 BOTH = ("replace", "shuffle")
-RULES = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
-TEXT_RULES = "[bleu,sacrebleu,meteor,rouge_l,cider]"
+TEXT_RULES = ("bleu", "sacrebleu", "meteor", "rouge_l", "cider")
+RULES = f"[{','.join(TEXT_RULES)},controls]"
 MEASURE_COLUMNS = (
     Column("pooled ρ", value(POOLED)),
     Column("ρ within", value(WITHIN)),
@@ -191,7 +191,7 @@ GRADED_TABLES = (
     Table("scenes-captions", ("-m research.scenes.statistics",), quick=True),
     Table(
         "scenes-orders",
-        tuple(graded(e, TEXT_RULES, dataset=d) for e in BOTH for d in ("scenes", "coco_val2017")),
+        tuple(graded(e, RULES, dataset=d) for e in BOTH for d in ("scenes", "coco_val2017")),
         metric_table(
             POOLED,
             tuple(
@@ -199,6 +199,7 @@ GRADED_TABLES = (
                 for i, e in enumerate(("Replace", "Shuffle"))
                 for j, d in enumerate(("scenes", "COCO"))
             ),
+            keep=lambda _, metric: metric.family in TEXT_RULES,
         ),
         quick=True,
     ),

@@ -67,7 +67,6 @@ FULL = (
     "kasai2022thumb/authors-scores",
     "zhou2022fense/audiocaps",
     "madhyastha2019vifidel/tables5-6",
-    "hessel2021clipscore/flickr8k-expert",
     "hessel2021clipscore/composite",
     "jiang2019tiger/table2",
     "wang2021faier/pascal50s",
