@@ -60,7 +60,7 @@ def compare(one: Mapping[str, ColumnScores], other: Mapping[str, ColumnScores]) 
 def test_default_metrics_in_other_circumstances(tmp_path: Path) -> None:
     """Threads, batch size, order of the metrics, hash seed and kernels, all at once."""
     plain = in_process(tmp_path / "plain.npz", {THREADS: "2", "PYTHONHASHSEED": "0"})
-    assert len(plain) > 30
+    assert len(plain) > 20
     environment = {THREADS: "1", "PYTHONHASHSEED": "1", ATEN: "default", MKL: "COMPATIBLE"}
     compare(
         plain, in_process(tmp_path / "other.npz", environment, "--batch-size", "7", "--reverse")

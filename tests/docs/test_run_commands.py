@@ -1,7 +1,8 @@
 """The commands `python -m metaeval experiment=…` of README.md and docs/ are run, on a few images.
 
-`test_commands.py` checks the options of all of them; here they run from their data to their page,
-with the files that they name made in an empty folder. `NOT_HERE` says which do not, and why; of
+`test_commands.py` checks the options of all of them; here they run from their data to their
+statistics, the first of each experiment to its page, with the files that they name made in an empty
+folder. `NOT_HERE` says which do not, and why; of
 the rest as many run as it takes to see every option with every experiment: see `kinds`.
 """
 
@@ -12,6 +13,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import chdir
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -277,10 +279,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@cache
+def first_of_their_experiment() -> set[str]:
+    """The commands that are run to their page; of another one of an experiment it is the same."""
+    first: dict[str, str] = {}
+    for _, command in to_run():
+        first.setdefault(command.partition("experiment=")[2].split()[0], command)
+    return set(first.values())
+
+
 def small_config(command: str, folder: Path) -> DictConfig:
     """The configuration of a command, with fewer of everything; few metrics, if it names none or
     many."""
     every = command in ALL_METRICS
+    page = "report" in command or command in first_of_their_experiment()
     for name, replacement in (PLACEHOLDERS | PLACES).items():
         command = command.replace(name, replacement)
     if "regions." not in command:
@@ -291,7 +303,7 @@ def small_config(command: str, folder: Path) -> DictConfig:
     given = r"\b(metrics?=|regions\b|experiment=systems\b)"  # a table of systems has its metrics
     if not every and not re.search(given, command):
         words.append("metrics=[cider,bleu]" if attacks else "metrics=[cider,bleu,controls]")
-    words.append(f"paths.cache={folder / 'cache'}")
+    words += [f"paths.cache={folder / 'cache'}", *([] if page else ["report=none"])]
     config = compose_config(words)
     whole = "updown.json" in command  # captions of every image of the split
     for option, value in SMALL.items():

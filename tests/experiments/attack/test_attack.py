@@ -178,8 +178,8 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
 
 
 COMMAND = (
-    "experiment=attack", "dataset.n=12", "task.images=12", "task.budgets=[0,10,40]",
-    "task.inflation_images=4", "task.pool_images=4", "report=none",
+    "experiment=attack", "dataset.n=12", "task.images=6", "task.budgets=[0,10,20]",
+    "task.inflation_images=2", "task.pool_images=2", "report=none",
     "metrics=[cider,rouge_l,length]", "task.pairs=1",
 )  # fmt: skip
 

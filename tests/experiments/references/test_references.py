@@ -93,12 +93,9 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
     if not (root / "pair_pascal.mat").is_file():
         pytest.skip("METAEVAL_DATA has no pascal50s")
     common = ("dataset=pascal50s", f"dataset.root={root}", "dataset.limit=10", "dataset.draws=2",
-              "metrics=[bleu,length]", "stats.replicates=50")  # fmt: skip
+              "metrics=[bleu,length]", "stats.replicates=50", "report=none")  # fmt: skip
     run_here(tmp_path, "experiment=references", *common, "task.n_references=[0,1,5]")
-    run_here(
-        tmp_path, "experiment=judgments", *common, "dataset.n_references=[1,5]", "report=none",
-        out="KNOWN",
-    )  # fmt: skip
+    run_here(tmp_path, "experiment=judgments", *common, "dataset.n_references=[1,5]", out="KNOWN")
     scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
     for name in ("BLEU-1", "BLEU-4", "Length"):
         for n in (1, 5):
