@@ -36,9 +36,17 @@ SECONDS = 600
 IMPORTED = (
     "hydra", "metaeval.api", "metaeval.experiments.run", "metaeval.experiments.graded.task",
     "metaeval.experiments.captioners.task", "metaeval.experiments.judgments.task",
-    "metaeval.reports.measured",
-    "metaeval.metrics.ngram.bleu", "metaeval.metrics.ngram.cider", "pyarrow.parquet",
-    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
+    "metaeval.reports.measured", "metaeval.reports.graded.page",
+    "metaeval.metrics.ngram.bleu", "metaeval.metrics.ngram.cider", "metaeval.metrics.ngram.rouge",
+    "metaeval.corruptions.graded.replace", "metaeval.corruptions.graded.shuffle",
+    # the classes of all listed metrics are looked at before any run
+    "metaeval.metrics.bertscore.metric", "metaeval.metrics.clipscore.metric",
+    "metaeval.metrics.faier.metric", "metaeval.metrics.hallucination.chair",
+    "metaeval.metrics.meteor.metric", "metaeval.metrics.ngram.sacrebleu",
+    "metaeval.metrics.scan.metric", "metaeval.metrics.spice.metric",
+    "metaeval.metrics.vifidel.metric",
+    "pyarrow.dataset", "pyarrow.parquet",
+    "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "fontTools.subset",
 )  # fmt: skip
 
 

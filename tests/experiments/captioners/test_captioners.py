@@ -66,7 +66,8 @@ def karpathy(coco_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for out in ("one", "two"):
         done = metaeval(
             "dataset=coco_karpathy_test", "captions=systems",
-            f"dataset.limit={N}", TEXT_ONLY, *FAST, f"hydra.run.dir={out}", cwd=folder,
+            f"dataset.limit={N}", TEXT_ONLY, *FAST, "report=none", f"hydra.run.dir={out}",
+            cwd=folder,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         (folder / f"{out}.txt").write_text(done.stdout)

@@ -142,7 +142,7 @@ def test_references_in_the_rows(folder: Path) -> None:
     write_lines(folder / "own.jsonl", rows)
     printed = score(
         "captions=own.jsonl", "metrics=[rouge_l,bigram_model,faier]", "task.block=3",
-        "hydra.run.dir=own", cwd=folder,
+        "report=none", "hydra.run.dir=own", cwd=folder,
     )  # fmt: skip
     assert "bigram_model skipped: a score depends on all captions of a dataset" in printed
     for text in ("faier skipped", "give dataset=NAME"):
@@ -163,7 +163,7 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
     for block in (7, 1000):
         score(
             "captions=corpus.jsonl", "metrics=[cider,cider_r]", f"task.block={block}",
-            f"hydra.run.dir=corpus{block}", cwd=folder,
+            "report=none", f"hydra.run.dir=corpus{block}", cwd=folder,
         )  # fmt: skip
     few, many = (scores(folder / f"corpus{block}") for block in (7, 1000))
     whole, index = own_dataset(list(read_rows([folder / "corpus.jsonl"], None, Tidy())))
@@ -191,8 +191,8 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
     assert len(pd.read_parquet(folder / "corpus7/scores")) == len(few)
     write_lines(folder / "two.jsonl", rows[:2])
     score(
-        "captions=two.jsonl", "metrics=[cider]", f"metric.cider.idf={idf}", "hydra.run.dir=idf",
-        cwd=folder,
+        "captions=two.jsonl", "metrics=[cider]", f"metric.cider.idf={idf}", "report=none",
+        "hydra.run.dir=idf", cwd=folder,
     )  # fmt: skip
     np.testing.assert_array_equal(scores(folder / "idf")["CIDEr"], few["CIDEr"][:2])
 

@@ -38,6 +38,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "dataset.lower_is_better=[TER]",
         "stats.replicates=400",
         "task.permutations=2000",
+        "report=none",
     )
 
 
