@@ -16,7 +16,7 @@ from tests.forked import run_command
 
 PAGE = Path(__file__).parents[2] / "docs/own.md"
 # the same commands on a few scenes, so that they take seconds
-SMALL = ["dataset.limit=12", "stats.replicates=20", "report.figures=false"]
+SMALL = ["dataset.limit=12", "stats.replicates=20"]
 SCENES = ["dataset=scenes"]
 
 
@@ -50,8 +50,8 @@ def _shell(line: str, folder: Path, runs: int) -> Path:
     elif words[2] == "metaeval":
         own = any(a.startswith("dataset=") for a in arguments)
         arguments += SMALL if own else [*SMALL, *SCENES]
-        if runs > 1 and "report." not in line:  # the page of the first one is looked at
-            arguments.append("report=none")
+        page = runs == 1 or "report." in line  # of another command it is the same
+        arguments.append("report.figures=false" if page else "report=none")
         if not any(a.startswith("hydra.run.dir=") for a in arguments):
             arguments.append(f"hydra.run.dir={out}")
     done = run_command(words[2], *arguments, cwd=folder)
