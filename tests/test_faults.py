@@ -129,7 +129,7 @@ def test_a_full_disk_beneath_the_run(tmp_path: Path) -> None:
 
 def test_a_full_disk_beneath_the_cache(undisturbed: Undisturbed, tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
-    script = f"mount -t tmpfs -o size=200k none small && {quoted()}"
+    script = f"mount -t tmpfs -o size=80k none small && {quoted()}"
     done = in_a_namespace(script, tmp_path, tmp_path / "small" / "cache")
     assert numbers(tmp_path, done) == undisturbed.numbers
     assert done.stderr.count("the score cache cannot be written") == 1
