@@ -150,18 +150,6 @@ def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
     assert metaeval("-m", *arguments, "seed=0,-1,1", cwd=tmp_path).returncode == 2
 
 
-@pytest.mark.slow
-def test_a_job_that_fails_elsewhere_sets_the_exit_code(tmp_path: Path) -> None:
-    """Joblib's launcher runs the jobs in processes of their own. A job that is refused is in
-    tests/test_sweep.py."""
-    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="hydra-joblib-launcher")
-    arguments = ("experiment=replace", *SMALL, "metrics=[bleu,scan]", "metric.scan.weights=typo")
-    joblib = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "strict=true,false")
-    done = metaeval("-m", *arguments, *joblib, cwd=tmp_path)
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu,scan]", "metric.scan.weights=typo")
     arguments += ("report.figures=false",)

@@ -166,35 +166,6 @@ def test_a_spread_over_corruption_seeds_is_that_of_its_extra() -> None:
     assert over_seeds("rank_order_rho")(run, run.metric("CIDEr")) == "– ± –"
 
 
-@pytest.mark.slow
-def test_a_table_of_real_runs(root: Path) -> None:
-    """The renderers read what runs write: scenes, a handful of images, no cached scores."""
-    common = (
-        "dataset=scenes dataset.limit=12 metrics=[bleu,cider,length] stats.replicates=50 "
-        f"paths.cache={root / 'cache'}"
-    )
-    replace, shuffle = (f"-m metaeval experiment={e} {common}" for e in ("replace", "shuffle"))
-    tables = (
-        Table("T", (replace, shuffle), TABLE["rule-based"].write, show=False),
-        Table("U", (replace,), TABLE["replace"].write),
-    )
-    (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
-    assert make(root, tables=tables) == 0
-    lines = marked((root / "docs" / "page.md").read_text(), root)["T"].strip().splitlines()
-    assert len({line.count("|") for line in lines}) == 1
-    unsmoothed = {f"| BLEU-{n} (unsmoothed)" for n in (2, 3, 4)}
-    assert {line.split(" | ")[0] for line in lines[2:]} == unsmoothed | {
-        "| BLEU-1",
-        "| BLEU-2",
-        "| BLEU-3",
-        "| BLEU-4",
-        "| CIDEr",
-        "| *Length*",
-        "| *Ceiling*",
-    }
-    assert f"experiment=replace {common}" in (root / "README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.1284, ".128"), (-0.0351, "−.035"), (1.0, "1.000"), (-0.0001, ".000"), (None, "–")],

@@ -190,8 +190,8 @@ def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
         return [sys.executable, "-m", "metaeval", *COMMAND, f"paths.cache={tmp_path / folder}",
                 f"hydra.run.dir={tmp_path / folder / 'OUT'}"]  # fmt: skip
 
-    whole = run_command("metaeval", *command("whole")[3:], cwd=tmp_path)
-    assert whole.returncode == 0, whole.stderr
+    done = run_command("metaeval", *command("whole")[3:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     process = subprocess.Popen(
         command("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -202,14 +202,14 @@ def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     assert not (tmp_path / "killed" / "OUT" / "statistics.json").exists()
-    resumed = run_command("metaeval", *command("killed")[3:], cwd=tmp_path)
-    assert resumed.returncode == 0, resumed.stderr
+    done = run_command("metaeval", *command("killed")[3:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     for name in ("statistics.json", "captions.parquet", "scores.parquet"):
         whole, killed = (tmp_path / folder / "OUT" / name for folder in ("whole", "killed"))
         assert whole.read_bytes() == killed.read_bytes(), name
     runs = [read_info(tmp_path / f / "OUT" / "run.json") for f in ("whole", "killed")]
-    first, second = (sum(m.n_scored for m in run.metrics) for run in runs)
-    assert second < first  # what was scored before the kill is not scored again
+    first, resumed = (sum(m.n_scored for m in run.metrics) for run in runs)
+    assert resumed < first  # what was scored before the kill is not scored again
 
 
 def _searched(cache: Path) -> bool:
