@@ -53,6 +53,7 @@ def test_a_crash_of_scipy_is_an_error_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     savemat(tmp_path / "t.mat", VALUES)
-    monkeypatch.setattr(matlab, "_READ", "import os; os.abort()")
+    (tmp_path / "crash.py").write_text("import os; os.abort()")
+    monkeypatch.setattr(matlab, "_READER", tmp_path / "crash.py")
     with pytest.raises(InputError, match=r"t\.mat: .*\(SciPy's reader crashed\)"):
         matlab.read_matlab(tmp_path / "t.mat")
