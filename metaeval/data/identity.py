@@ -15,6 +15,7 @@ text for all of them: "coco:391895". Other collections have sources of their own
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from metaeval.data.dataset import ImageId, ImageSource
@@ -164,6 +165,16 @@ class IdJoin:
             f"{len(self.in_other_form):,} ids of {file.name} are joined without folder, ending and "
             f"leading zeros: {theirs!r} is {ours!r}."
         ]
+
+
+def drawn_images(images: Iterable[str], n: int) -> set[str]:
+    """n of the images, drawn by a digest of their names: files often list them by where they come
+    from, and the same ones are drawn whatever the order, and again among more.
+
+    >>> drawn_images(["a", "b", "c", "d"], 2) == drawn_images(["d", "c", "b", "a", "a"], 2)
+    True
+    """
+    return set(sorted(set(images), key=lambda name: (sha256(name.encode()).hexdigest(), name))[:n])
 
 
 def _by_key(ids: Iterable[ImageId]) -> dict[str, list[ImageId]]:

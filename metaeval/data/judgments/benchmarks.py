@@ -284,7 +284,7 @@ def load_expert(
     images
         The folder of the image files, for metrics that look at them.
     limit
-        Only the first `limit` images by name.
+        Only `limit` images, drawn by their names: the same ones in every run.
     protocol, choices
         See `metaeval.data.judgments.judged`. "clipscore2021": own captions dropped (5,664
         captions left), every rating as a row (16,992), every row a document, τ-c.

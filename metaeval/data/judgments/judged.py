@@ -26,6 +26,7 @@ from metaeval.data.dataset import (
     RecordCount,
     items_by_references,
 )
+from metaeval.data.identity import drawn_images
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, NonNegativeInt, is_unicode, problems
@@ -276,8 +277,8 @@ def arrange(
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
     chosen = list(judged)
     if limit is not None:
-        first = set(sorted({j.image for j in chosen})[:limit])
-        chosen = [j for j in chosen if j.image in first]
+        drawn = drawn_images((j.image for j in chosen), limit)
+        chosen = [j for j in chosen if j.image in drawn]
     own_captions = own_captions_of(chosen)
     is_own = [caption is not None for caption in own_captions]
     facts["own_captions"] = sum(is_own)

@@ -206,7 +206,7 @@ def load_sugarcrepe(
     kinds
         Only these of `SUGARCREPE`.
     limit
-        Only the first `limit` images by name.
+        Only `limit` images, drawn by their names: the same ones in every run.
     options
         `captions`: the captions file that holds the references; by default COCO's in the data
         folder. `near_copies`: "keep" or "drop" references that are nearly the true caption (a word

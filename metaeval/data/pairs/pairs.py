@@ -25,6 +25,7 @@ from metaeval.data.dataset import (
     items_by_references,
 )
 from metaeval.data.fields import Fields, rename_fields
+from metaeval.data.identity import drawn_images
 from metaeval.data.judgments.table import optional_name, optional_text
 from metaeval.data.own.tables import Reading, read_table, take_reading, unfolded
 from metaeval.data.records import check_id
@@ -148,7 +149,7 @@ def arrange_pairs(
     pairs
         In the benchmark's order; where `references` is `None`, COCO's captions of the image serve.
     limit
-        Only the first `limit` images by name.
+        Only `limit` images, drawn by their names: the same ones in every run.
     read
         How many pairs the files held, where they are not all among `pairs`.
     options
@@ -167,8 +168,8 @@ def arrange_pairs(
         )
     facts = {"pairs_in_files": len(pairs), "images_in_files": len({p.image for p in pairs})}
     if limit is not None:
-        first = set(sorted({p.image for p in pairs})[:limit])
-        pairs = [p for p in pairs if p.image in first]
+        drawn = drawn_images((p.image for p in pairs), limit)
+        pairs = [p for p in pairs if p.image in drawn]
     coco = CocoReferences(options.get("captions"), options.get("data"))
     with_references = _with_references(pairs, coco)
     facts["without_captions"] = len(pairs) - len(with_references)
