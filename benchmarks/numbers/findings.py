@@ -44,10 +44,11 @@ SMOOTHING = (
     f"metrics={SMOOTHED}",
 )
 ABLATION = tuple(
-    f"-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco]{systems} "
+    "-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco] "
+    f"dataset.own_captions=keep dataset.n_references=1 dataset.draw={draw} "
     "dataset.statistic=spearman metrics=[faier,fier,aier,controls] "
-    "metric.faier.weights=faier_karpathy_r"
-    for systems in ("", " dataset.systems=[Karpathy,SDG]")
+    f"metric.faier.weights=faier_karpathy_r{systems}"
+    for draw, systems in ((0, ""), (1, ""), (0, " dataset.systems=[Karpathy,SDG]"))
 )
 
 
@@ -81,8 +82,9 @@ OF_SMOOTHING = (
     Setting("Flickr8k-Expert: τ-c", 1, "kendall_tau_c"),
 )
 OF_ABLATION = (
-    Setting("Composite-COCO: ρ", 0, "spearman"),
-    Setting("machines alone: ρ", 1, "spearman"),
+    Setting("first draw: ρ", 0, "spearman"),
+    Setting("second draw: ρ", 1, "spearman"),
+    Setting("machines alone, first draw: ρ", 2, "spearman"),
 )
 
 

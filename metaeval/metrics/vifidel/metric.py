@@ -286,8 +286,9 @@ class Vifidel(Metric):
         The price of moving a word: the distance (1, the authors' code) or its square (2, the
         paper).
     frequency
-        Whether a label counts as often as there are such objects. `False` (the paper's metric;
-        its Table 3 has both): each label of the united sources counts once.
+        Whether a label counts as often as there are such objects, as in the paper (Sections 3.2
+        and 4.1). `False` (the ablation of its Table 3): each label of the united sources counts
+        once.
     sources
         Where the objects come from: "gold" (the dataset's annotations), "detector" (see
         `detector.py`), files of labels (see `ObjectSources`); united.
@@ -308,7 +309,7 @@ class Vifidel(Metric):
         self,
         vectors: WordVectors,
         p: Annotated[int, Interval(ge=1, le=2)] = 2,
-        frequency: bool = False,
+        frequency: bool = True,
         sources: Sequence[str] = ("gold",),
         detector: Annotated[
             Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.metric.Detector")

@@ -26,6 +26,7 @@ from sklearn.metrics import pairwise
 from torchvision.models import detection
 
 from metaeval.compute import device as devices, transport, transport_device
+from metaeval.config import build, compose_config
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import InputError
@@ -83,13 +84,26 @@ BY_HAND = {  # p, frequency → the distances of VIFIDEL and VIFIDEL-ref
 }
 
 
-@pytest.mark.parametrize(("p", "frequency"), BY_HAND)
-def test_worked_by_hand(tmp_path: Path, p: int, frequency: bool) -> None:
+@pytest.mark.parametrize(
+    ("options", "distances"),
+    [({}, BY_HAND[2, True])]  # the paper's: labels with their frequency, squared distances
+    + [({"p": p, "frequency": frequency}, ds) for (p, frequency), ds in BY_HAND.items()],
+)
+def test_worked_by_hand(
+    tmp_path: Path, options: dict[str, int], distances: tuple[float, float]
+) -> None:
     data = dataset([LABELS], [REFERENCES])
-    metric = Vifidel(vector_file(tmp_path), p=p, frequency=frequency)
-    scores = scores_of(metric, data, [CAPTION])
+    scores = scores_of(Vifidel(vector_file(tmp_path), **options), data, [CAPTION])  # type: ignore[arg-type]
     # float64 throughout: a few units in the last place
-    assert scores == pytest.approx(np.exp(-np.array([BY_HAND[p, frequency]])), abs=1e-12, rel=0)
+    assert scores == pytest.approx(np.exp(-np.array([distances])), abs=1e-12, rel=0)
+
+
+def test_configuration_counts_repeated_objects(tmp_path: Path) -> None:
+    vector_file(tmp_path)
+    vectors = [f"vectors.path={tmp_path / 'vectors.txt'}", f"paths.cache={tmp_path / 'cache'}"]
+    config = compose_config(["metrics=[vifidel]", "vectors=file", *vectors])
+    scores = scores_of(build("vifidel", config), dataset([LABELS], [REFERENCES]), [CAPTION])
+    assert scores == pytest.approx(np.exp(-np.array([BY_HAND[2, True]])), abs=1e-12, rel=0)
 
 
 @pytest.mark.parametrize("p", [1, 2])
