@@ -11,7 +11,7 @@
 # make tables   the tables of options and the citations of docs/, from conf/
 # make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
 #             make numbers NUMBERS_ARGS="--quick --check"
-# make matrix   docs/matrix.png: the matrix of experiment=trust on METAEVAL_DATA (needs Chromium)
+# make picture  docs/report.png: the first screen of the page of experiment=replace (needs Chromium)
 # make fuzz   harmed files of every kind, for every loader: make fuzz N=5000
 # make gpu    on a machine with a GPU: its tests and benchmarks, eight minutes at most; make gpu GPU_ARGS=--cpu tries it out
 
@@ -29,7 +29,7 @@ comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 SITE   := build/site
 
-.PHONY: run test slow research fuzz lint bench numbers tables jar docs installed notebook matrix gpu clean
+.PHONY: run test slow research fuzz lint bench numbers tables jar docs installed notebook picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -89,11 +89,11 @@ notebook: $(READY)
 tables: $(READY)
 	$(BIN)/python -m tests.docs.generated
 
-matrix: $(READY)
-	$(BIN)/python -m metaeval experiment=trust hydra.run.dir=build/trust
-	sed '0,\|</head>|s||<style>section:not(#matrix),header,nav,.save,.question{display:none!important}*{max-width:none!important;overflow:visible!important}</style></head>|' build/trust/report.html > build/trust/matrix.html
-	$(CHROMIUM) --window-size=2340,1180 --screenshot=build/trust/matrix.png file://$(CURDIR)/build/trust/matrix.html
-	$(BIN)/python -m benchmarks.numbers.pictures build/trust/matrix.png docs/matrix.png trust-matrix
+picture: $(READY)
+	$(BIN)/python -m metaeval experiment=replace metrics=[bleu,meteor,rouge_l,cider,controls] hydra.run.dir=build/picture
+	sed '0,\|</head>|s||<style>section:not(#answer):not(#ranking):not(#histograms),header,nav,.save,.question{display:none!important}main{max-width:none!important;padding:8px!important}</style></head>|' build/picture/report.html > build/picture/picture.html
+	$(CHROMIUM) --window-size=960,1000 --screenshot=build/picture/picture.png file://$(CURDIR)/build/picture/picture.html
+	$(BIN)/python -m benchmarks.numbers.pictures build/picture/picture.png docs/report.png rule-based
 
 # By the Python that is there, not by .venv: such a machine often has torch and no network.
 gpu:
